@@ -1,0 +1,63 @@
+"""Findings: what is wrong with a spec, where it stands, and what to write instead."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+Severity = Literal["error", "warning"]
+
+_LONGEST_NAME = 100  # difflib needs quadratic time, and no valid name is longer
+
+
+@dataclass(frozen=True, order=True)
+class Position:
+    """A place in a file: path with forward slashes, line and column from 1, columns in code points."""
+
+    file: str
+    line: int = 1
+    column: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One fault. `code` is a stable slug, `message` says what was found and what was expected,
+    `suggestion` is the text to write instead."""
+
+    position: Position
+    code: str
+    message: str
+    severity: Severity = "error"
+    suggestion: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The message, with the suggestion where there is one."""
+        return f"{self.message} (did you mean '{self.suggestion}'?)" if self.suggestion else self.message
+
+
+class SpecError(Exception):
+    """The input cannot be used; `findings`, at least one, say why."""
+
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        self.findings = tuple(findings)
+        super().__init__("\n".join(f"{finding.position}: {finding.text}" for finding in self.findings))
+
+
+def shown(text: str) -> str:
+    """A text of the input as a message quotes it: cut where it is too long to read."""
+    return f"'{text}'" if len(text) <= 60 else f"'{text[:57]}...'"
+
+
+def nearest(name: str, candidates: Iterable[str]) -> str | None:
+    """The candidate that resembles `name` most, in any case of letters; None if none comes close."""
+    if len(name) > _LONGEST_NAME:
+        return None
+    folded = {candidate.casefold(): candidate for candidate in sorted(candidates)}
+    close = difflib.get_close_matches(name.casefold(), folded, n=1)
+    return folded[close[0]] if close else None

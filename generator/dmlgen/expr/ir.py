@@ -1,0 +1,345 @@
+"""The expression language after parsing: typed, total, bounded.
+
+Every expression has a value for every description of the right shape, on every target:
+
+* integers are mathematical up to 64 bits and saturate there; division or remainder by zero is 0;
+* reading an array at an index it does not have gives 0; slices are clamped to the array;
+* loops run over ranges whose length has a static bound (`bounds.py` proves it).
+
+So printers need no notion of an exception, and the same text means the same in Python, C and HLSL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Literal, TypeAlias
+
+CompareOp: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">="]
+ArithmeticOp: TypeAlias = Literal["+", "-", "*", "//", "%"]
+BitOp: TypeAlias = Literal["&", "|"]
+LogicOp: TypeAlias = Literal["and", "or"]
+Reduction: TypeAlias = Literal["all", "any", "sum", "product", "min", "max", "list"]
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """The type of an expression; `name` tells enumerations apart (`TENSOR_DATA_TYPE`)."""
+
+    kind: Literal["int", "bool", "float", "ints", "floats", "enum", "struct", "tensor", "tensors", "element"]
+    name: str | None = None
+
+    def __str__(self) -> str:
+        return self.name or {"ints": "list of int", "floats": "list of float"}.get(self.kind, self.kind)
+
+
+INT, BOOL, FLOAT = Type("int"), Type("bool"), Type("float")
+INTS, FLOATS = Type("ints"), Type("floats")
+TENSOR, TENSORS = Type("tensor"), Type("tensors")
+ELEMENT = Type("element")  # one element of a tensor, known only while computing
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number or a truth value written in the expression."""
+
+    value: int | bool | float
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class EnumValue:
+    """One value of an enumeration, by its name without the prefix: `FLOAT32`."""
+
+    name: str
+    value: int
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A named constant of the header."""
+
+    name: str
+    value: int
+
+    @property
+    def type(self) -> Type:
+        return INT
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A loop variable, or `at`, the output coordinate."""
+
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A use of a name that a `let` block defines."""
+
+    name: str
+    value: Expr
+
+    @property
+    def type(self) -> Type:
+        return self.value.type
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member of the operator's description that is no tensor; `signed` when it may be negative."""
+
+    name: str
+    type: Type
+    signed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor member, or one of an array of them. The name "" is the tensor under judgement."""
+
+    name: str
+    index: Expr | None = None
+
+    @property
+    def type(self) -> Type:
+        return TENSOR
+
+
+@dataclass(frozen=True, slots=True)
+class Tensors:
+    """A member that is an array of tensors."""
+
+    name: str
+
+    @property
+    def type(self) -> Type:
+        return TENSORS
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a tensor's description: `InputTensor.Sizes`."""
+
+    tensor: Tensor
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """Whether an optional member, or an optional field of a tensor, is given."""
+
+    item: Tensor | Field | Member
+
+    @property
+    def type(self) -> Type:
+        return BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """One entry of an array; 0 where the array has none."""
+
+    sequence: Expr
+    index: Expr
+
+    @property
+    def type(self) -> Type:
+        return FLOAT if self.sequence.type == FLOATS else INT
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A part of an array, its bounds clamped to the array; `None` is the array's own end."""
+
+    sequence: Expr
+    lower: Expr | None
+    upper: Expr | None
+
+    @property
+    def type(self) -> Type:
+        return self.sequence.type
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """A written-out array of integers."""
+
+    items: tuple[Expr, ...]
+
+    @property
+    def type(self) -> Type:
+        return INTS
+
+
+@dataclass(frozen=True, slots=True)
+class Negate:
+    """Arithmetic negation."""
+
+    operand: Expr
+
+    @property
+    def type(self) -> Type:
+        return self.operand.type
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """Logical negation."""
+
+    operand: Expr
+
+    @property
+    def type(self) -> Type:
+        return BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """Arithmetic on numbers, `+` of arrays (concatenation), `&` and `|` of flags."""
+
+    op: ArithmeticOp | BitOp
+    left: Expr
+    right: Expr
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """One comparison; chains are split while parsing."""
+
+    op: CompareOp
+    left: Expr
+    right: Expr
+
+    @property
+    def type(self) -> Type:
+        return BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """Membership in a written-out set of enumeration values or numbers."""
+
+    item: Expr
+    choices: tuple[Expr, ...]
+
+    @property
+    def type(self) -> Type:
+        return BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class Logic:
+    """`and`, `or` of two or more truth values."""
+
+    op: LogicOp
+    operands: tuple[Expr, ...]
+
+    @property
+    def type(self) -> Type:
+        return BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """`then if test else otherwise`."""
+
+    test: Expr
+    then: Expr
+    otherwise: Expr
+
+    @property
+    def type(self) -> Type:
+        return self.then.type
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """`for variable in range(lower, upper) if condition`."""
+
+    variable: Local
+    lower: Expr
+    upper: Expr
+    condition: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce:
+    """`all(body for d in range(...))` and its like; "list" is a list comprehension."""
+
+    kind: Reduction
+    loop: Loop
+    body: Expr
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of the language; `functions.py` lists them."""
+
+    function: str
+    arguments: tuple[Expr, ...]
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The element of a tensor at a coordinate (an array with one entry a dimension); only in `compute`."""
+
+    tensor: Tensor
+    coordinate: Expr
+
+    @property
+    def type(self) -> Type:
+        return ELEMENT
+
+
+Expr: TypeAlias = (
+    Number | EnumValue | Constant | Local | Definition | Member | Tensor | Tensors | Field | Present | Index
+    | Slice | ListOf | Negate | Not | Binary | Compare | OneOf | Logic | Conditional | Reduce | Call | Load
+)  # fmt: skip
+
+
+def children(node: Expr | Loop) -> Iterator[Expr]:
+    """The direct sub-expressions, in the order in which they are written."""
+    for field in fields(node):
+        value = getattr(node, field.name)
+        if isinstance(value, Loop):
+            yield from children(value)
+        elif isinstance(value, tuple):
+            yield from value
+        elif isinstance(value, Expr):
+            yield value
+
+
+def walk(node: Expr) -> Iterator[Expr]:
+    """The expression and all its sub-expressions, outermost first."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+def substitute(node: Expr, new: dict[Expr, Expr]) -> Expr:
+    """The expression with every sub-expression that is a key of `new` replaced."""
+    if node in new:
+        return new[node]
+    changes: dict[str, object] = {}
+    for field in fields(node):
+        value = getattr(node, field.name)
+        if isinstance(value, Loop):
+            changes[field.name] = Loop(
+                value.variable,
+                substitute(value.lower, new),
+                substitute(value.upper, new),
+                None if value.condition is None else substitute(value.condition, new),
+            )
+        elif isinstance(value, tuple):
+            changes[field.name] = tuple(substitute(item, new) for item in value)
+        elif isinstance(value, Expr):
+            changes[field.name] = substitute(value, new)
+    return replace(node, **changes) if changes else node  # type: ignore[arg-type]

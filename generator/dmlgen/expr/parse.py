@@ -1,0 +1,347 @@
+"""Text of an expression to typed IR.
+
+The text is parsed with Python's `ast` and never evaluated. Every fault is a finding with the position of the
+offending word in the YAML file, what was found and what is expected there.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from dmlgen.diagnostics import Finding, Position, SpecError, nearest
+from dmlgen.expr import ir
+from dmlgen.expr.bounds import lower_bound, upper_bound
+from dmlgen.expr.functions import FUNCTIONS
+
+MAX_TEXT, MAX_DEPTH, MAX_LOOP, MAX_LENGTH = 1000, 30, 64, 48
+
+_COMPARE: dict[type[ast.cmpop], ir.CompareOp] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
+_ARITHMETIC: dict[type[ast.operator], ir.ArithmeticOp] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+}
+_BITS: dict[type[ast.operator], ir.BitOp] = {ast.BitAnd: "&", ast.BitOr: "|"}
+_REDUCTIONS: dict[str, ir.Reduction] = {
+    "all": "all",
+    "any": "any",
+    "sum": "sum",
+    "product": "product",
+    "min": "min",
+    "max": "max",
+}
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The names an expression may use.
+
+    `names` maps a plain name to what it stands for; `fields` gives the type of every field of a tensor;
+    `enums` maps an enumeration's name to its values. A name that is an enumeration value resolves by the type
+    it is compared with.
+    """
+
+    names: Mapping[str, ir.Expr]
+    fields: Mapping[str, ir.Type]
+    enums: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+    def with_names(self, names: Mapping[str, ir.Expr]) -> Scope:
+        """The scope with more names; inner names hide outer ones."""
+        return Scope({**self.names, **names}, self.fields, self.enums)
+
+
+def parse(text: str, scope: Scope, at: Callable[[int], Position], expected: ir.Type | None = None) -> ir.Expr:
+    """The typed form of `text`; `at` tells where a character of it stands. `SpecError` on any fault."""
+    if len(text) > MAX_TEXT:
+        raise SpecError(
+            [Finding(at(0), "expression-size", f"expression of {len(text)} characters; at most {MAX_TEXT}")]
+        )
+    text = text.replace("\n", " ")
+    try:
+        tree = ast.parse(text, mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        offset = (error.offset or 1) - 1 if isinstance(error, SyntaxError) else 0
+        reason = (
+            error.msg
+            if isinstance(error, SyntaxError)
+            else "too deeply nested, or characters without a meaning"
+        )
+        raise SpecError([Finding(at(offset), "expression-syntax", f"not an expression: {reason}")]) from None
+    node = _Parser(scope, at).expression(tree.body, 0)
+    if expected is not None and node.type != expected:
+        raise SpecError(
+            [
+                Finding(
+                    at(0), "expression-type", f"{text!r} is of type {node.type}; {expected} is expected here"
+                )
+            ]
+        )
+    return node
+
+
+class _Parser:
+    def __init__(self, scope: Scope, at: Callable[[int], Position]) -> None:
+        self.scope = scope
+        self.at = at
+
+    def fail(self, node: ast.AST, code: str, message: str, suggestion: str | None = None) -> SpecError:
+        where = self.at(getattr(node, "col_offset", 0))
+        return SpecError([Finding(where, code, message, suggestion=suggestion)])
+
+    def expression(self, node: ast.expr, depth: int, hint: ir.Type | None = None) -> ir.Expr:
+        """One node; `hint` is the enumeration that a bare value name may belong to."""
+        if depth > MAX_DEPTH:
+            raise self.fail(node, "expression-size", f"expression nested more than {MAX_DEPTH} deep")
+        deeper = depth + 1
+        match node:
+            case ast.Constant(value=bool(value)):
+                return ir.Number(value, ir.BOOL)
+            case ast.Constant(value=int(value)):
+                if value.bit_length() > 63:
+                    raise self.fail(node, "expression-size", f"{value} does not fit 64 bits")
+                return ir.Number(value, ir.INT)
+            case ast.Constant(value=float(value)):
+                return ir.Number(value, ir.FLOAT)
+            case ast.Name(id=name):
+                return self.name(node, name, hint)
+            case ast.Attribute(value=owner, attr=attribute):
+                return self.attribute(node, self.expression(owner, deeper), attribute)
+            case ast.Subscript(value=owner, slice=index):
+                return self.subscript(node, self.expression(owner, deeper), index, deeper)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return ir.Not(self.typed(operand, deeper, ir.BOOL))
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                positive = self.typed(operand, deeper, ir.INT, ir.FLOAT)
+                if isinstance(positive, ir.Number):
+                    return ir.Number(-positive.value, positive.type)
+                return ir.Negate(positive)
+            case ast.BinOp(left=left, op=op, right=right):
+                return self.binary(node, op, left, right, deeper)
+            case ast.BoolOp(op=op, values=values):
+                operands = tuple(self.typed(value, deeper, ir.BOOL) for value in values)
+                return ir.Logic("and" if isinstance(op, ast.And) else "or", operands)
+            case ast.Compare(left=left, ops=ops, comparators=comparators):
+                pairs = zip([left, *comparators[:-1]], ops, comparators, strict=True)
+                compares = tuple(self.compare(node, a, op, b, deeper) for a, op, b in pairs)
+                return compares[0] if len(compares) == 1 else ir.Logic("and", compares)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                then = self.expression(body, deeper, hint)
+                otherwise = self.expression(orelse, deeper, hint)
+                self.expect(orelse, otherwise, then.type)
+                return ir.Conditional(self.typed(test, deeper, ir.BOOL), then, otherwise)
+            case ast.List(elts=items):
+                return ir.ListOf(tuple(self.typed(item, deeper, ir.INT) for item in items))
+            case ast.ListComp(elt=body, generators=generators):
+                return self.reduce(node, "list", body, generators, deeper)
+            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
+                return self.call(node, name, arguments, deeper)
+        what = type(node).__name__
+        raise self.fail(node, "expression-form", f"{what} has no meaning in the expression language")
+
+    def typed(self, node: ast.expr, depth: int, *types: ir.Type) -> ir.Expr:
+        result = self.expression(node, depth)
+        self.expect(node, result, *types)
+        return result
+
+    def expect(self, node: ast.expr, found: ir.Expr, *types: ir.Type) -> None:
+        if found.type not in types:
+            expected = " or ".join(str(item) for item in types)
+            raise self.fail(
+                node,
+                "expression-type",
+                f"{ast.unparse(node)} is of type {found.type}; {expected} is expected",
+            )
+
+    def name(self, node: ast.Name, name: str, hint: ir.Type | None) -> ir.Expr:
+        values = self.scope.enums.get(hint.name or "", {}) if hint else {}
+        if hint is not None and name in values:
+            return ir.EnumValue(name, values[name], hint)
+        if name in self.scope.names:
+            return self.scope.names[name]
+        candidates = [*values, *self.scope.names, *FUNCTIONS, *_REDUCTIONS]
+        what = f"no value of {hint}" if values else "no member, definition or loop variable"
+        raise self.fail(node, "unknown-name", f"{name!r} is {what} here", nearest(name, candidates))
+
+    def attribute(self, node: ast.Attribute, owner: ir.Expr, name: str) -> ir.Expr:
+        if not isinstance(owner, ir.Tensor):
+            raise self.fail(
+                node, "expression-type", f"{ast.unparse(node.value)} is no tensor; only tensors have fields"
+            )
+        if name not in self.scope.fields:
+            raise self.fail(
+                node, "unknown-name", f"a tensor has no field {name!r}", nearest(name, self.scope.fields)
+            )
+        return ir.Field(owner, name, self.scope.fields[name])
+
+    def subscript(self, node: ast.Subscript, owner: ir.Expr, index: ast.expr, depth: int) -> ir.Expr:
+        if isinstance(index, ast.Slice):
+            if owner.type not in (ir.INTS, ir.FLOATS) or index.step is not None:
+                raise self.fail(node, "expression-type", "only arrays have parts, [lower:upper]")
+            lower = self.typed(index.lower, depth, ir.INT) if index.lower else None
+            upper = self.typed(index.upper, depth, ir.INT) if index.upper else None
+            return ir.Slice(owner, lower, upper)
+        if isinstance(owner, ir.Tensor):
+            return ir.Load(owner, self.typed(index, depth, ir.INTS))
+        value = self.typed(index, depth, ir.INT)
+        if isinstance(owner, ir.Tensors):
+            return ir.Tensor(owner.name, value)
+        self.expect(node.value, owner, ir.INTS, ir.FLOATS)
+        return ir.Index(owner, value)
+
+    def binary(
+        self, node: ast.BinOp, op: ast.operator, left: ast.expr, right: ast.expr, depth: int
+    ) -> ir.Expr:
+        a = self.expression(left, depth)
+        if type(op) in _BITS:
+            b = self.expression(right, depth, a.type)
+            if a.type.kind != "enum" or a.type != b.type:
+                raise self.fail(node, "expression-type", "& and | are for flags of one kind")
+            return ir.Binary(_BITS[type(op)], a, b, a.type)
+        if type(op) not in _ARITHMETIC:
+            raise self.fail(node, "expression-form", "operators are + - * // % & |")
+        b = self.expression(right, depth)
+        if isinstance(op, ast.Add) and a.type == ir.INTS:
+            self.expect(right, b, ir.INTS)
+            result = ir.Binary("+", a, b, ir.INTS)
+            if (upper_bound(result) or 0) > MAX_LENGTH:
+                raise self.fail(
+                    node,
+                    "unbounded",
+                    f"an array of up to {upper_bound(result)} entries; at most {MAX_LENGTH}",
+                )
+            return result
+        self.expect(left, a, ir.INT, ir.FLOAT)
+        self.expect(right, b, a.type)
+        return ir.Binary(_ARITHMETIC[type(op)], a, b, a.type)
+
+    def compare(
+        self, node: ast.Compare, left: ast.expr, op: ast.cmpop, right: ast.expr, depth: int
+    ) -> ir.Expr:
+        a = self.expression(left, depth)
+        if isinstance(op, ast.In | ast.NotIn):
+            if not isinstance(right, ast.Tuple | ast.List | ast.Set) or not right.elts:
+                raise self.fail(
+                    right,
+                    "expression-form",
+                    "after `in` a written-out set is expected, as in (FLOAT32, FLOAT16)",
+                )
+            choices = tuple(self.expression(item, depth, a.type) for item in right.elts)
+            for item, choice in zip(right.elts, choices, strict=True):
+                self.expect(item, choice, a.type)
+            member = ir.OneOf(a, choices)
+            return member if isinstance(op, ast.In) else ir.Not(member)
+        if type(op) not in _COMPARE:
+            raise self.fail(node, "expression-form", "comparisons are == != < <= > >= in")
+        b = self.expression(right, depth, a.type)
+        if isinstance(b, ir.Number) and a.type == ir.FLOAT and b.type == ir.INT:
+            b = ir.Number(float(b.value), ir.FLOAT)
+        self.expect(right, b, a.type)
+        if a.type.kind not in ("int", "float") and not isinstance(op, ast.Eq | ast.NotEq):
+            raise self.fail(node, "expression-type", f"values of type {a.type} have no order")
+        if a.type.kind in ("tensor", "tensors", "element"):
+            raise self.fail(node, "expression-type", f"values of type {a.type} cannot be compared")
+        return ir.Compare(_COMPARE[type(op)], a, b)
+
+    def call(self, node: ast.Call, name: str, arguments: list[ast.expr], depth: int) -> ir.Expr:
+        if name in _REDUCTIONS and len(arguments) == 1 and isinstance(arguments[0], ast.GeneratorExp):
+            generator = arguments[0]
+            return self.reduce(node, _REDUCTIONS[name], generator.elt, generator.generators, depth)
+        if name == "present" and len(arguments) == 1:
+            item = self.expression(arguments[0], depth)
+            if not isinstance(item, ir.Tensor | ir.Field | ir.Member):
+                raise self.fail(node, "expression-type", "present() takes a member or a field of a tensor")
+            return ir.Present(item)
+        if name == "len" and len(arguments) == 1:
+            item = self.expression(arguments[0], depth)
+            self.expect(arguments[0], item, ir.INTS, ir.FLOATS, ir.TENSORS)
+            return ir.Call(name, (item,), ir.INT)
+        function = FUNCTIONS.get(name)
+        if function is None:
+            raise self.fail(
+                node,
+                "unknown-name",
+                f"there is no function {name!r}",
+                nearest(name, [*FUNCTIONS, *_REDUCTIONS]),
+            )
+        if len(arguments) != len(function.arguments):
+            wanted = len(function.arguments)
+            raise self.fail(
+                node, "expression-form", f"{name}() takes {wanted} arguments; {len(arguments)} given"
+            )
+        values = tuple(
+            self.typed(argument, depth, *types)
+            for argument, types in zip(arguments, function.arguments, strict=True)
+        )
+        result = ir.Call(name, values, function.result)
+        if name == "align" and upper_bound(result) is None:
+            raise self.fail(node, "unbounded", "the length has no bound; write min(..., 8)")
+        return result
+
+    def reduce(
+        self,
+        node: ast.expr,
+        kind: ir.Reduction,
+        body: ast.expr,
+        generators: list[ast.comprehension],
+        depth: int,
+    ) -> ir.Expr:
+        if (
+            len(generators) != 1
+            or not isinstance(generators[0].target, ast.Name)
+            or len(generators[0].ifs) > 1
+        ):
+            raise self.fail(
+                node, "expression-form", "a loop has one variable, one range and at most one condition"
+            )
+        generator = generators[0]
+        assert isinstance(generator.target, ast.Name)
+        if generator.target.id in self.scope.names:
+            raise self.fail(
+                generator.target, "name-clash", f"loop variable {generator.target.id!r} hides another name"
+            )
+        lower, upper = self.bounds(generator.iter, depth)
+        variable = ir.Local(generator.target.id, ir.INT)
+        inner = _Parser(self.scope.with_names({variable.name: variable}), self.at)
+        condition = inner.typed(generator.ifs[0], depth, ir.BOOL) if generator.ifs else None
+        wanted = ir.BOOL if kind in ("all", "any") else ir.INT
+        value = inner.typed(body, depth, wanted)
+        result = ir.INTS if kind == "list" else wanted
+        return ir.Reduce(kind, ir.Loop(variable, lower, upper, condition), value, result)
+
+    def bounds(self, node: ast.expr, depth: int) -> tuple[ir.Expr, ir.Expr]:
+        """The range of a loop: `range(n)`, `range(a, b)`, or `axes(tensor)`."""
+        zero: ir.Expr = ir.Number(0, ir.INT)
+        match node:
+            case ast.Call(func=ast.Name(id="range"), args=[upper], keywords=[]):
+                low, high = zero, self.typed(upper, depth, ir.INT)
+            case ast.Call(func=ast.Name(id="range"), args=[lower, upper], keywords=[]):
+                low, high = self.typed(lower, depth, ir.INT), self.typed(upper, depth, ir.INT)
+            case ast.Call(func=ast.Name(id="axes"), args=[tensor], keywords=[]):
+                owner = self.typed(tensor, depth, ir.TENSOR)
+                assert isinstance(owner, ir.Tensor)
+                low, high = zero, ir.Field(owner, "DimensionCount", ir.INT)
+            case _:
+                raise self.fail(
+                    node, "expression-form", "a loop runs over range(n), range(a, b) or axes(tensor)"
+                )
+        limit = upper_bound(high)
+        if limit is None or limit > MAX_LOOP:
+            raise self.fail(
+                node,
+                "unbounded",
+                f"{ast.unparse(node)} has no bound of at most {MAX_LOOP}; write min(..., 8)",
+            )
+        if lower_bound(low) is None:
+            raise self.fail(node, "unbounded", f"{ast.unparse(node)} may start below 0; write max(..., 0)")
+        return low, high

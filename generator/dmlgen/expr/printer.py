@@ -1,0 +1,153 @@
+"""Expressions back to text: the language's own spelling, and the base of every target's printer."""
+
+from __future__ import annotations
+
+from dmlgen.expr import ir
+
+_PRECEDENCE = {
+    "or": 1,
+    "and": 2,
+    "not": 3,
+    "==": 4,
+    "!=": 4,
+    "<": 4,
+    "<=": 4,
+    ">": 4,
+    ">=": 4,
+    "in": 4,
+    "|": 5,
+    "&": 6,
+    "+": 7,
+    "-": 7,
+    "*": 8,
+    "//": 8,
+    "%": 8,
+    "negate": 9,
+}
+_CONDITIONAL, _ATOM = 0, 10
+
+
+class Printer:
+    """Prints expressions as they are written in specs. A target overrides what it spells differently."""
+
+    def print(self, node: ir.Expr, outer: int = 0) -> str:
+        """The text of `node`, in parentheses where an operator of precedence `outer` binds tighter."""
+        text, precedence = self._node(node)
+        return f"({text})" if precedence < outer else text
+
+    def _node(self, node: ir.Expr) -> tuple[str, int]:
+        match node:
+            case ir.Number(value=value):
+                return self.number(value), _ATOM
+            case ir.EnumValue():
+                return self.enum_value(node), _ATOM
+            case ir.Constant():
+                return self.constant(node), _ATOM
+            case ir.Local() | ir.Definition() | ir.Member() | ir.Tensors():
+                return self.name(node), _ATOM
+            case ir.Tensor():
+                return self.tensor(node), _ATOM
+            case ir.Field():
+                return self.field(node), _ATOM
+            case ir.Present():
+                return self.present(node), _ATOM
+            case ir.Index():
+                return self.index(node), _ATOM
+            case ir.Slice():
+                return self.slice(node), _ATOM
+            case ir.ListOf(items=items):
+                return self.list_of(items), _ATOM
+            case ir.Negate(operand=operand):
+                return f"-{self.print(operand, _PRECEDENCE['negate'])}", _PRECEDENCE["negate"]
+            case ir.Not(operand=ir.OneOf() as member):
+                return self.one_of(member, negated=True), _PRECEDENCE["in"]
+            case ir.Not(operand=operand):
+                return self.not_(operand), _PRECEDENCE["not"]
+            case ir.Binary():
+                return self.binary(node)
+            case ir.Compare(op=op, left=left, right=right):
+                inner = _PRECEDENCE[op] + 1
+                return f"{self.print(left, inner)} {op} {self.print(right, inner)}", _PRECEDENCE[op]
+            case ir.OneOf():
+                return self.one_of(node, negated=False), _PRECEDENCE["in"]
+            case ir.Logic(op=op, operands=operands):
+                inner = _PRECEDENCE[op] + 1
+                return self.logic(op).join(self.print(item, inner) for item in operands), _PRECEDENCE[op]
+            case ir.Conditional():
+                return self.conditional(node), _CONDITIONAL
+            case ir.Reduce():
+                return self.reduce(node), _ATOM
+            case ir.Call():
+                return self.call(node), _ATOM
+            case ir.Load():
+                return self.load(node), _ATOM
+
+    def number(self, value: int | bool | float) -> str:
+        return repr(value)
+
+    def enum_value(self, node: ir.EnumValue) -> str:
+        return node.name
+
+    def constant(self, node: ir.Constant) -> str:
+        return node.name
+
+    def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
+        return node.name
+
+    def tensor(self, node: ir.Tensor) -> str:
+        return node.name if node.index is None else f"{node.name}[{self.print(node.index)}]"
+
+    def field(self, node: ir.Field) -> str:
+        return f"{self.tensor(node.tensor)}.{node.name}" if node.tensor.name else node.name
+
+    def present(self, node: ir.Present) -> str:
+        return f"present({self.print(node.item)})"
+
+    def index(self, node: ir.Index) -> str:
+        return f"{self.print(node.sequence, _ATOM)}[{self.print(node.index)}]"
+
+    def slice(self, node: ir.Slice) -> str:
+        lower = "" if node.lower is None else self.print(node.lower)
+        upper = "" if node.upper is None else self.print(node.upper)
+        return f"{self.print(node.sequence, _ATOM)}[{lower}:{upper}]"
+
+    def list_of(self, items: tuple[ir.Expr, ...]) -> str:
+        return f"[{', '.join(self.print(item) for item in items)}]"
+
+    def not_(self, operand: ir.Expr) -> str:
+        return f"not {self.print(operand, _PRECEDENCE['not'])}"
+
+    def logic(self, op: ir.LogicOp) -> str:
+        return f" {op} "
+
+    def binary(self, node: ir.Binary) -> tuple[str, int]:
+        precedence = _PRECEDENCE[node.op]
+        left, right = self.print(node.left, precedence), self.print(node.right, precedence + 1)
+        return f"{left} {node.op} {right}", precedence
+
+    def one_of(self, node: ir.OneOf, negated: bool) -> str:
+        choices = ", ".join(self.print(choice) for choice in node.choices)
+        return f"{self.print(node.item, _PRECEDENCE['in'] + 1)} {'not ' * negated}in ({choices})"
+
+    def conditional(self, node: ir.Conditional) -> str:
+        parts = (self.print(node.then, 1), self.print(node.test, 1), self.print(node.otherwise))
+        return "{} if {} else {}".format(*parts)
+
+    def range(self, loop: ir.Loop) -> str:
+        if isinstance(loop.lower, ir.Number) and loop.lower.value == 0:
+            return f"range({self.print(loop.upper)})"
+        return f"range({self.print(loop.lower)}, {self.print(loop.upper)})"
+
+    def reduce(self, node: ir.Reduce) -> str:
+        condition = f" if {self.print(node.loop.condition)}" if node.loop.condition is not None else ""
+        text = f"{self.print(node.body)} for {node.loop.variable.name} in {self.range(node.loop)}{condition}"
+        return f"[{text}]" if node.kind == "list" else f"{node.kind}({text})"
+
+    def call(self, node: ir.Call) -> str:
+        return f"{node.function}({', '.join(self.print(item) for item in node.arguments)})"
+
+    def load(self, node: ir.Load) -> str:
+        return f"{self.tensor(node.tensor)}[{self.print(node.coordinate)}]"
+
+
+SOURCE = Printer()

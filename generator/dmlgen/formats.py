@@ -1,0 +1,111 @@
+"""Findings as text for a person, JSON for a tool, GitHub annotations, or SARIF 2.1.0."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
+from urllib.parse import quote
+
+from dmlgen.diagnostics import Finding
+
+Format = Literal["text", "json", "github", "sarif"]
+
+
+def render(findings: Iterable[Finding], format: Format) -> str:
+    """The findings in order of position, ended by LF; text and GitHub annotations are empty without any."""
+    return _RENDERERS[format](sorted(findings, key=lambda f: (f.position, f.code, f.message)))
+
+
+def _text(findings: Sequence[Finding]) -> str:
+    return "".join(_printable(f"{f.position}: {f.severity}[{f.code}]: {f.text}") + "\n" for f in findings)
+
+
+def _json(findings: Sequence[Finding]) -> str:
+    return _dump(
+        [
+            {
+                "file": finding.position.file,
+                "line": finding.position.line,
+                "column": finding.position.column,
+                "severity": finding.severity,
+                "code": finding.code,
+                "message": finding.message,
+                "suggestion": finding.suggestion,
+            }
+            for finding in findings
+        ]
+    )
+
+
+def _github(findings: Sequence[Finding]) -> str:
+    return "".join(
+        f"::{f.severity} file={_property(f.position.file)},line={f.position.line},col={f.position.column},"
+        f"title={_property(f.code)}::{_data(f.text)}\n"
+        for f in findings
+    )
+
+
+def _sarif(findings: Sequence[Finding]) -> str:
+    codes = sorted({finding.code for finding in findings})
+    results = [
+        {
+            "ruleId": finding.code,
+            "ruleIndex": codes.index(finding.code),
+            "level": finding.severity,
+            "message": {"text": finding.text},
+            "locations": [
+                {
+                    "physicalLocation": {
+                        "artifactLocation": {"uri": quote(os.fsencode(finding.position.file))},
+                        "region": {
+                            "startLine": finding.position.line,
+                            "startColumn": finding.position.column,
+                        },
+                    }
+                }
+            ],
+        }
+        for finding in findings
+    ]
+    return _dump(
+        {
+            "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+            "version": "2.1.0",
+            "runs": [
+                {
+                    "tool": {"driver": {"name": "dmlgen", "rules": [{"id": code} for code in codes]}},
+                    "columnKind": "unicodeCodePoints",
+                    "results": results,
+                }
+            ],
+        }
+    )
+
+
+def _dump(value: object) -> str:
+    return json.dumps(value, indent=2) + "\n"
+
+
+def _printable(text: str) -> str:
+    # A file name may hold terminal escapes, line ends or undecodable bytes.
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+
+
+def _data(text: str) -> str:
+    return _printable(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+_RENDERERS: dict[Format, Callable[[Sequence[Finding]], str]] = {
+    "text": _text,
+    "json": _json,
+    "github": _github,
+    "sarif": _sarif,
+}

@@ -1,0 +1,376 @@
+"""The registry: everything that is known of DirectML's operators, resolved, typed and frozen.
+
+Nothing here is optional by omission: support tables are complete for every feature level, defaults are filled
+in, names are bound, rules are in the order in which they are judged. Outputs read this and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+from dmlgen.diagnostics import Position
+from dmlgen.expr import ir
+
+Provenance: TypeAlias = Literal["docs", "header", "observed", "ours"]
+Role: TypeAlias = Literal["input", "output", "attribute"]
+Form: TypeAlias = Literal["any", "json", "abi"]
+
+
+@dataclass(frozen=True)
+class InBox:
+    """A Windows release that carries a feature level: `build` as in 22621."""
+
+    build: int
+    name: str
+
+
+@dataclass(frozen=True)
+class FeatureLevel:
+    """A feature level. `ordinal` counts from 0, `value` is the header's number, 0x6400."""
+
+    name: str
+    value: int
+    ordinal: int
+    directml: str
+    in_box: InBox | None
+    ntddi: str | None
+
+    @property
+    def constant(self) -> str:
+        """The header's name, `DML_FEATURE_LEVEL_6_4`."""
+        return f"DML_FEATURE_LEVEL_{self.name.replace('.', '_')}"
+
+
+@dataclass(frozen=True)
+class EnumEntry:
+    """One value of an enumeration. `bits` and `kind` are known of tensor data types only."""
+
+    name: str
+    value: int
+    since: FeatureLevel
+    summary: str
+    bits: int = 0
+    kind: Literal["float", "signed", "unsigned"] | None = None
+
+
+@dataclass(frozen=True)
+class Enum:
+    """An enumeration of the header: `name` is TENSOR_FLAGS, a value's constant `prefix` + its name."""
+
+    name: str
+    prefix: str
+    flags: bool
+    since: FeatureLevel
+    summary: str
+    entries: tuple[EnumEntry, ...]
+
+    @property
+    def c_name(self) -> str:
+        return f"DML_{self.name}"
+
+
+@dataclass(frozen=True)
+class NamedConstant:
+    """A constant of the header."""
+
+    name: str
+    value: int
+    since: FeatureLevel
+    summary: str
+
+
+@dataclass(frozen=True)
+class NumberType:
+    """A number type of the C structs: bits and kind."""
+
+    name: str
+    bits: int
+    kind: Literal["float", "signed", "unsigned"]
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """Smallest and largest value of an integer type."""
+        half = 1 << (self.bits - 1)
+        return (-half, half - 1) if self.kind == "signed" else (0, 2 * half - 1)
+
+
+@dataclass(frozen=True)
+class Member:
+    """A member of a struct.
+
+    `type` names a number type, an enumeration, a struct, or is "void" or "tensor". `count` names the member
+    that gives the number of entries where this one points to an array. `pointer` holds for every address.
+    """
+
+    name: str
+    role: Role
+    type: str
+    count: str | None
+    pointer: bool
+    optional: bool
+    summary: str
+
+    @property
+    def is_tensor(self) -> bool:
+        return self.type == "tensor"
+
+
+@dataclass(frozen=True)
+class Struct:
+    """A struct of the header that describes no operator."""
+
+    name: str
+    since: FeatureLevel
+    summary: str
+    members: tuple[Member, ...]
+    page: str | None
+
+    @property
+    def c_name(self) -> str:
+        return f"DML_{self.name}"
+
+
+class Stage(IntEnum):
+    """Rules are judged in stages, in the order in which a person would mend them.
+
+    A stage is judged only when all before it hold, so that its rules may rely on them: arrays exist and are
+    long enough once STRUCTURE holds; ranks agree and axes are in range once COUNTS holds.
+    """
+
+    STRUCTURE = 0
+    COUNTS = 1
+    VALUES = 2
+
+
+@dataclass(frozen=True)
+class Check:
+    """One condition of a rule, in the form that every target prints.
+
+    If `guard` holds then, for every combination of the `loops` (outermost first), `condition` must hold. The
+    first combination that fails is reported, for `member`, with `message`: texts and expressions in turn. In
+    a rule of every tensor, `member` is a field, and `ir.Tensor("")` in the message is the tensor's path.
+    """
+
+    member: str
+    loops: tuple[ir.Loop, ...]
+    guard: ir.Expr | None
+    condition: ir.Expr
+    message: tuple[str | ir.Expr, ...]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule that is decided from the description alone.
+
+    `id` is stable and public: DML-GATHER-axis-range. A rule with no checks is one of the general rules that
+    outputs judge with the operator's tables; `message` is its text, with names in braces, and `hint` what may
+    follow it. It holds from `since` up to, not including, `until`. `form` says whether only JSON and Python
+    descriptions, or only C structs, can break it.
+    """
+
+    id: str
+    slug: str
+    stage: Stage
+    summary: str
+    checks: tuple[Check, ...]
+    since: FeatureLevel
+    until: FeatureLevel | None
+    form: Form
+    source: Provenance
+    position: Position
+    message: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class Inference:
+    """An output tensor's field that follows from the rest of the description."""
+
+    tensor: str
+    field: str
+    value: ir.Expr
+
+
+@dataclass(frozen=True)
+class Support:
+    """What one tensor may be: dimension counts and data types (names), for those cases where `when` holds."""
+
+    tensor: str
+    ranks: tuple[int, ...]
+    types: tuple[str, ...]
+    when: ir.Expr | None
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A name of a `let` block."""
+
+    name: str
+    value: ir.Expr
+
+
+@dataclass(frozen=True)
+class Compute:
+    """What the operator computes: the element of `output` at coordinate `at`."""
+
+    output: str
+    definitions: tuple[Definition, ...]
+    value: ir.Expr
+
+
+@dataclass(frozen=True)
+class TensorData:
+    """A tensor with data, row-major, of a worked example."""
+
+    type: str
+    sizes: tuple[int, ...]
+    data: tuple[int | float, ...]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A worked example of a public page, as the errata correct it."""
+
+    id: str
+    where: str
+    members: Mapping[str, object]
+    tensors: Mapping[str, TensorData]
+
+
+@dataclass(frozen=True)
+class DataRequirement:
+    """A rule on the values in a tensor, which no description can show."""
+
+    id: str
+    tensor: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Erratum:
+    """A place where a public source is wrong or silent, and what this registry holds."""
+
+    where: str
+    says: str
+    holds: str
+    source: Provenance
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One operator, complete."""
+
+    name: str
+    family: str
+    value: int
+    since: FeatureLevel
+    summary: str
+    page: str
+    in_place: bool
+    members: tuple[Member, ...]
+    definitions: tuple[Definition, ...]
+    rules: tuple[Rule, ...]
+    inferences: tuple[Inference, ...]
+    support: Mapping[str, tuple[Support, ...]]  # by feature level name, for every level from `since` on
+    compute: Compute | None
+    examples: tuple[Example, ...]
+    data: tuple[DataRequirement, ...]
+    errata: tuple[Erratum, ...]
+    position: Position
+
+    @property
+    def c_name(self) -> str:
+        """The name of the description's struct."""
+        return f"DML_{self.name}_OPERATOR_DESC"
+
+    @property
+    def c_constant(self) -> str:
+        """The value of DML_OPERATOR_TYPE."""
+        return f"DML_OPERATOR_{self.name}"
+
+    @property
+    def slug(self) -> str:
+        """The name of the operator's files."""
+        return self.name.lower()
+
+    @property
+    def tensors(self) -> tuple[Member, ...]:
+        return tuple(member for member in self.members if member.is_tensor)
+
+    @property
+    def inputs(self) -> tuple[Member, ...]:
+        return tuple(member for member in self.tensors if member.role == "input")
+
+    @property
+    def outputs(self) -> tuple[Member, ...]:
+        return tuple(member for member in self.tensors if member.role == "output")
+
+    @property
+    def attributes(self) -> tuple[Member, ...]:
+        return tuple(member for member in self.members if not member.is_tensor)
+
+    @cached_property
+    def member(self) -> Mapping[str, Member]:
+        return {member.name: member for member in self.members}
+
+
+@dataclass(frozen=True)
+class TensorRules:
+    """The rules of every buffer tensor; `defaults` fills the fields that the JSON form may leave out."""
+
+    definitions: tuple[Definition, ...]
+    rules: tuple[Rule, ...]
+    defaults: Mapping[str, ir.Expr]
+
+
+@dataclass(frozen=True)
+class Registry:
+    """All of it. Sequences are in a fixed order: levels ascending, operators by value."""
+
+    levels: tuple[FeatureLevel, ...]
+    types: Mapping[str, NumberType]
+    enums: Mapping[str, Enum]
+    constants: tuple[NamedConstant, ...]
+    structs: Mapping[str, Struct]
+    operator_rules: tuple[Rule, ...]  # of every operator: DML-OPERATOR-...
+    tensor: TensorRules  # of every tensor of every operator: DML-TENSOR-...
+    operators: tuple[Operator, ...]
+    identifiers: frozenset[str]
+    retired: frozenset[str]
+    identifiers_position: Position
+
+    @cached_property
+    def level(self) -> Mapping[str, FeatureLevel]:
+        return {level.name: level for level in self.levels}
+
+    @cached_property
+    def operator(self) -> Mapping[str, Operator]:
+        return {operator.name: operator for operator in self.operators}
+
+    @cached_property
+    def data_types(self) -> tuple[EnumEntry, ...]:
+        """Tensor data types that have elements, UNKNOWN left out."""
+        return tuple(entry for entry in self.enums["TENSOR_DATA_TYPE"].entries if entry.bits)
+
+    @cached_property
+    def data_type(self) -> Mapping[str, EnumEntry]:
+        return {entry.name: entry for entry in self.data_types}
+
+    @cached_property
+    def bits(self) -> Mapping[int, int]:
+        """Bits of one element, by the data type's value."""
+        return {entry.value: entry.bits for entry in self.data_types}
+
+    @cached_property
+    def signed(self) -> frozenset[int]:
+        """Values of the signed integer data types."""
+        return frozenset(entry.value for entry in self.data_types if entry.kind == "signed")
+
+    def rules_of(self, operator: Operator) -> tuple[Rule, ...]:
+        """Every rule that a description of the operator can break, stage by stage."""
+        rules = (*self.operator_rules, *self.tensor.rules, *operator.rules)
+        return tuple(sorted(rules, key=lambda rule: rule.stage))

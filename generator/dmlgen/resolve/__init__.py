@@ -1,0 +1,82 @@
+"""From files to the registry: names bound, sugar lowered, tables completed, every fault with its position."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from jsonschema.protocols import Validator
+
+from dmlgen import schema, source
+from dmlgen.diagnostics import Finding, Position, SpecError
+from dmlgen.registry import Operator, Registry
+from dmlgen.resolve.general import FILES, General
+from dmlgen.resolve.nodes import Faults, fault, scalars
+from dmlgen.resolve.operators import resolve_operator
+from dmlgen.source import Mapping
+
+
+def load_registry(specs: Path) -> Registry:
+    """Everything below `specs`, checked and resolved; SpecError with all faults of all files."""
+    if not specs.is_dir():
+        raise fault(Position(specs.as_posix()), "missing", "there is no such folder of specs")
+    schemas = schema.load_schemas(specs / "schema")
+    faults = Faults()
+    files: dict[str, Mapping] = {}
+    for name in FILES:
+        with faults:
+            files[name] = _document(specs, specs / f"{name}.yaml", schemas, name)
+    documents: dict[Path, Mapping] = {}
+    for path in sorted((specs / "operators").rglob("*.yaml")):
+        with faults:
+            documents[path] = _document(specs, path, schemas, "operator")
+    if len(files) < len(FILES):
+        faults.stop()
+    general: General | None = None
+    with faults:
+        general = General(files)
+    if general is None:
+        raise SpecError(faults)
+    operators: list[Operator] = []
+    for path, document in documents.items():
+        with faults:
+            operators.append(resolve_operator(general, document, path))
+    faults += _clashes(operators)
+    faults.stop()
+    identifiers = files["identifiers"]
+    return Registry(
+        levels=general.levels,
+        types=general.types,
+        enums=general.enums,
+        constants=general.constants,
+        structs=general.structs,
+        operator_rules=general.operator_rules,
+        tensor=general.tensor_rules,
+        operators=tuple(sorted(operators, key=lambda operator: operator.value)),
+        identifiers=frozenset(str(item.value) for item in scalars(identifiers, "active")),
+        retired=frozenset(str(item.value) for item in scalars(identifiers, "retired")),
+        identifiers_position=identifiers.position,
+    )
+
+
+def _document(specs: Path, path: Path, schemas: dict[str, Validator], name: str) -> Mapping:
+    """A file that fits its schema."""
+    for needed, where in ((path.exists(), path), (name in schemas, specs / "schema" / f"{name}.schema.json")):
+        if not needed:
+            raise fault(Position(where.as_posix()), "missing", "this part of the registry is not there")
+    node = source.load(path, specs)
+    findings = schema.check(node, schemas[name])
+    if findings or not isinstance(node, Mapping):
+        raise SpecError(findings)
+    return node
+
+
+def _clashes(operators: list[Operator]) -> Iterator[Finding]:
+    keys: dict[str, Callable[[Operator], object]] = {"name": lambda o: o.name, "value": lambda o: o.value}
+    for what, key in keys.items():
+        first: dict[object, Operator] = {}
+        for operator in operators:
+            other = first.setdefault(key(operator), operator)
+            if other is not operator:
+                message = f"{what} {key(operator)} is that of {other.name} at {other.position} too"
+                yield Finding(operator.position, f"duplicate-{what}", message)

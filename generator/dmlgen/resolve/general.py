@@ -1,0 +1,204 @@
+"""The general files: levels, number types, constants, enumerations, structs, rules of every tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Map
+from typing import Literal, cast
+
+from dmlgen.diagnostics import nearest
+from dmlgen.expr import ir
+from dmlgen.expr.bounds import MAX_RANK
+from dmlgen.expr.parse import Scope
+from dmlgen.registry import (
+    Enum,
+    EnumEntry,
+    FeatureLevel,
+    Form,
+    InBox,
+    Member,
+    NamedConstant,
+    NumberType,
+    Role,
+    Rule,
+    Stage,
+    Struct,
+    TensorRules,
+)
+from dmlgen.resolve import rules
+from dmlgen.resolve.nodes import fault, flag, integer, mapping, mappings, place, scalar, text
+from dmlgen.source import Mapping, Node
+
+FILES = ("feature_levels", "constants", "enums", "structs", "rules", "identifiers")
+
+_ADDRESSED = ("OPERATOR_DESC", "SCALE_BIAS")  # structs that a description holds by address
+_BUILT_IN_STAGES = {"dimension-count": Stage.COUNTS, "data-type": Stage.VALUES}
+
+
+class General:
+    """What operators are resolved against."""
+
+    def __init__(self, files: Map[str, Mapping]) -> None:
+        self.levels = _levels(mapping(files["feature_levels"], "feature_levels"))
+        self.level = {level.name: level for level in self.levels}
+        constants = mapping(files["constants"], "constants")
+        types = mapping(files["constants"], "types")
+        self.types = {name: _number_type(name, node) for name, node in _entries(types)}
+        self.constants = tuple(
+            NamedConstant(name, integer(node, "value"), self.since(node), text(node, "summary"))
+            for name, node in _entries(constants)
+        )
+        self.enums = {
+            name: self._enum(name, node) for name, node in _entries(mapping(files["enums"], "enums"))
+        }
+        self.structs = {
+            name: self._struct(name, node) for name, node in _entries(mapping(files["structs"], "structs"))
+        }
+        buffer = mapping(mapping(files["structs"], "structs"), "BUFFER_TENSOR_DESC")
+        self.fields = {
+            member.name: self.expression_type(member, buffer) for member in self._struct("", buffer).members
+        }
+        self.named: dict[str, ir.Expr] = {
+            constant.name: ir.Constant(constant.name, constant.value) for constant in self.constants
+        }
+        self.enum_values = {
+            name: {entry.name: entry.value for entry in enum.entries} for name, enum in self.enums.items()
+        }
+        if MAX_RANK not in (constant.value for constant in self.constants):
+            raise fault(constants.position, "constants", f"no constant is {MAX_RANK}, the greatest rank")
+        self.operator_rules = tuple(
+            self._operator_rule(node) for node in mappings(files["rules"], "operator")
+        )
+        self.tensor_rules = self._tensor_rules(mapping(files["rules"], "tensor"))
+
+    def scope(self, names: Map[str, ir.Expr]) -> Scope:
+        """The scope of expressions that may use these names beside the constants."""
+        return Scope({**self.named, **names}, self.fields, self.enum_values)
+
+    def level_at(self, node: Mapping, name: str) -> FeatureLevel | None:
+        """The level that a key names; None where the key is absent."""
+        value = scalar(node, name)
+        if value is None:
+            return None
+        if value.value not in self.level:
+            suggestion = nearest(str(value.value), self.level)
+            raise fault(
+                value.position, "unknown-level", f"there is no feature level {value.value}", suggestion
+            )
+        return self.level[str(value.value)]
+
+    def since(self, node: Mapping, default: FeatureLevel | None = None) -> FeatureLevel:
+        """The level that `since` names; else the default; else the lowest."""
+        return self.level_at(node, "since") or default or self.levels[0]
+
+    def member(self, name: str, node: Node) -> Member:
+        """A member of a struct: a tensor has a role, anything else a type."""
+        assert isinstance(node, Mapping)
+        type_ = text(node, "type")
+        if (node.get("role") is None) == (type_ == ""):
+            message = f"{name} needs either a role (a tensor) or a type (anything else)"
+            raise fault(node.position, "member-kind", message)
+        count = text(node, "count") or None
+        return Member(
+            name=name,
+            role=cast(Role, text(node, "role", "attribute")),
+            type=type_ or "tensor",
+            count=count,
+            pointer=count is not None or type_ in ("", *_ADDRESSED) or flag(node, "pointer"),
+            optional=flag(node, "optional"),
+            summary=text(node, "summary"),
+        )
+
+    def expression_type(self, member: Member, node: Mapping) -> ir.Type:
+        """The type, in expressions, of a member that is no tensor."""
+        if member.type in self.types:
+            floating = self.types[member.type].kind == "float"
+            if member.count:
+                return ir.FLOATS if floating else ir.INTS
+            return ir.FLOAT if floating else ir.BOOL if member.type == "BOOL" else ir.INT
+        if member.type in self.enums:
+            return ir.Type("enum", member.type)
+        if member.type in self.structs:
+            return ir.Type("struct", member.type)
+        known = [*self.types, *self.enums, *self.structs]
+        message = f"{member.name} has type {member.type}, which is no number type, enumeration or struct"
+        raise fault(place(node, "type"), "unknown-type", message, nearest(member.type, known))
+
+    def _enum(self, name: str, node: Mapping) -> Enum:
+        since = self.since(node)
+        entries = tuple(
+            EnumEntry(
+                name=key,
+                value=integer(entry, "value"),
+                since=self.since(entry, since),
+                summary=text(entry, "summary"),
+                bits=integer(entry, "bits"),
+                kind=_kind(entry) if entry.get("kind") else None,
+            )
+            for key, entry in _entries(mapping(node, "values"))
+        )
+        return Enum(name, text(node, "prefix"), flag(node, "flags"), since, text(node, "summary"), entries)
+
+    def _struct(self, name: str, node: Mapping) -> Struct:
+        members = tuple(self.member(key, value) for key, value in mapping(node, "members").items())
+        return Struct(name, self.since(node), text(node, "summary"), members, text(node, "page") or None)
+
+    def _operator_rule(self, node: Mapping) -> Rule:
+        slug = text(node, "id")
+        return Rule(
+            id=f"DML-OPERATOR-{slug}",
+            slug=slug,
+            stage=_BUILT_IN_STAGES.get(slug, Stage.STRUCTURE),
+            summary=text(node, "summary"),
+            checks=(),
+            since=self.levels[0],
+            until=None,
+            form=cast(Form, text(node, "form", "any")),
+            source="docs",
+            position=node.position,
+            message=text(node, "message"),
+            hint=text(node, "hint"),
+        )
+
+    def _tensor_rules(self, node: Mapping) -> TensorRules:
+        names: dict[str, ir.Expr] = {
+            name: ir.Field(ir.Tensor(""), name, type_) for name, type_ in self.fields.items()
+        }
+        names["is_input"] = ir.Member("is_input", ir.BOOL)
+        scope, definitions = rules.define(mapping(node, "let"), self.scope(names))
+        resolved = tuple(rules.tensor_rule(self, item, scope) for item in mappings(node, "rules"))
+        defaults = {
+            name: rules.expression(value, scope, self.fields[name])
+            for name, value in mapping(node, "defaults").items()
+        }
+        return TensorRules(definitions, resolved, defaults)
+
+
+def _entries(node: Mapping) -> list[tuple[str, Mapping]]:
+    return [(name, value) for name, value in node.items() if isinstance(value, Mapping)]
+
+
+def _number_type(name: str, node: Mapping) -> NumberType:
+    return NumberType(name, integer(node, "bits"), _kind(node))
+
+
+def _kind(node: Mapping) -> Literal["float", "signed", "unsigned"]:
+    return cast(Literal["float", "signed", "unsigned"], text(node, "kind"))
+
+
+def _levels(node: Mapping) -> tuple[FeatureLevel, ...]:
+    levels: list[FeatureLevel] = []
+    for name, entry in _entries(node):
+        box = mapping(entry, "in_box")
+        level = FeatureLevel(
+            name=name,
+            value=integer(entry, "value"),
+            ordinal=len(levels),
+            directml=text(entry, "directml"),
+            in_box=InBox(integer(box, "build"), text(box, "name")) if box.entries else None,
+            ntddi=text(entry, "ntddi") or None,
+        )
+        if levels and level.value <= levels[-1].value:
+            message = f"level {name} has value {level.value:#x}, not above that of {levels[-1].name}"
+            raise fault(place(entry, "value"), "level-order", message)
+        levels.append(level)
+    return tuple(levels)

@@ -1,0 +1,250 @@
+"""One operator's file to an operator of the registry."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping as Map
+from pathlib import Path
+from typing import cast
+
+from dmlgen.diagnostics import nearest
+from dmlgen.expr import ir
+from dmlgen.expr.parse import Scope
+from dmlgen.registry import (
+    Compute,
+    DataRequirement,
+    Definition,
+    Erratum,
+    Example,
+    FeatureLevel,
+    Inference,
+    Member,
+    Operator,
+    Provenance,
+    Rule,
+    Support,
+    TensorData,
+)
+from dmlgen.resolve import rules
+from dmlgen.resolve.general import General
+from dmlgen.resolve.nodes import (
+    Faults,
+    fault,
+    flag,
+    integer,
+    mapping,
+    mappings,
+    place,
+    required,
+    scalars,
+    text,
+)
+from dmlgen.source import Mapping, Scalar, Sequence
+
+
+def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
+    """The operator that a file describes; SpecError with all faults of the file."""
+    faults = Faults()
+    name, since = text(node, "operator"), general.since(node)
+    if path.stem != name.lower():
+        with faults:
+            message = f"the file of {name} is named {path.name}; {name.lower()}.yaml is expected"
+            raise fault(place(node, "operator"), "file-name", message)
+    members = _members(general, node, faults)
+    faults.stop()  # without members, most names would be unknown
+    tensors = {member.name: member for member in members.values() if member.is_tensor}
+    scope = general.scope({member.name: _name(general, node, member) for member in members.values()})
+    definitions, resolved, inferences = _rules(general, node, name, scope, tensors, faults)
+    support: Map[str, tuple[Support, ...]] = {}
+    compute: Compute | None = None
+    examples: list[Example] = []
+    data: list[DataRequirement] = []
+    with faults:
+        support = _support(general, mapping(node, "support"), tensors, since, scope)
+    with faults:
+        scope, _ = rules.define(mapping(node, "let"), scope)
+        compute = _compute(node, tensors, scope)
+    for item in mappings(node, "examples"):
+        with faults:
+            examples.append(_example(general, item, members))
+    for item in mappings(node, "data"):
+        with faults:
+            rules.known_tensor(required(item, "tensor"), tensors)
+            data.append(DataRequirement(text(item, "id"), text(item, "tensor"), text(item, "text")))
+    faults.stop()
+    return Operator(
+        name=name,
+        family=path.parent.name,
+        value=integer(node, "value"),
+        since=since,
+        summary=text(node, "summary"),
+        page=text(node, "page"),
+        in_place=flag(node, "in_place"),
+        members=tuple(members.values()),
+        definitions=definitions,
+        rules=resolved,
+        inferences=inferences,
+        support=support,
+        compute=compute,
+        examples=tuple(examples),
+        data=tuple(data),
+        errata=tuple(erratum(item) for item in mappings(node, "errata")),
+        position=place(node, "operator"),
+    )
+
+
+def erratum(node: Mapping) -> Erratum:
+    """One erratum."""
+    source = cast(Provenance, text(node, "source"))
+    return Erratum(text(node, "where"), text(node, "says"), text(node, "holds"), source)
+
+
+def _members(general: General, node: Mapping, faults: Faults) -> dict[str, Member]:
+    members: dict[str, Member] = {}
+    listed = mapping(node, "members")
+    for name, value in listed.items():
+        with faults:
+            members[name] = general.member(name, value)
+            if not members[name].is_tensor:
+                general.expression_type(members[name], mapping(listed, name))
+    counts = [name for name, member in members.items() if member.type == "UINT" and not member.count]
+    for name, member in members.items():
+        if member.count is not None and member.count not in counts:
+            with faults:
+                message = f"{name} counts its entries by {member.count}, which is no UINT member"
+                where = place(mapping(listed, name), "count")
+                raise fault(where, "unknown-name", message, nearest(member.count, counts))
+    return members
+
+
+def _name(general: General, node: Mapping, member: Member) -> ir.Expr:
+    """What the member's name stands for in an expression."""
+    if member.is_tensor:
+        return ir.Tensors(member.name) if member.count else ir.Tensor(member.name)
+    type_ = general.expression_type(member, node)
+    return ir.Member(member.name, type_, signed=member.type == "INT")
+
+
+def _rules(
+    general: General,
+    node: Mapping,
+    operator: str,
+    scope: Scope,
+    tensors: Map[str, Member],
+    faults: Faults,
+) -> tuple[tuple[Definition, ...], tuple[Rule, ...], tuple[Inference, ...]]:
+    definitions: tuple[Definition, ...] = ()
+    with faults:
+        scope, definitions = rules.define(mapping(node, "let"), scope)
+    resolved: dict[str, Rule] = {}
+    inferences: list[Inference] = []
+    for item in mappings(node, "rules"):
+        with faults:
+            rule, inferred = rules.operator_rule(general, item, operator, scope, tensors)
+            if rule.slug in resolved:
+                message = f"two rules have the id {rule.slug}; the first is at {resolved[rule.slug].position}"
+                raise fault(place(item, "id"), "duplicate-rule", message)
+            resolved[rule.slug] = rule
+            inferences += inferred
+    return definitions, tuple(resolved.values()), tuple(inferences)
+
+
+def _support(
+    general: General, node: Mapping, tensors: Map[str, Member], since: FeatureLevel, scope: Scope
+) -> dict[str, tuple[Support, ...]]:
+    """The table of every level from `since` on: that of the newest block which is not above it."""
+    blocks: dict[int, tuple[Support, ...]] = {}
+    faults = Faults()
+    for entry in node.entries:
+        with faults:
+            if entry.name not in general.level:
+                message = f"there is no feature level {entry.name}"
+                raise fault(entry.key.position, "unknown-level", message, nearest(entry.name, general.level))
+            level = general.level[entry.name]
+            if level.ordinal < since.ordinal:
+                message = f"a table at {level.name}, but the operator exists since {since.name}"
+                raise fault(entry.key.position, "support-level", message)
+            rows: list[Support] = []
+            assert isinstance(entry.value, Sequence)
+            for row in entry.value.items:
+                with faults:
+                    assert isinstance(row, Mapping)
+                    rows += _support_rows(general, row, tensors, scope)
+            missing = [name for name in tensors if all(row.tensor != name for row in rows)]
+            if missing and not faults:
+                message = f"the table of {level.name} has no row for {', '.join(missing)}"
+                raise fault(entry.key.position, "support-incomplete", message)
+            blocks[level.ordinal] = tuple(rows)
+    if since.ordinal not in blocks and not faults:
+        message = f"the operator exists since {since.name}, but no table tells what it supports there"
+        raise fault(node.position, "support-incomplete", message)
+    faults.stop()
+    return {
+        level.name: blocks[max(ordinal for ordinal in blocks if ordinal <= level.ordinal)]
+        for level in general.levels[since.ordinal :]
+    }
+
+
+def _support_rows(general: General, row: Mapping, tensors: Map[str, Member], scope: Scope) -> list[Support]:
+    faults = Faults()
+    members: list[Member] = []
+    with faults:
+        members = rules.known_tensors(row, "tensors", tensors)
+    types = [_data_type(general, item, faults) for item in scalars(row, "types")]
+    if row.get("ranks") and isinstance(row.get("ranks"), Sequence):
+        ranks = tuple(cast(int, item.value) for item in scalars(row, "ranks"))
+    else:
+        lower, _, upper = text(row, "ranks").partition("..")
+        ranks = tuple(range(int(lower), int(upper or lower) + 1))
+    if not ranks:
+        with faults:
+            raise fault(place(row, "ranks"), "empty-range", "this range of dimension counts holds none")
+    faults.stop()
+    when = None if row.get("when") is None else rules.expression(row.get("when"), scope, ir.BOOL)
+    return [Support(member.name, ranks, tuple(types), when) for member in members]
+
+
+def _data_type(general: General, node: Scalar, faults: Faults) -> str:
+    name = str(node.value)
+    known = [entry.name for entry in general.enums["TENSOR_DATA_TYPE"].entries if entry.bits]
+    if name not in known:
+        with faults:
+            message = f"{name!r} is no data type of tensors"
+            raise fault(node.position, "unknown-type", message, nearest(name, known))
+    return name
+
+
+def _compute(node: Mapping, tensors: Map[str, Member], scope: Scope) -> Compute | None:
+    if node.get("compute") is None:
+        return None
+    compute = mapping(node, "compute")
+    output = rules.known_tensor(required(compute, "output"), tensors)
+    inner, definitions = rules.define(
+        mapping(compute, "let"), scope.with_names({"at": ir.Local("at", ir.INTS)})
+    )
+    return Compute(output.name, definitions, rules.expression(compute.get("value"), inner, ir.ELEMENT))
+
+
+def _example(general: General, node: Mapping, members: Map[str, Member]) -> Example:
+    faults = Faults()
+    plain = {name: member for name, member in members.items() if not member.is_tensor}
+    for entry in mapping(node, "members").entries:
+        if entry.name not in plain:
+            with faults:
+                message = f"{entry.name!r} is no member beside the tensors"
+                raise fault(entry.key.position, "unknown-name", message, nearest(entry.name, plain))
+    tensors: dict[str, TensorData] = {}
+    known = {name: member for name, member in members.items() if member.is_tensor}
+    for entry in mapping(node, "tensors").entries:
+        with faults:
+            rules.known_tensor(entry.key, known)
+            value = mapping(mapping(node, "tensors"), entry.name)
+            sizes = tuple(cast(int, item.value) for item in scalars(value, "sizes"))
+            data = tuple(cast(float, item.value) for item in scalars(value, "data"))
+            type_ = _data_type(general, required(value, "type"), faults)
+            if len(data) != math.prod(sizes):
+                message = f"{len(data)} values for sizes {list(sizes)}; {math.prod(sizes)} are expected"
+                raise fault(place(value, "data"), "example-size", message)
+            tensors[entry.name] = TensorData(type_, sizes, data)
+    faults.stop()
+    return Example(text(node, "id"), text(node, "where"), mapping(node, "members").plain(), tensors)

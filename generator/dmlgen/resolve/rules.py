@@ -1,0 +1,164 @@
+"""Rules: from the forms of a spec to checks, with what they tell of output tensors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping as Map
+from typing import TYPE_CHECKING, cast
+
+from dmlgen import sugar
+from dmlgen.diagnostics import nearest
+from dmlgen.expr import ir
+from dmlgen.expr.parse import Scope, parse
+from dmlgen.registry import Check, Definition, Form, Inference, Member, Provenance, Rule, Stage
+from dmlgen.resolve.nodes import Faults, fault, place, required, scalars, text
+from dmlgen.source import Mapping, Node, Scalar
+
+if TYPE_CHECKING:
+    from dmlgen.resolve.general import General
+
+_STAGES = {"structure": Stage.STRUCTURE, "counts": Stage.COUNTS, "values": Stage.VALUES}
+
+
+def expression(node: Node | None, scope: Scope, expected: ir.Type | None = None) -> ir.Expr:
+    """The expression in a scalar; a bare value's name where an enumeration is expected."""
+    assert isinstance(node, Scalar)
+    values = scope.enums.get(expected.name or "", {}) if expected is not None else {}
+    if expected is not None and node.value in values:
+        return ir.EnumValue(str(node.value), values[str(node.value)], expected)
+    return parse(str(node.value), scope, node.at, expected)
+
+
+def define(node: Mapping, scope: Scope) -> tuple[Scope, tuple[Definition, ...]]:
+    """The scope with the names of a `let` block, each of which may use those before it."""
+    definitions: list[Definition] = []
+    faults = Faults()
+    for entry in node.entries:
+        with faults:
+            if entry.name in scope.names:
+                raise fault(entry.key.position, "name-clash", f"{entry.name} is a name already")
+            value = expression(entry.value, scope)
+            definitions.append(Definition(entry.name, value))
+            scope = scope.with_names({entry.name: ir.Definition(entry.name, value)})
+    faults.stop()
+    return scope, tuple(definitions)
+
+
+def known_tensor(node: Scalar, tensors: Map[str, Member]) -> Member:
+    """The tensor member that a scalar names."""
+    name = str(node.value)
+    if name not in tensors:
+        raise fault(node.position, "unknown-name", f"{name!r} is no tensor member", nearest(name, tensors))
+    return tensors[name]
+
+
+def known_tensors(node: Mapping, key: str, tensors: Map[str, Member]) -> list[Member]:
+    """The tensor members that a list names; every unknown name is a fault."""
+    members: list[Member] = []
+    faults = Faults()
+    for item in scalars(node, key):
+        with faults:
+            members.append(known_tensor(item, tensors))
+    faults.stop()
+    return members
+
+
+def tensor_rule(general: General, node: Mapping, scope: Scope) -> Rule:
+    """A rule of every tensor: `require`, or no condition where every output has its own way to judge it."""
+    checks: tuple[Check, ...] = ()
+    if node.get("require") is not None:
+        condition = expression(node.get("require"), scope, ir.BOOL)
+        checks = sugar.require(condition, _guard(node, scope), text(node, "because") or None)
+    return _rule(general, node, "TENSOR", checks)
+
+
+def operator_rule(
+    general: General, node: Mapping, operator: str, scope: Scope, tensors: Map[str, Member]
+) -> tuple[Rule, tuple[Inference, ...]]:
+    """A rule of one operator, and what it says of its outputs."""
+    forms = [name for name in ("require", "same", "infer") if node.get(name) is not None]
+    if len(forms) != 1:
+        found = " and ".join(forms) or "no condition"
+        message = f"rule {text(node, 'id')} has {found}; one of require, same or infer is expected"
+        raise fault(node.position, "rule-form", message)
+    inferences: tuple[Inference, ...] = ()
+    if forms == ["same"]:
+        checks, inferences = _same(general, node, tensors)
+    elif forms == ["infer"]:
+        checks, inferences = _infer(general, node, scope, tensors)
+    else:
+        condition = expression(node.get("require"), scope, ir.BOOL)
+        checks = sugar.require(condition, _guard(node, scope), text(node, "because") or None)
+    return _rule(general, node, operator, checks), inferences
+
+
+def _rule(general: General, node: Mapping, owner: str, checks: tuple[Check, ...]) -> Rule:
+    slug = text(node, "id")
+    automatic = sugar.stage_of(checks) if checks else Stage.STRUCTURE
+    return Rule(
+        id=f"DML-{owner}-{slug}",
+        slug=slug,
+        stage=_STAGES.get(text(node, "stage"), automatic),
+        summary=text(node, "summary"),
+        checks=checks,
+        since=general.since(node),
+        until=general.level_at(node, "until"),
+        form=cast(Form, text(node, "form", "any")),
+        source=cast(Provenance, text(node, "source", "header")),
+        position=node.position,
+        message=text(node, "message"),
+    )
+
+
+def _guard(node: Mapping, scope: Scope) -> ir.Expr | None:
+    return None if node.get("when") is None else expression(node.get("when"), scope, ir.BOOL)
+
+
+def _same(
+    general: General, node: Mapping, tensors: Map[str, Member]
+) -> tuple[tuple[Check, ...], tuple[Inference, ...]]:
+    """`same: FIELD, of: [...]`: an output has the field of the first input."""
+    if node.get("when") is not None:
+        raise fault(place(node, "when"), "rule-form", "`same` takes no `when`; write `require`")
+    members = known_tensors(node, "of", tensors)
+    if not members:
+        raise fault(node.position, "rule-form", "`same` compares tensors; `of` lists them")
+    field = text(node, "same")
+    type_ = general.fields[field]
+    references: list[ir.Tensor | ir.Tensors] = [
+        ir.Tensors(member.name) if member.count else ir.Tensor(member.name) for member in members
+    ]
+    sources = [
+        member for member in members if member.role == "input" and not member.count and not member.optional
+    ]
+    inferences: tuple[Inference, ...] = ()
+    if sources and field != "DimensionCount":
+        value = ir.Field(ir.Tensor(sources[0].name), field, type_)
+        outputs = [member for member in members if member.role == "output" and not member.count]
+        inferences = tuple(Inference(member.name, field, value) for member in outputs)
+    optional = {member.name for member in members if member.optional}
+    return sugar.same(field, type_, references, optional), inferences
+
+
+def _infer(
+    general: General, node: Mapping, scope: Scope, tensors: Map[str, Member]
+) -> tuple[tuple[Check, ...], tuple[Inference, ...]]:
+    """`infer: Tensor.Field = value`: the field must be that, and can be filled in."""
+    source = required(node, "infer")
+    statement = str(source.value)
+    match = re.match(r"([A-Za-z0-9]+)\.(\w+)\s*=\s*", statement)
+    assert match is not None, "the schema has checked the form"
+    tensor, field, start = match[1], match[2], match.end()
+    outputs = {name: member for name, member in tensors.items() if member.role == "output"}
+    if tensor not in outputs:
+        message = f"{tensor} is no output tensor; only outputs are inferred"
+        raise fault(source.at(0), "unknown-name", message, nearest(tensor, outputs))
+    type_ = general.fields[field]
+    value = parse(statement[start:], scope, lambda offset: source.at(start + offset), type_)
+    if any(isinstance(part, ir.Tensor) and part.name == tensor for part in ir.walk(value)):
+        raise fault(source.at(start), "circular", f"{tensor} cannot be inferred from itself")
+    given = [ir.Present(ir.Tensor(tensor))] if outputs[tensor].optional else []
+    guard = sugar.conjunction(part for part in (*given, _guard(node, scope)) if part is not None)
+    condition = ir.Compare("==", ir.Field(ir.Tensor(tensor), field, type_), value)
+    checks = sugar.require(condition, guard, text(node, "because") or None)
+    return checks, (Inference(tensor, field, value),)

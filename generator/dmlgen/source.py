@@ -1,0 +1,347 @@
+"""Restricted YAML, with the position of every key and value.
+
+Only what reads the same in YAML 1.1 and 1.2, and to a person, is accepted: mappings with string keys,
+sequences, strings, `true`, `false`, `null`, decimal and `0x` integers, fractions. As specs are untrusted,
+whatever shares, tags, merges or hides data is refused, and size, depth and number of nodes are bounded.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NoReturn
+
+import yaml
+
+from dmlgen.diagnostics import Finding, Position, SpecError, shown
+
+MAX_BYTES = 1 << 20  # one file
+MAX_DEPTH = 32  # nested mappings and sequences
+MAX_NODES = 50_000  # keys and values of one file
+MAX_FINDINGS = 100  # of one file; a hostile one must not fill the terminal
+
+Value = str | int | float | bool | None
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """One value. `raw` is its text as the file has it, quotes and block indicators included."""
+
+    position: Position
+    value: Value
+    raw: str
+
+    @property
+    def quoted(self) -> bool:
+        return self.raw[:1] in ("'", '"')
+
+    def at(self, offset: int) -> Position:
+        """Where character `offset` of a string value stands in the file.
+
+        Folding and indentation change white space only, so the n-th visible character of the value is the
+        n-th one of the file. Where escapes break that rule, it is the start of the scalar.
+        """
+        value, raw = str(self.value), self.raw
+        body = raw.index("\n") if raw[:1] in ("|", ">") else int(self.quoted)
+        end = len(raw) - int(self.quoted)
+        visible = [index for index in range(body, end) if not raw[index].isspace()]
+        if [raw[index] for index in visible] != [char for char in value if not char.isspace()] or not visible:
+            return self.position
+        nth = sum(not char.isspace() for char in value[:offset])
+        index = visible[nth] if nth < len(visible) else visible[-1] + 1
+        line_start = raw.rfind("\n", 0, index) + 1
+        if line_start == 0:
+            return Position(self.position.file, self.position.line, self.position.column + index)
+        line = self.position.line + raw.count("\n", 0, index)
+        return Position(self.position.file, line, index - line_start + 1)
+
+    def plain(self) -> Value:
+        return self.value
+
+
+@dataclass(frozen=True)
+class Sequence:
+    position: Position
+    items: tuple[Node, ...]
+
+    def plain(self) -> list[Any]:
+        """The same as lists, dicts and scalars, without positions."""
+        return [item.plain() for item in self.items]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One key of a mapping and its value; the key is a string."""
+
+    key: Scalar
+    value: Node
+
+    @property
+    def name(self) -> str:
+        return str(self.key.value)
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """Entries in the order of the file; no name twice."""
+
+    position: Position
+    entries: tuple[Entry, ...]
+
+    @cached_property
+    def _by_name(self) -> dict[str, Entry]:
+        return {entry.name: entry for entry in self.entries}
+
+    def entry(self, name: str) -> Entry | None:
+        return self._by_name.get(name)
+
+    def get(self, name: str) -> Node | None:
+        entry = self._by_name.get(name)
+        return entry.value if entry else None
+
+    def items(self) -> Iterator[tuple[str, Node]]:
+        return ((entry.name, entry.value) for entry in self.entries)
+
+    def plain(self) -> dict[str, Any]:
+        """The same as lists, dicts and scalars, without positions."""
+        return {entry.name: entry.value.plain() for entry in self.entries}
+
+
+Node = Scalar | Sequence | Mapping
+
+
+def load(path: Path, root: Path) -> Node:
+    """The one document in the file `path`, which lies below `root` with no symbolic link on the way.
+
+    Raises SpecError with every fault that can be told without guessing.
+    """
+    return parse(_read(path, root), path.as_posix())
+
+
+def parse(data: bytes, file: str) -> Node:
+    """The one document in `data`; `file` is the name that positions carry. Raises SpecError like `load`."""
+    if len(data) > MAX_BYTES:
+        raise SpecError([Finding(Position(file), "too-large", f"file is larger than {MAX_BYTES} bytes")])
+    text = _decode(data, file)
+    builder = _Builder(file, text)
+    try:
+        root = builder.document()
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        place = _position(file, mark) if mark else Position(file)
+        what = ", ".join(filter(None, (getattr(error, "context", None), getattr(error, "problem", None))))
+        builder.findings.append(Finding(place, "yaml-syntax", f"not valid YAML: {what or error}"))
+    except (ValueError, OverflowError) as error:
+        # PyYAML without libyaml lets them through for escapes and directives with absurd numbers.
+        builder.findings.append(Finding(Position(file), "yaml-syntax", f"not valid YAML: {error}"))
+    if builder.findings:
+        raise SpecError(builder.findings)
+    return root
+
+
+def _read(path: Path, root: Path) -> bytes:
+    def refuse(code: str, message: str) -> SpecError:
+        return SpecError([Finding(Position(path.as_posix()), code, message)])
+
+    if not path.is_relative_to(root) or ".." in path.relative_to(root).parts:
+        raise refuse("outside-root", f"file is not below {root.as_posix()}")
+    below = [path, *path.parents][: len(path.relative_to(root).parts)]
+    if any(part.is_symlink() for part in below):
+        raise refuse("symlink", "symbolic links are not followed; put the file itself here")
+    if not path.is_file():
+        raise refuse("no-file", "there is no regular file of this name")
+    try:
+        with path.open("rb") as stream:
+            return stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise refuse("unreadable", f"cannot be read: {error.strerror}") from None
+
+
+def _decode(data: bytes, file: str) -> str:
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        place = _place(file, data[: error.start].decode("utf-8"))
+        message = f"byte 0x{data[error.start]:02x} is not UTF-8"
+        raise SpecError([Finding(place, "not-utf8", message)]) from None
+    if text.startswith("\ufeff"):
+        raise SpecError([Finding(Position(file), "byte-order-mark", "file starts with a byte order mark")])
+    hidden = _hidden(text.replace("\r\n", "\n"))
+    if hidden:
+        pattern = re.compile("|".join("\r(?!\n)" if char == "\r" else re.escape(char) for char in hidden))
+        faults = []
+        for match in pattern.finditer(text):
+            faults.append(_hidden_fault(_place(file, text[: match.start()]), match[0]))
+            if len(faults) == MAX_FINDINGS:
+                break
+        raise SpecError(faults)
+    return text
+
+
+def _place(file: str, before: str) -> Position:
+    """The position right after the text `before`."""
+    return Position(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
+
+
+def _position(file: str, mark: Any) -> Position:
+    return Position(file, mark.line + 1, mark.column + 1)
+
+
+def _hidden(text: str) -> list[str]:
+    """The characters of a text that a reader cannot see: control, format (so every bidirectional one),
+    surrogate, private, and separators other than space and line feed."""
+    categories = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp", "Zs")
+    return sorted(char for char in set(text) - {" ", "\n"} if unicodedata.category(char) in categories)
+
+
+def _hidden_fault(position: Position, char: str) -> Finding:
+    if char == "\t":
+        return Finding(position, "tab", "tab found; indent and separate with spaces")
+    name = unicodedata.name(char, "control character")
+    return Finding(position, "hidden-character", f"U+{ord(char):04X} ({name.lower()}) is not allowed here")
+
+
+_WORDS: dict[str, Value] = {"true": True, "false": False, "null": None}
+
+_INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,19})|0x[0-9A-Fa-f]{1,16}")
+_FLOAT = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]+([eE][+-]?[0-9]+)?")
+
+# What one YAML version or another reads as something else than the string it looks like. A single capital
+# stays a string, as dimensions are called N.
+_SURPRISE = re.compile(
+    r"""
+      (?i: yes | no | on | off | true | false | null ) | y | n | ~ | =
+    | [-+]? [0-9] [0-9_]*                           # 010, +1, 1_000, beyond 64 bits
+    | [-+]? 0 [xXoObB] [0-9A-Fa-f_]+                # 0o17, 0b11, -0x1
+    | [-+]? [0-9] [0-9_]* (: [0-9]{1,2})+ (\.[0-9_]*)?                  # 1:30, base 60
+    | [-+]? (\.[0-9] | [0-9] [0-9_]* \.) [0-9_]* ([eE] [-+]? [0-9]+)?   # .5, 5., 1_0.5
+    | [-+]? [0-9] [0-9_]* [eE] [-+]? [0-9]+         # 1e5
+    | [-+]? \. (?i: inf | nan )
+    | [0-9]{4} - [0-9]{1,2} - [0-9]{1,2} ([Tt\ ] .*)?                   # dates
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Builder:
+    """Turns the events of the parser into nodes, and collects what the restricted YAML forbids."""
+
+    def __init__(self, file: str, text: str) -> None:
+        self.file = file
+        self.text = text
+        self.findings: list[Finding] = []
+        self.nodes = 0
+        self.events: Iterator[Any] = yaml.parse(text, Loader=_LOADER)
+
+    def document(self) -> Node:
+        root: Node | None = None
+        for event in self.events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                if root is not None:
+                    self.stop(
+                        event, "several-documents", "a second document starts here; expected one a file"
+                    )
+                if event.version or event.tags:
+                    self.report(event, "directive", "YAML directives are not allowed")
+                root = self.root(next(self.events))
+        if root is None:
+            raise SpecError([Finding(Position(self.file), "empty-document", "the file holds no data")])
+        return root
+
+    def root(self, event: Any) -> Node:
+        if isinstance(event, yaml.ScalarEvent) and not event.value and event.implicit[0]:
+            self.stop(event, "empty-document", "the file holds no data")
+        return self.node(event, 0)
+
+    def node(self, event: Any, depth: int) -> Node:
+        self.nodes += 1
+        if self.nodes > MAX_NODES:
+            self.stop(event, "too-many-nodes", f"more than {MAX_NODES} keys and values in one file")
+        if depth > MAX_DEPTH:
+            self.stop(event, "too-deep", f"nested deeper than {MAX_DEPTH} levels")
+        place = self.place(event)
+        if isinstance(event, yaml.AliasEvent):
+            self.report(event, "alias", "aliases are not allowed; repeat the value")
+            return Scalar(place, "", "")
+        if event.anchor is not None:
+            self.report(event, "anchor", "anchors are not allowed")
+        if event.tag is not None:
+            self.report(event, "tag", f"tag {shown(event.tag)} is not allowed")
+        if isinstance(event, yaml.ScalarEvent):
+            return self.scalar(event, place)
+        if isinstance(event, yaml.SequenceStartEvent):
+            items = []
+            while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
+                items.append(self.node(event, depth + 1))
+            return Sequence(place, tuple(items))
+        return Mapping(place, self.entries(depth))
+
+    def scalar(self, event: Any, place: Position) -> Scalar:
+        text: str = event.value
+        raw = self.text[event.start_mark.index : event.end_mark.index]
+        if not text.isascii() and not unicodedata.is_normalized("NFC", text):
+            self.report(event, "not-normal", "text is not in Unicode normal form C")
+        if not event.style:
+            return Scalar(place, self.typed(event, text), raw)
+        if event.style == '"' and "\\" in raw:
+            self.findings += [_hidden_fault(place, char) for char in _hidden(text)]
+        return Scalar(place, text, raw)
+
+    def typed(self, event: Any, text: str) -> Value:
+        """The value of a plain scalar."""
+        if not text:
+            self.report(event, "empty-value", "nothing is written here; expected a value, or null")
+        if text in _WORDS:
+            return _WORDS[text]
+        if _INTEGER.fullmatch(text):
+            number = int(text, 0)
+            if -(1 << 63) <= number < 1 << 64:
+                return number
+        elif _FLOAT.fullmatch(text):
+            fraction = float(text)
+            if math.isfinite(fraction):
+                return fraction
+        if _SURPRISE.fullmatch(text):
+            message = f"{shown(text)} without quotes means different things to different YAML readers"
+            self.report(
+                event, "ambiguous-scalar", message, f'"{text}"' if shown(text) == f"'{text}'" else None
+            )
+        return text
+
+    def entries(self, depth: int) -> tuple[Entry, ...]:
+        seen: dict[str, Entry] = {}
+        while not isinstance(event := next(self.events), yaml.MappingEndEvent):
+            key = self.node(event, depth + 1)
+            value = self.node(next(self.events), depth + 1)
+            if not isinstance(key, Scalar) or not isinstance(key.value, str):
+                fix = f'"{key.raw}"' if isinstance(key, Scalar) else None
+                self.report(event, "key-not-string", "a key must be a string", fix)
+            elif isinstance(event, yaml.AliasEvent):
+                continue
+            elif key.raw == "<<":
+                self.report(event, "merge-key", "merge keys are not allowed; write the entries out")
+            elif key.value in seen:
+                line = seen[key.value].key.position.line
+                self.report(event, "duplicate-key", f"key {shown(key.value)} is already there in line {line}")
+            else:
+                seen[key.value] = Entry(key, value)
+        return tuple(seen.values())
+
+    def place(self, event: Any) -> Position:
+        return _position(self.file, event.start_mark)
+
+    def report(self, event: Any, code: str, message: str, suggestion: str | None = None) -> None:
+        self.findings.append(Finding(self.place(event), code, message, suggestion=suggestion))
+        if len(self.findings) >= MAX_FINDINGS:
+            raise SpecError(self.findings)
+
+    def stop(self, event: Any, code: str, message: str) -> NoReturn:
+        self.report(event, code, message)
+        raise SpecError(self.findings)

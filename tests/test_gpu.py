@@ -1,0 +1,332 @@
+"""Gathers on a Vulkan device against NumPy, bit for bit."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import dmlops
+import numpy as np
+import pytest
+from dmlops import gpu
+from dmlops.gpu import compiler, variant
+from gather_cases import (
+    ELEMENT_TYPES,
+    INDEX_TYPES,
+    OPERATORS,
+    Case,
+    elements_in,
+    gather,
+    gather_elements,
+    gather_nd,
+    padded,
+    permuted,
+    random_bits,
+    random_case,
+    random_indices,
+)
+from gpu_device import GUARD, UNTOUCHED, device, planned, run_guarded
+
+__all__ = ["device"]
+
+
+def check(case: Case, device: Any) -> None:
+    for array in case.inputs.values():
+        array.flags.writeable = False
+    desc = dmlops.from_json(case.description)
+    outputs = gpu.run(desc, case.inputs, device)
+    assert list(outputs) == ["OutputTensor"]
+    output = outputs["OutputTensor"]
+    assert (output.dtype, output.shape) == (case.expected.dtype, case.expected.shape)
+    assert output.tobytes() == case.expected.tobytes()
+
+
+@pytest.mark.parametrize("index_type", INDEX_TYPES)
+@pytest.mark.parametrize("element_type", ELEMENT_TYPES)
+def test_every_data_type(device: Any, element_type: str, index_type: str) -> None:
+    rng = np.random.default_rng(0)
+    values = random_bits(rng, (5, 48), element_type)
+    check(gather_elements(values, random_indices(rng, (5, 24), index_type, 48), 1), device)
+    check(gather(values, random_indices(rng, (1, 7), index_type, 5), 0, 1), device)  # rows, copied whole
+    odd = random_bits(rng, (5, 9), element_type)
+    check(gather_elements(odd, random_indices(rng, (5, 9), index_type, 5), 0), device)
+
+
+@pytest.mark.parametrize("rank", range(1, 9))
+def test_every_rank(device: Any, rank: int) -> None:
+    rng = np.random.default_rng(rank)
+    sizes = [2, 3, 2, 1, 2, 3, 2, 4][-rank:]
+    gaps = padded(sizes, 1)
+    values, indices = random_bits(rng, sizes, "float32"), random_indices(rng, sizes, "int32", 3)
+    for axis in range(rank):
+        case = gather_elements(values, indices, axis, {"InputTensor": gaps, "OutputTensor": gaps})
+        check(case, device)
+    dimensions = planned(case)[0].dimensions
+    assert len(dimensions) == sum(size > 1 for size in sizes)  # gaps keep dimensions from merging
+
+
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_random_descriptions(device: Any, operator: str, seed: int) -> None:
+    check(random_case(operator, seed), device)
+
+
+@pytest.mark.parametrize("element_type", ["int8", "float16", "float32", "float64"])
+@pytest.mark.parametrize("length", [1, 2, 3, 4, 5, 7, 255, 256, 257, 1023, 4100])
+def test_lengths_that_fill_no_vector_or_group(device: Any, length: int, element_type: str) -> None:
+    rng = np.random.default_rng(length)
+    values = random_bits(rng, (length,), element_type)
+    check(gather_elements(values, random_indices(rng, (length,), "int32", length), 0), device)
+
+
+@pytest.mark.parametrize("element_type", ["uint8", "int16", "int32", "int64"])
+def test_broadcast_inputs(device: Any, element_type: str) -> None:
+    rng = np.random.default_rng(1)
+    values = np.repeat(random_bits(rng, (1, 16), element_type), 6, axis=0)
+    indices = np.repeat(random_indices(rng, (6, 1), "uint32", 16), 16, axis=1)
+    layouts = {"InputTensor": [0, 1], "IndicesTensor": [1, 0]}
+    check(gather_elements(values, indices, 1, dict(layouts)), device)
+    check(gather_elements(values, indices, 0, dict(layouts)), device)
+
+
+def test_single_bytes_that_share_words_are_all_written(device: Any) -> None:
+    rng = np.random.default_rng(2)
+    sizes = (129, 257)
+    values, indices = random_bits(rng, sizes, "uint8"), random_indices(rng, sizes, "int32", 257)
+    check(gather_elements(values, indices, 1, {"OutputTensor": permuted(sizes, [1, 0])}), device)
+    check(gather_elements(values, indices, 1, {"OutputTensor": padded(sizes, 1)}), device)
+
+
+@pytest.mark.parametrize("index_type", INDEX_TYPES)
+def test_extreme_indices_are_clamped(device: Any, index_type: str) -> None:
+    info = np.iinfo(index_type)
+    chosen = [info.min, info.min + 1, -(2**32) - 1, -(2**32), -(2**32) + 1, -6, -5, -4, -1, 0, 1, 4, 5, 6]
+    chosen += [
+        2**31 - 1,
+        2**31,
+        2**32 - 1,
+        2**32,
+        2**32 + 1,
+        2**32 + 4,
+        2**63 - 1,
+        2**63,
+        info.max - 1,
+        info.max,
+    ]
+    indices = np.array([i for i in chosen if info.min <= i <= info.max], dtype=index_type)
+    check(gather_elements(np.arange(5, dtype=np.float32), indices, 0), device)
+    check(gather_nd(np.arange(5, dtype=np.float32)[None], indices[:, None], 1, 2), device)
+
+
+def test_documented_examples(device: Any) -> None:
+    """Of the public pages, with the output's type made that of the input where a page says otherwise."""
+    values = np.array([[1, 2], [3, 4], [5, 6]], np.float32)
+    case = gather(values, np.array([[0, 1, 1, 2]], np.uint32), 0, 1)
+    assert case.expected.tolist() == [[1, 2], [3, 4], [3, 4], [5, 6]]
+    check(case, device)
+    batches = np.arange(12, dtype=np.float32).reshape(1, 3, 2, 2)
+    tuples = np.array([[[[0, 0], [1, 1]], [[1, 1], [0, 0]], [[0, 1], [1, 0]]]], np.uint32)
+    case = gather_nd(batches, tuples, 3, 3, 1)
+    assert case.expected.tolist() == [[[[0, 3], [7, 4], [9, 10]]]]
+    check(case, device)
+
+
+def test_dispatches_in_two_dimensions(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(variant, "MAX_GROUPS", 3)
+    rng = np.random.default_rng(3)
+    values = random_bits(rng, (30_001,), "float32")
+    case = gather_elements(values, random_indices(rng, (30_001,), "int32", 30_001), 0)
+    assert planned(case)[1].groups[1] > 1
+    check(case, device)
+
+
+GUARDED = {
+    "packed": lambda bits, indices: gather_elements(bits(6, 64), indices(6, 64), 1),
+    "odd": lambda bits, indices: gather_elements(bits(6, 63), indices(6, 63), 0),
+    "padded": lambda bits, indices: gather_elements(
+        bits(6, 63),
+        indices(6, 63),
+        1,
+        {"OutputTensor": [65, 1], "InputTensor": [1, 6], "IndicesTensor": [63, 1]},
+    ),
+    "spread": lambda bits, indices: gather_elements(
+        bits(6, 16), indices(6, 16), 1, {"OutputTensor": [48, 3]}
+    ),
+    "rows": lambda bits, indices: gather(bits(6, 64), indices(1, 5), 0, 1),
+    "tuples": lambda bits, indices: gather_nd(bits(6, 7, 8), indices(1, 21, 2), 3, 2),
+}
+
+
+@pytest.mark.parametrize("element_type", ["uint8", "uint16", "uint32", "uint64"])
+@pytest.mark.parametrize("shape", GUARDED)
+def test_nothing_outside_the_output_elements_changes(device: Any, shape: str, element_type: str) -> None:
+    rng = np.random.default_rng(4)
+    case = GUARDED[shape](
+        lambda *sizes: random_bits(rng, sizes, element_type),
+        lambda *sizes: rng.integers(-(2**63), 2**63 - 1, sizes),  # nearly all of them far outside
+    )
+    arrays = {**case.inputs, "OutputTensor": np.zeros_like(case.expected)}
+    buffers = []
+    for name, array in arrays.items():
+        at = elements_in(case.description["desc"][name])
+        buffer = np.full(-(-(at.max() + 1) * array.itemsize // 4) * 4, UNTOUCHED, np.uint8)
+        if name != "OutputTensor":
+            buffer[: (at.max() + 1) * array.itemsize].view(array.dtype)[at] = array
+        buffers.append(buffer)
+    written = elements_in(case.description["desc"]["OutputTensor"])
+    operator = case.description["type"].removeprefix("DML_OPERATOR_")
+    after = run_guarded(device, operator, planned(case)[1], buffers)
+
+    for buffer, all_bytes in zip(buffers[:2], after[:2], strict=True):
+        assert all_bytes.tobytes() == np.pad(buffer, GUARD, constant_values=UNTOUCHED).tobytes()
+    expected = np.full_like(after[2], UNTOUCHED)
+    window = expected[GUARD : GUARD + (written.max() + 1) * case.expected.itemsize]
+    window.view(case.expected.dtype)[written] = case.expected
+    assert after[2].tobytes() == expected.tobytes()
+
+
+def test_threads_take_turns(device: Any) -> None:
+    cases = [random_case(operator, 100 + seed) for operator in OPERATORS for seed in range(3)]
+    failures: list[BaseException] = []
+
+    def work(case: Case) -> None:
+        try:
+            for _ in range(5):
+                check(case, device)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(case,)) for case in cases]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def simple() -> Case:
+    return gather_elements(np.arange(6, dtype=np.float32).reshape(2, 3), np.zeros((2, 3), np.int32), 1)
+
+
+def refused(case: Case, inputs: dict[str, Any], device: Any) -> str:
+    with pytest.raises(ValueError) as caught:
+        gpu.run(dmlops.from_json(case.description), inputs, device)
+    return str(caught.value)
+
+
+def test_inputs_that_do_not_fit_are_refused(device: Any) -> None:
+    case = simple()
+    indices = case.inputs["IndicesTensor"]
+    assert "InputTensor is missing" in refused(case, {"IndicesTensor": indices}, device)
+    assert "has no input Input;" in refused(case, {**case.inputs, "Input": indices}, device)
+    text = refused(case, {**case.inputs, "InputTensor": np.zeros((3, 2), np.float32)}, device)
+    assert "InputTensor must be a NumPy array of float32, shape (2, 3); it is float32 of shape (3, 2)" in text
+    text = refused(case, {**case.inputs, "IndicesTensor": indices.astype(np.int64)}, device)
+    assert "IndicesTensor must be a NumPy array of int32" in text
+    assert "it is list" in refused(case, {**case.inputs, "IndicesTensor": [[0] * 3] * 2}, device)
+    case.description["desc"]["InputTensor"]["Strides"] = [0, 1]
+    assert "stride 0 in dimension 0" in refused(case, case.inputs, device)
+
+
+def test_an_invalid_description_is_refused(device: Any) -> None:
+    case = simple()
+    case.description["desc"]["Axis"] = 7
+    with pytest.raises(dmlops.InvalidDescription):
+        gpu.run(dmlops.from_json(case.description), case.inputs, device)
+
+
+def test_tensors_larger_than_the_device_can_address_are_refused(device: Any) -> None:
+    limit = device.limits.maxStorageBufferRange
+    with pytest.raises(gpu.Unsupported, match=f"shaders on .* reach {limit}"):
+        device.run(b"", [], limit + 1, b"", (1, 1, 1))
+
+
+def test_devices_are_found_by_index_and_by_part_of_the_name() -> None:
+    from dmlops.gpu.device import Device
+
+    names = gpu.devices()
+    assert Device.open(0) is Device.open()
+    assert Device.open(names[-1].upper()[:6]).name == next(
+        n for n in names if names[-1][:6].upper() in n.upper()
+    )
+    for selector in (len(names), -1, "no such device"):
+        with pytest.raises(gpu.GpuUnavailable, match="there are: "):
+            Device.open(selector)
+
+
+def run_in_process(code: str, **environment: str) -> str:
+    script = (
+        f"from dmlops import gpu\ntry:\n    {code}\nexcept gpu.GpuUnavailable as e: print('unavailable:', e)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout.strip()
+
+
+def test_what_is_missing_is_said_in_one_sentence(tmp_path: Path) -> None:
+    assert "unavailable: Vulkan has no usable driver" in run_in_process(
+        "gpu.devices()", VK_ICD_FILENAMES=str(tmp_path / "none"), VK_DRIVER_FILES=str(tmp_path / "none")
+    )
+    hide = "import sys; sys.modules['{}'] = None; "
+    assert "pip install vulkan" in run_in_process(hide.format("vulkan") + "gpu.devices()")
+    (tmp_path / "vulkan.py").write_text("raise OSError('no library')")
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    assert "No Vulkan loader found" in run_in_process("gpu.devices()", PYTHONPATH=path)
+    assert "DMLOPS_DXC names no file" in run_in_process(
+        "gpu.compiler.find()", DMLOPS_DXC=str(tmp_path / "dxc")
+    )
+    (tmp_path / "dxc.so").write_bytes(b"no library")
+    assert "cannot be loaded" in run_in_process("gpu.compiler.find()", DMLOPS_DXC=str(tmp_path / "dxc.so"))
+    hidden = "import importlib.util as u; u.find_spec = lambda name: None; gpu.compiler.find()"
+    assert "pip install compushady-lrtu" in run_in_process(hidden, PATH="", DMLOPS_DXC="")
+
+
+def test_compiled_shaders_are_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DMLOPS_CACHE", str(tmp_path / "cache"))
+    source = "[numthreads(N, 1, 1)] void CSMain() {}"
+    first = compiler.compile(source, {"N": 1})
+    (entry,) = (tmp_path / "cache").iterdir()
+    assert entry.read_bytes() == first
+    entry.write_bytes(b"from the cache")
+    assert compiler.compile(source, {"N": 1}) == b"from the cache"
+    assert compiler.compile(source, {"N": 2}) != b"from the cache"
+    monkeypatch.setenv("DMLOPS_CACHE", os.devnull)  # cannot be written to
+    assert compiler.compile(source, {"N": 1}) == first
+
+
+def test_compile_errors_are_the_compilers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DMLOPS_CACHE", str(tmp_path))
+    with pytest.raises(compiler.CompileError, match="nonsense"):
+        compiler.compile("nonsense", {})
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_executable_compiler_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "dxc"
+    script.write_text(
+        f"#!{sys.executable}\nimport sys\nif '--version' in sys.argv: sys.exit(print('stand-in 1'))\n"
+        "if 'bad' in open(sys.argv[-1]).read(): sys.exit('bad shader')\n"
+        "open(sys.argv[sys.argv.index('-Fo') + 1], 'w').write(' '.join(sys.argv[1:-3]))\n"
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("DMLOPS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("DMLOPS_DXC", str(script))
+    compiler.find.cache_clear()
+    try:
+        arguments = compiler.compile("good", {"RANK": 3}, "dxil").decode().split()
+        assert arguments[:4] == ["-T", "cs_6_2", "-E", "CSMain"]
+        assert arguments[-1] == "-DRANK=3"
+        with pytest.raises(compiler.CompileError, match="bad shader"):
+            compiler.compile("bad", {})
+    finally:
+        compiler.find.cache_clear()

