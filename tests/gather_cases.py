@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,7 @@ ELEMENT_TYPES = (
 INDEX_TYPES = ("int64", "int32", "uint64", "uint32")
 OPERATORS = ("GATHER", "GATHER_ELEMENTS", "GATHER_ND", "GATHER_ND1")
 
-Layouts = dict[str, list[int] | None]  # tensor member -> strides, None for packed
+Layouts = Mapping[str, Sequence[int]]  # tensor member -> strides; the others are packed
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def gather_nd(
     inner_indices = indices.reshape(indices.shape[indices.ndim - indices_dimensions :])
     first = batch or 0
     tuples = np.moveaxis(inner_indices, -1, 0)
-    grid = np.ogrid[tuple(slice(size) for size in tuples.shape[1 : 1 + first])]
+    grid: list[np.ndarray] = [np.asarray(g) for g in np.ix_(*map(range, tuples.shape[1 : 1 + first]))]
     batches = [g.reshape(g.shape + (1,) * (tuples.ndim - 1 - first)) for g in grid]
     picked = [in_range(t, inner_values.shape[first + j]) for j, t in enumerate(tuples)]
     expected = _to_rank(inner_values[(*batches, *picked)], values.ndim)
@@ -134,7 +134,7 @@ def random_case(operator: str, seed: int) -> Case:
         )  # leading dimensions of 1, which leave room for those of the indices
         values = random_bits(rng, [1] * padding + sizes[padding:], data_type)
         axis = int(rng.integers(padding, rank))
-        index_dimensions = int(rng.integers(1, padding + 2))
+        index_dimensions = int(rng.integers(0, padding + 2))
         shape = [1] * (rank - index_dimensions) + [
             int(n) for n in rng.integers(1, longest + 1, index_dimensions)
         ]
@@ -156,16 +156,12 @@ def random_case(operator: str, seed: int) -> Case:
             values, indices, dimensions, index_dimensions, batch if operator == "GATHER_ND1" else None
         )
 
-    shapes = {
-        **{name: array.shape for name, array in plain.inputs.items()},
-        "OutputTensor": plain.expected.shape,
-    }
-    for name, shape in shapes.items():
-        kind = rng.integers(4)
+    for name in (*plain.inputs, "OutputTensor"):
+        tensor, kind = plain.description["desc"][name], rng.integers(4)
         if kind == 1:
-            plain.description["desc"][name]["Strides"] = padded(shape, int(rng.choice([1, 4, 16])))
+            tensor["Strides"] = padded(tensor["Sizes"], int(rng.choice([1, 4, 16])))
         elif kind == 2:
-            plain.description["desc"][name]["Strides"] = permuted(shape, rng.permutation(rank).tolist())
+            tensor["Strides"] = permuted(tensor["Sizes"], rng.permutation(rank).tolist())
     return plain
 
 
@@ -201,7 +197,7 @@ def _case(
         name: {
             "DataType": array.dtype.name.upper(),
             "Sizes": list(array.shape),
-            **({"Strides": layouts[name]} if layouts and layouts.get(name) else {}),
+            **({"Strides": list(layouts[name])} if layouts and name in layouts else {}),
         }
         for name, array in arrays.items()
     }

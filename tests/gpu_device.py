@@ -9,7 +9,7 @@ import dmlops
 import numpy as np
 import pytest
 from dmlops.gpu import compiler, shader
-from dmlops.gpu.plan import Plan, plan
+from dmlops.gpu.plan import Plan, plan_of
 from dmlops.gpu.variant import Variant, choose
 from gather_cases import Case
 
@@ -26,7 +26,7 @@ def device() -> Any:
 
 
 def planned(case: Case) -> tuple[Plan, Variant]:
-    movement = plan(dmlops.from_json(case.description))
+    movement = plan_of(dmlops.from_json(case.description))
     index_type = case.inputs["IndicesTensor"].dtype
     return movement, choose(movement, index_type.itemsize, index_type.kind == "i")
 

@@ -89,8 +89,8 @@ def test_broadcast_inputs(device: Any, element_type: str) -> None:
     values = np.repeat(random_bits(rng, (1, 16), element_type), 6, axis=0)
     indices = np.repeat(random_indices(rng, (6, 1), "uint32", 16), 16, axis=1)
     layouts = {"InputTensor": [0, 1], "IndicesTensor": [1, 0]}
-    check(gather_elements(values, indices, 1, dict(layouts)), device)
-    check(gather_elements(values, indices, 0, dict(layouts)), device)
+    check(gather_elements(values, indices, 1, layouts), device)
+    check(gather_elements(values, indices, 0, layouts), device)
 
 
 def test_single_bytes_that_share_words_are_all_written(device: Any) -> None:
@@ -141,6 +141,15 @@ def test_dispatches_in_two_dimensions(device: Any, monkeypatch: pytest.MonkeyPat
     values = random_bits(rng, (30_001,), "float32")
     case = gather_elements(values, random_indices(rng, (30_001,), "int32", 30_001), 0)
     assert planned(case)[1].groups[1] > 1
+    check(case, device)
+
+
+@pytest.mark.parametrize("element_type", ["int8", "float16", "float32", "float64"])
+def test_strips(device: Any, element_type: str) -> None:
+    rng = np.random.default_rng(5)
+    values = random_bits(rng, (3, 11, 256), element_type)
+    case = gather_elements(values, random_indices(rng, (3, 7, 256), "int64", 11), 1)
+    assert planned(case)[1].defines["RANK"] == 1 + len(planned(case)[0].dimensions)
     check(case, device)
 
 

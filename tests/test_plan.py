@@ -6,13 +6,14 @@ import dataclasses
 import itertools
 import sys
 import types
+from collections.abc import Callable
 
 import dmlops
 import numpy as np
 import pytest
 from dmlops.coordinates import align, replace, wrap
 from dmlops.gpu.errors import Unsupported
-from dmlops.gpu.plan import Plan, plan
+from dmlops.gpu.plan import Plan, plan_of
 from dmlops.gpu.variant import choose, divisor
 from gather_cases import (
     INDEX_TYPES,
@@ -29,8 +30,8 @@ from gather_cases import (
 )
 
 
-def plan_of(case: Case) -> Plan:
-    return plan(dmlops.from_json(case.description))
+def planned(case: Case) -> Plan:
+    return plan_of(dmlops.from_json(case.description))
 
 
 def follow(movement: Plan, values: np.ndarray, indices: np.ndarray, output: np.ndarray) -> None:
@@ -68,14 +69,22 @@ def test_replace_and_align() -> None:
 
 @pytest.mark.parametrize("seed", range(25))
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_a_plan_moves_what_numpy_moves(operator: str, seed: int) -> None:
+@pytest.mark.parametrize(
+    "variation", [lambda p: p, Plan.widened, Plan.striped], ids=["plain", "widened", "striped"]
+)
+def test_a_plan_moves_what_numpy_moves(
+    operator: str, seed: int, variation: Callable[[Plan], Plan], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dmlops.gpu.plan.STRIP_BYTES", 16)  # so that small tensors have strips
     case = random_case(operator, seed)
     tensors = {name: elements_in(case.description["desc"][name]) for name in (*case.inputs, "OutputTensor")}
     arrays = {**case.inputs, "OutputTensor": np.zeros_like(case.expected)}
-    flat = {name: np.zeros(at.max() + 1, arrays[name].dtype) for name, at in tensors.items()}
+    flat = {name: np.zeros((at.max() // 16 + 1) * 16, arrays[name].dtype) for name, at in tensors.items()}
     for name, at in tensors.items():
         flat[name][at] = arrays[name]
-    follow(plan_of(case), *flat.values())
+    reordered = variation(planned(case))
+    wide = f"V{reordered.element_size}"
+    follow(reordered, flat["InputTensor"].view(wide), flat["IndicesTensor"], flat["OutputTensor"].view(wide))
     assert flat["OutputTensor"][tensors["OutputTensor"]].tobytes() == case.expected.tobytes()
 
 
@@ -88,21 +97,21 @@ def zeros(*sizes: int) -> np.ndarray:
 
 
 def test_packed_dimensions_merge_into_one() -> None:
-    (dimension,) = plan_of(gather_elements(values(6), zeros(9), 0)).dimensions
+    (dimension,) = planned(gather_elements(values(6), zeros(9), 0)).dimensions
     assert (dimension.size, dimension.strides) == (9, (0, 1, 1))
-    outer, inner = plan_of(gather_elements(values(2, 3, 4, 5), zeros(2, 3, 7, 5), 2)).dimensions[::2]
+    outer, inner = planned(gather_elements(values(2, 3, 4, 5), zeros(2, 3, 7, 5), 2)).dimensions[::2]
     assert (outer.size, outer.strides) == (6, (20, 35, 35))
     assert (inner.size, inner.strides) == (5, (1, 1, 1))
 
 
 def test_a_gather_of_one_element_has_one_dimension() -> None:
-    (dimension,) = plan_of(gather_elements(values(1, 1), zeros(1, 1), 1)).dimensions
+    (dimension,) = planned(gather_elements(values(1, 1), zeros(1, 1), 1)).dimensions
     assert dimension.size == 1
 
 
 def test_dimensions_follow_the_outputs_memory_order() -> None:
     layouts = {"OutputTensor": permuted([4, 6], [1, 0]), "IndicesTensor": permuted([4, 6], [1, 0])}
-    outer, inner = plan_of(gather_elements(values(4, 6), zeros(4, 6), 1, layouts)).dimensions
+    outer, inner = planned(gather_elements(values(4, 6), zeros(4, 6), 1, layouts)).dimensions
     assert (outer.size, inner.size) == (6, 4)
     assert inner.output_stride == inner.index_stride == 1
 
@@ -111,17 +120,30 @@ def test_dimensions_follow_the_outputs_memory_order() -> None:
     ("data_type", "width"), [("int8", 16), ("float16", 8), ("float32", 4), ("float64", 2)]
 )
 def test_rows_are_copied_in_wide_elements(data_type: str, width: int) -> None:
-    rows = plan_of(gather(values(10, 32, data_type=data_type), zeros(1, 7), 0, 1)).widened()
+    rows = planned(gather(values(10, 32, data_type=data_type), zeros(1, 7), 0, 1)).widened()
     assert rows.element_size == 16
     assert [d.size for d in rows.dimensions] == [7, 32 // width]
     assert rows.lookups[0].input_stride == 32 // width
-    odd = plan_of(gather(values(10, 33, data_type=data_type), zeros(1, 7), 0, 1))
+    odd = planned(gather(values(10, 33, data_type=data_type), zeros(1, 7), 0, 1))
     assert odd.widened() == odd
+
+
+def test_rows_chosen_by_index_are_read_in_strips() -> None:
+    plain = planned(gather_elements(values(10, 96), zeros(7, 96), 0))
+    assert [d.size for d in plain.dimensions] == [7, 96]
+    strips, rows, strip = plain.striped().dimensions
+    assert (strips.size, rows.size, strip.size) == (3, 7, 32)
+    assert strips.strides == (32, 32, 32)
+    for narrow in (
+        gather_elements(values(10, 32), zeros(7, 32), 0),
+        gather_elements(values(7, 96), zeros(7, 96), 1),
+    ):
+        assert planned(narrow).striped() == planned(narrow)
 
 
 def variant_of(case: Case) -> dict[str, int]:
     index_type = case.inputs["IndicesTensor"].dtype
-    return choose(plan_of(case), index_type.itemsize, index_type.kind == "i").defines
+    return choose(planned(case), index_type.itemsize, index_type.kind == "i").defines
 
 
 @pytest.mark.parametrize(
@@ -141,12 +163,12 @@ def variant_of(case: Case) -> dict[str, int]:
 def test_vectors_are_used_where_everything_is_aligned(
     sizes: tuple[int, int], layouts: dict[str, list[int]], vector: int, index_vector: int
 ) -> None:
-    defines = variant_of(gather_elements(values(*sizes), zeros(*sizes), 1, dict(layouts)))
+    defines = variant_of(gather_elements(values(*sizes), zeros(*sizes), 1, layouts))
     assert (defines["VECTOR"], defines["INDEX_VECTOR"]) == (vector, index_vector)
 
 
 def test_tuples_of_indices_are_lookups() -> None:
-    movement = plan_of(gather_nd(values(4, 5, 6), zeros(1, 7, 2), 3, 2))
+    movement = planned(gather_nd(values(4, 5, 6), zeros(1, 7, 2), 3, 2))
     assert [(k.size, k.input_stride, k.index_offset) for k in movement.lookups] == [(4, 30, 0), (5, 6, 1)]
     assert variant_of(gather_nd(values(4, 5, 6), zeros(1, 7, 2), 3, 2))["LOOKUPS"] == 2
 
@@ -187,7 +209,7 @@ def test_groups_cover_the_output_and_stay_within_the_dispatch_limit() -> None:
         case = gather_elements(values(3), zeros(1), 0)
         for tensor in ("IndicesTensor", "OutputTensor"):
             case.description["desc"][tensor].update(Sizes=[length], Strides=[1])
-        variant = choose(plan_of(case), 4, True)
+        variant = choose(planned(case), 4, True)
         columns, rows, layers = variant.groups
         assert max(columns, rows) <= 65535
         assert layers == 1
@@ -199,7 +221,7 @@ def test_what_32_bits_cannot_address_is_refused() -> None:
     case = gather_elements(values(3, 1), zeros(2, 1), 0)
     case.description["desc"]["InputTensor"]["Strides"] = [2**31, 1]
     with pytest.raises(Unsupported, match="InputTensor spans 4294967297 elements"):
-        plan_of(case)
+        planned(case)
 
 
 def test_what_is_no_gather_is_refused() -> None:
@@ -219,7 +241,7 @@ def test_what_is_no_gather_is_refused() -> None:
             module.element = element  # type: ignore[attr-defined]
         try:
             with pytest.raises(Unsupported) as caught:
-                plan(desc)
+                plan_of(desc)
         finally:
             del sys.modules[module.__name__]
         return str(caught.value)

@@ -47,6 +47,8 @@ def subject(node: ir.Expr) -> str | None:
                 return f"{tensor.name}.{name}" if tensor.name else name
             case ir.Member(name=name) | ir.Tensors(name=name):
                 return name
+            case ir.Part(member=member, name=name):
+                return f"{member.name}.{name}"
             case ir.Present(item=ir.Tensor(name=name)):
                 return name
     return None

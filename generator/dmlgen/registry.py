@@ -104,6 +104,7 @@ class Member:
 
     `type` names a number type, an enumeration, a struct, or is "void" or "tensor". `count` names the member
     that gives the number of entries where this one points to an array. `pointer` holds for every address.
+    `typed_by` names, for a union of number types, the data type member or tensor that says which one it is.
     """
 
     name: str
@@ -113,6 +114,7 @@ class Member:
     pointer: bool
     optional: bool
     summary: str
+    typed_by: str | None = None
 
     @property
     def is_tensor(self) -> bool:

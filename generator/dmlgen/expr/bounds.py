@@ -65,7 +65,7 @@ def lower_bound(node: ir.Expr) -> int | None:
             return None
         case ir.Index(sequence=ir.Member(signed=True)):
             return None
-        case ir.Field() | ir.Index() | ir.Member():
+        case ir.Field() | ir.Part() | ir.Index() | ir.Member():
             return 0
         case ir.Local(type=ir.INT):
             return 0

@@ -58,6 +58,9 @@ def compile_expression(node: ir.Expr, bits: Mapping[int, int], signed: frozenset
             case ir.Field(tensor=owner, name=name):
                 tensor = build(owner)
                 return lambda env: getattr(tensor(env), name)
+            case ir.Part(member=owner, name=name):
+                struct = build(owner)
+                return lambda env: _part(struct(env), name)
             case ir.Present(item=item):
                 given = build(item)
                 return lambda env: given(env) is not None
@@ -124,6 +127,10 @@ def compile_expression(node: ir.Expr, bits: Mapping[int, int], signed: frozenset
 
 def _entry(array: Any, index: int, default: Any) -> Any:
     return array[index] if 0 <= index < len(array) else default
+
+
+def _part(struct: Any, name: str) -> Any:
+    return struct[name] if struct is not None else 0
 
 
 def _product(values: Any) -> int:

@@ -130,6 +130,15 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A field of a member that is a struct: `PooledSize.Width`."""
+
+    member: Member
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
 class Present:
     """Whether an optional member, or an optional field of a tensor, is given."""
 
@@ -300,8 +309,9 @@ class Load:
 
 
 Expr: TypeAlias = (
-    Number | EnumValue | Constant | Local | Definition | Member | Tensor | Tensors | Field | Present | Index
-    | Slice | ListOf | Negate | Not | Binary | Compare | OneOf | Logic | Conditional | Reduce | Call | Load
+    Number | EnumValue | Constant | Local | Definition | Member | Tensor | Tensors | Field | Part | Present
+    | Index | Slice | ListOf | Negate | Not | Binary | Compare | OneOf | Logic | Conditional | Reduce
+    | Call | Load
 )  # fmt: skip
 
 

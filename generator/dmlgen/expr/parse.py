@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from dmlgen.diagnostics import Finding, Position, SpecError, nearest
 from dmlgen.expr import ir
@@ -48,17 +48,18 @@ class Scope:
     """The names an expression may use.
 
     `names` maps a plain name to what it stands for; `fields` gives the type of every field of a tensor;
-    `enums` maps an enumeration's name to its values. A name that is an enumeration value resolves by the type
-    it is compared with.
+    `enums` maps an enumeration's name to its values, `structs` a struct's name to the types of its members.
+    A name that is an enumeration value resolves by the type it is compared with.
     """
 
     names: Mapping[str, ir.Expr]
     fields: Mapping[str, ir.Type]
-    enums: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    enums: Mapping[str, Mapping[str, int]]
+    structs: Mapping[str, Mapping[str, ir.Type]]
 
     def with_names(self, names: Mapping[str, ir.Expr]) -> Scope:
         """The scope with more names; inner names hide outer ones."""
-        return Scope({**self.names, **names}, self.fields, self.enums)
+        return Scope({**self.names, **names}, self.fields, self.enums, self.structs)
 
 
 def parse(text: str, scope: Scope, at: Callable[[int], Position], expected: ir.Type | None = None) -> ir.Expr:
@@ -174,6 +175,12 @@ class _Parser:
         raise self.fail(node, "unknown-name", f"{name!r} is {what} here", nearest(name, candidates))
 
     def attribute(self, node: ast.Attribute, owner: ir.Expr, name: str) -> ir.Expr:
+        if isinstance(owner, ir.Member) and owner.type.kind == "struct":
+            parts = self.scope.structs[owner.type.name or ""]
+            if name not in parts:
+                message = f"{owner.type} has no member {name!r}"
+                raise self.fail(node, "unknown-name", message, nearest(name, parts))
+            return ir.Part(owner, name, parts[name])
         if not isinstance(owner, ir.Tensor):
             raise self.fail(
                 node, "expression-type", f"{ast.unparse(node.value)} is no tensor; only tensors have fields"

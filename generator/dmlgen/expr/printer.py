@@ -49,6 +49,8 @@ class Printer:
                 return self.tensor(node), _ATOM
             case ir.Field():
                 return self.field(node), _ATOM
+            case ir.Part():
+                return self.part(node), _ATOM
             case ir.Present():
                 return self.present(node), _ATOM
             case ir.Index():
@@ -99,6 +101,9 @@ class Printer:
 
     def field(self, node: ir.Field) -> str:
         return f"{self.tensor(node.tensor)}.{node.name}" if node.tensor.name else node.name
+
+    def part(self, node: ir.Part) -> str:
+        return f"{self.name(node.member)}.{node.name}"
 
     def present(self, node: ir.Present) -> str:
         return f"present({self.print(node.item)})"

@@ -65,6 +65,14 @@ class General:
         }
         if MAX_RANK not in (constant.value for constant in self.constants):
             raise fault(constants.position, "constants", f"no constant is {MAX_RANK}, the greatest rank")
+        self.parts = {
+            name: {
+                member.name: self.expression_type(member, buffer)
+                for member in struct.members
+                if member.type in self.types or member.type in self.enums
+            }
+            for name, struct in self.structs.items()
+        }
         self.operator_rules = tuple(
             self._operator_rule(node) for node in mappings(files["rules"], "operator")
         )
@@ -72,7 +80,7 @@ class General:
 
     def scope(self, names: Map[str, ir.Expr]) -> Scope:
         """The scope of expressions that may use these names beside the constants."""
-        return Scope({**self.named, **names}, self.fields, self.enum_values)
+        return Scope({**self.named, **names}, self.fields, self.enum_values, self.parts)
 
     def level_at(self, node: Mapping, name: str) -> FeatureLevel | None:
         """The level that a key names; None where the key is absent."""
@@ -106,6 +114,7 @@ class General:
             pointer=count is not None or type_ in ("", *_ADDRESSED) or flag(node, "pointer"),
             optional=flag(node, "optional"),
             summary=text(node, "summary"),
+            typed_by=text(node, "of") or None,
         )
 
     def expression_type(self, member: Member, node: Mapping) -> ir.Type:

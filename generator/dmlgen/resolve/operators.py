@@ -54,7 +54,7 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
     faults.stop()  # without members, most names would be unknown
     tensors = {member.name: member for member in members.values() if member.is_tensor}
     scope = general.scope({member.name: _name(general, node, member) for member in members.values()})
-    definitions, resolved, inferences = _rules(general, node, name, scope, tensors, faults)
+    scope, definitions, resolved, inferences = _rules(general, node, name, scope, tensors, faults)
     support: Map[str, tuple[Support, ...]] = {}
     compute: Compute | None = None
     examples: list[Example] = []
@@ -62,7 +62,6 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
     with faults:
         support = _support(general, mapping(node, "support"), tensors, since, scope)
     with faults:
-        scope, _ = rules.define(mapping(node, "let"), scope)
         compute = _compute(node, tensors, scope)
     for item in mappings(node, "examples"):
         with faults:
@@ -109,6 +108,15 @@ def _members(general: General, node: Mapping, faults: Faults) -> dict[str, Membe
                 general.expression_type(members[name], mapping(listed, name))
     counts = [name for name, member in members.items() if member.type == "UINT" and not member.count]
     for name, member in members.items():
+        if member.typed_by is not None and not (
+            member.typed_by in members and members[member.typed_by].type in ("tensor", "TENSOR_DATA_TYPE")
+        ):
+            with faults:
+                message = (
+                    f"{name} is typed by {member.typed_by}, which is neither tensor nor data type member"
+                )
+                where = place(mapping(listed, name), "of")
+                raise fault(where, "unknown-name", message, nearest(member.typed_by, members))
         if member.count is not None and member.count not in counts:
             with faults:
                 message = f"{name} counts its entries by {member.count}, which is no UINT member"
@@ -132,7 +140,8 @@ def _rules(
     scope: Scope,
     tensors: Map[str, Member],
     faults: Faults,
-) -> tuple[tuple[Definition, ...], tuple[Rule, ...], tuple[Inference, ...]]:
+) -> tuple[Scope, tuple[Definition, ...], tuple[Rule, ...], tuple[Inference, ...]]:
+    """The operator's rules; the scope grows by the names that `let` and `shape` define."""
     definitions: tuple[Definition, ...] = ()
     with faults:
         scope, definitions = rules.define(mapping(node, "let"), scope)
@@ -140,13 +149,16 @@ def _rules(
     inferences: list[Inference] = []
     for item in mappings(node, "rules"):
         with faults:
+            if item.get("shape") is not None:
+                scope, named = rules.name_dimensions(item, scope, tensors)
+                definitions += named
             rule, inferred = rules.operator_rule(general, item, operator, scope, tensors)
             if rule.slug in resolved:
                 message = f"two rules have the id {rule.slug}; the first is at {resolved[rule.slug].position}"
                 raise fault(place(item, "id"), "duplicate-rule", message)
             resolved[rule.slug] = rule
             inferences += inferred
-    return definitions, tuple(resolved.values()), tuple(inferences)
+    return scope, definitions, tuple(resolved.values()), tuple(inferences)
 
 
 def _support(

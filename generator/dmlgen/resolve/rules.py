@@ -76,14 +76,16 @@ def operator_rule(
     general: General, node: Mapping, operator: str, scope: Scope, tensors: Map[str, Member]
 ) -> tuple[Rule, tuple[Inference, ...]]:
     """A rule of one operator, and what it says of its outputs."""
-    forms = [name for name in ("require", "same", "infer") if node.get(name) is not None]
+    forms = [name for name in ("require", "same", "shape", "infer") if node.get(name) is not None]
     if len(forms) != 1:
         found = " and ".join(forms) or "no condition"
-        message = f"rule {text(node, 'id')} has {found}; one of require, same or infer is expected"
+        message = f"rule {text(node, 'id')} has {found}; one of require, same, shape or infer is expected"
         raise fault(node.position, "rule-form", message)
     inferences: tuple[Inference, ...] = ()
     if forms == ["same"]:
         checks, inferences = _same(general, node, tensors)
+    elif forms == ["shape"]:
+        checks, inferences = _shape(general, node, scope, tensors)
     elif forms == ["infer"]:
         checks, inferences = _infer(general, node, scope, tensors)
     else:
@@ -138,6 +140,48 @@ def _same(
         inferences = tuple(Inference(member.name, field, value) for member in outputs)
     optional = {member.name for member in members if member.optional}
     return sugar.same(field, type_, references, optional), inferences
+
+
+def name_dimensions(
+    node: Mapping, scope: Scope, tensors: Map[str, Member]
+) -> tuple[Scope, tuple[Definition, ...]]:
+    """The scope with the names that a `shape` rule uses for the first time: each stands for that size."""
+    tensor = known_tensor(required(node, "shape"), tensors)
+    named: list[Definition] = []
+    for axis, item in enumerate(scalars(node, "is")):
+        name = str(item.value)
+        if name.isidentifier() and name not in scope.names:
+            sizes = ir.Field(ir.Tensor(tensor.name), "Sizes", scope.fields["Sizes"])
+            value = ir.Index(sizes, ir.Number(axis, ir.INT))
+            named.append(Definition(name, value))
+            scope = scope.with_names({name: ir.Definition(name, value)})
+    return scope, tuple(named)
+
+
+def _shape(
+    general: General, node: Mapping, scope: Scope, tensors: Map[str, Member]
+) -> tuple[tuple[Check, ...], tuple[Inference, ...]]:
+    """`shape: Tensor, is: [...]`: every size is that number, expression, or dimension named before."""
+    member = known_tensor(required(node, "shape"), tensors)
+    tensor = ir.Tensor(member.name)
+    sizes = ir.Field(tensor, "Sizes", general.fields["Sizes"])
+    given = [ir.Present(tensor)] if member.optional else []
+    guard = sugar.conjunction(part for part in (*given, _guard(node, scope)) if part is not None)
+    expected = [expression(item, scope, ir.INT) for item in scalars(node, "is")]
+    checks: list[Check] = []
+    for axis, value in enumerate(expected):
+        size = ir.Index(sizes, ir.Number(axis, ir.INT))
+        if not (isinstance(value, ir.Definition) and value.value == size):
+            condition = ir.Compare("==", size, value)
+            checks += sugar.require(condition, guard, text(node, "because") or None)
+    inferences: tuple[Inference, ...] = ()
+    if member.role == "output" and not any(
+        isinstance(part, ir.Tensor) and part.name == member.name
+        for value in expected
+        for part in ir.walk(value)
+    ):
+        inferences = (Inference(member.name, "Sizes", ir.ListOf(tuple(expected))),)
+    return tuple(checks), inferences
 
 
 def _infer(

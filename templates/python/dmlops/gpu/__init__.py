@@ -15,7 +15,7 @@ from ..errors import InvalidDescription
 from . import compiler
 from .errors import GpuUnavailable, Unsupported
 from .memory import array_of, buffer_size, tensor_bytes
-from .plan import plan
+from .plan import plan_of
 from .variant import choose
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def run(
     violations = desc.validate(FEATURE_LEVEL)
     if violations:
         raise InvalidDescription(desc, violations)
-    movement = plan(desc)
+    movement = plan_of(desc)
     names = (movement.input, movement.indices)
     unknown = sorted(set(inputs) - set(names))
     if unknown:

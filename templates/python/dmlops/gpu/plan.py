@@ -18,6 +18,11 @@ from .errors import Unsupported
 ELEMENT_LIMIT = 2**32
 """Shaders count elements in 32 bits: every tensor spans fewer elements than this."""
 
+MAX_RANK = 8
+"""Dimensions that a shader can loop over."""
+
+STRIP_BYTES = 128  # a cache line of current GPUs; measured, see bench/gpu.py
+
 
 @dataclass(frozen=True)
 class Linear:
@@ -101,8 +106,8 @@ class Lookup:
 class Plan:
     """`output[o] = input[i + sum(wrap(index[x + l.index_offset], l.size) * l.input_stride)]`.
 
-    `o`, `i` and `x` are the sums of coordinate times stride over `dimensions`, which are ordered from the
-    largest to the smallest output stride, have no two neighbours that could be one, and number at least one.
+    `o`, `i` and `x` are the sums of coordinate times stride over `dimensions`, outermost loop first.
+    A fresh plan has the largest output stride outermost, and as few dimensions as it can, at least one.
     """
 
     input: str  # member names of the two tensors read
@@ -132,8 +137,25 @@ class Plan:
             lookups=lookups,
         )
 
+    def striped(self) -> Plan:
+        """The same movement down strips of 128 bytes, where the index chooses the row to read from.
 
-def plan(desc: Any) -> Plan:
+        Row by row, every element of a row may come from another row; by the time its neighbours in memory are
+        wanted, the cache has lost them. The rows of a strip fit.
+        """
+        if not 1 < len(self.dimensions) < MAX_RANK:
+            return self
+        *outer, rows, inner = self.dimensions
+        width = STRIP_BYTES // self.element_size
+        chosen = inner.input_stride == inner.output_stride == 1 and inner.index_stride > 0
+        if not chosen or inner.size % width or inner.size == width:
+            return self
+        strips = Dimension(inner.size // width, *(width * stride for stride in inner.strides))
+        strip = Dimension(width, *inner.strides)
+        return replace(self, dimensions=(*outer, strips, rows, strip))
+
+
+def plan_of(desc: Any) -> Plan:
     """The plan of a valid description.
 
     Raises Unsupported when the operator is not a movement of elements that one index tensor directs,

@@ -13,7 +13,7 @@ from math import gcd
 from .errors import Unsupported
 from .plan import Dimension, Plan
 
-NUM_THREADS = 256
+NUM_THREADS = 512
 MAX_GROUPS = 65535  # in one dimension: the limit of Direct3D 12 and of many Vulkan drivers
 BYTES_IN_FLIGHT = 32  # that one thread moves; measured, see bench/gpu.py
 MAX_UNROLL = 4
@@ -30,7 +30,7 @@ class Variant:
 
 def choose(plan: Plan, index_size: int, index_signed: bool) -> Variant:
     """The fastest variant that can run `plan`; `index_size` is in bytes."""
-    plan = plan.widened()
+    plan = plan.widened().striped()
     *outer, inner = plan.dimensions
     vector = _vector(plan)
     index_vector = _index_vector(plan, index_size, vector)

@@ -1,0 +1,35 @@
+# The commands of README.md. Each works on a fresh machine: .venv and the Debian packages are installed when missing.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+.PHONY: generate check lint test bench clean
+
+generate: $(READY)          ## specs/ -> generated/
+	@$(BIN)/dmlgen generate
+
+check: $(READY)             ## exit 1 and a diff when generated/ is not what specs/ says
+	@$(BIN)/dmlgen generate --check
+
+lint: $(READY)              ## specs, Python style and types
+	$(BIN)/dmlgen lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy generator/dmlgen generated/python/dmlops
+
+test: $(READY)              ## everything that CI runs, shaders on software Vulkan included
+	scripts/install-debian-packages
+	@$(MAKE) --no-print-directory check lint
+	$(BIN)/pytest -n $$(nproc)
+
+bench: $(READY)             ## figures as ratios in one run
+	$(BIN)/python -m bench
+
+clean:                      ## what can be made again; generated/ is committed and stays
+	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# Python 3.11 or newer; python3 is taken when PYTHON is not there.
+$(READY): pyproject.toml
+	@test -x $(BIN)/python || $$(command -v $(PYTHON) || command -v python3) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,gpu]' --editable generated/python
+	@touch $@

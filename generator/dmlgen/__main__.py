@@ -1,0 +1,7 @@
+"""`python -m dmlgen`."""
+
+import sys
+
+from dmlgen.cli import main
+
+sys.exit(main())

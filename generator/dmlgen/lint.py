@@ -1,0 +1,114 @@
+"""Faults that only the whole registry shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from dmlgen.diagnostics import Finding, nearest
+from dmlgen.expr import ir
+from dmlgen.registry import Operator, Registry, Rule
+
+
+def lint(registry: Registry) -> list[Finding]:
+    """All findings, in the order of files and lines."""
+    findings = [
+        *_identifiers(registry),
+        *(finding for operator in registry.operators for finding in _operator(registry, operator)),
+    ]
+    return sorted(findings, key=lambda finding: finding.position)
+
+
+def all_rules(registry: Registry) -> tuple[Rule, ...]:
+    """Every rule of the registry, general ones first."""
+    own = (rule for operator in registry.operators for rule in operator.rules)
+    return (*registry.operator_rules, *registry.tensor.rules, *own)
+
+
+def list_identifiers(registry: Registry, path: Path) -> None:
+    """Bring the list of identifiers up to date: new rules are added, rules that are gone are retired."""
+    current = {rule.id for rule in all_rules(registry)}
+    retired = (registry.retired | registry.identifiers) - current
+    head = path.read_text(encoding="utf-8").partition("active:")[0]
+    lists = {"active": current, "retired": retired}
+    body = "".join(
+        f"{name}:\n" + "".join(f"  - {item}\n" for item in sorted(items)) if items else f"{name}: []\n"
+        for name, items in lists.items()
+    )
+    path.write_text(head + body, encoding="utf-8", newline="\n")
+
+
+def _identifiers(registry: Registry) -> Iterator[Finding]:
+    rules = {rule.id: rule for rule in all_rules(registry)}
+    for rule in rules.values():
+        if rule.id in registry.retired:
+            message = f"{rule.id} is a retired identifier; identifiers are never used again"
+            yield Finding(rule.position, "identifier-reused", message)
+        elif rule.id not in registry.identifiers:
+            message = f"{rule.id} is not in the list of identifiers; `dmlgen lint --fix` adds it"
+            yield Finding(rule.position, "identifier-unlisted", message)
+    for identifier in sorted(registry.identifiers - rules.keys()):
+        message = f"no rule has the identifier {identifier}; `dmlgen lint --fix` retires it"
+        suggestion = nearest(identifier, rules.keys() - registry.identifiers)
+        yield Finding(registry.identifiers_position, "identifier-gone", message, suggestion=suggestion)
+
+
+def _operator(registry: Registry, operator: Operator) -> Iterator[Finding]:
+    yield from _unused_definitions(operator)
+    yield from _unbounded_members(operator)
+    yield from _tables(registry, operator)
+    inferred = {inference.tensor for inference in operator.inferences if inference.field == "Sizes"}
+    for output in operator.outputs:
+        if output.name not in inferred and not output.count:
+            message = f"no rule says what the sizes of {output.name} are; `infer` or `same: Sizes` would"
+            yield Finding(operator.position, "output-not-inferred", message, severity="warning")
+
+
+def _expressions(operator: Operator) -> Iterator[ir.Expr]:
+    """Every expression of the operator, its definitions apart."""
+    for rule in operator.rules:
+        for check in rule.checks:
+            yield check.condition
+            if check.guard is not None:
+                yield check.guard
+            for loop in check.loops:
+                yield from ir.children(loop)
+    for rows in operator.support.values():
+        yield from (row.when for row in rows if row.when is not None)
+    if operator.compute is not None:
+        yield operator.compute.value
+
+
+def _unused_definitions(operator: Operator) -> Iterator[Finding]:
+    nodes = [node for expression in _expressions(operator) for node in ir.walk(expression)]
+    used = {node.name for node in nodes if isinstance(node, ir.Definition)}
+    computed = operator.compute.definitions if operator.compute else ()
+    for definition in (*operator.definitions, *computed):
+        if definition.name not in used:
+            message = f"nothing uses the definition {definition.name}"
+            yield Finding(operator.position, "unused-definition", message)
+
+
+def _unbounded_members(operator: Operator) -> Iterator[Finding]:
+    nodes = [node for rule in operator.rules for check in rule.checks for node in ir.walk(check.condition)]
+    named = {node.name for node in nodes if isinstance(node, ir.Member)}
+    for member in operator.attributes:
+        if member.type in ("UINT", "INT") and member.name not in named:
+            message = f"no rule speaks of {member.name}; any value would pass"
+            yield Finding(operator.position, "member-unbounded", message, severity="warning")
+
+
+def _tables(registry: Registry, operator: Operator) -> Iterator[Finding]:
+    previous = None
+    for name, rows in operator.support.items():
+        level = registry.level[name]
+        for row in rows:
+            for type_ in row.types:
+                since = registry.data_type[type_].since
+                if since.ordinal > level.ordinal:
+                    message = f"{row.tensor} takes {type_} at {name}, which exists since {since.name}"
+                    yield Finding(operator.position, "type-too-early", message)
+        if previous is not None and rows is not previous and rows == previous:
+            message = f"the table of {name} repeats the one before it; only changes are written down"
+            yield Finding(operator.position, "repeated-table", message)
+        previous = rows

@@ -1,0 +1,74 @@
+"""An operator as text for a reader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from dmlgen.expr import ir
+from dmlgen.expr.printer import SOURCE
+from dmlgen.registry import Check, Operator, Registry, Rule, Support
+
+
+def describe(registry: Registry, operator: Operator) -> str:
+    """Everything the registry knows of an operator of its own, general rules apart."""
+    return "".join(f"{line}\n" for line in _lines(registry, operator))
+
+
+def _lines(registry: Registry, operator: Operator) -> Iterator[str]:
+    since = operator.since
+    version = f"feature level {since.name} (DirectML {since.directml})"
+    yield f"{operator.c_constant} = {operator.value}, since {version}"
+    yield f"    {operator.summary}"
+    yield "members"
+    width = max(len(member.name) for member in operator.members)
+    for member in operator.members:
+        kind = f"{member.role} tensor" if member.is_tensor else member.type
+        optional = ", optional" if member.optional else ""
+        yield f"    {member.name:<{width}}  {kind}{optional}. {member.summary}"
+    yield "rules"
+    for definition in operator.definitions:
+        yield f"    {definition.name} = {SOURCE.print(definition.value)}"
+    for rule in operator.rules:
+        yield f"    {rule.id}{_levels(rule)}"
+        for check in rule.checks:
+            yield f"        {_condition(check)}"
+    for requirement in operator.data:
+        yield f"    data of {requirement.tensor}: {requirement.text}"
+    if operator.compute is not None:
+        yield f"computes, at each coordinate `at` of {operator.compute.output}"
+        for definition in operator.compute.definitions:
+            yield f"    {definition.name} = {SOURCE.print(definition.value)}"
+        yield f"    {SOURCE.print(operator.compute.value)}"
+    yield "support"
+    for rows, levels in groupby(operator.support.items(), key=lambda item: item[1]):
+        names = [name for name, _ in levels]
+        yield f"    {names[0]}" + (f" to {names[-1]}" if len(names) > 1 else "")
+        for row in rows:
+            yield f"        {_row(row)}"
+    if operator.errata:
+        yield "errata"
+    for erratum in operator.errata:
+        yield f"    {erratum.where}: says {erratum.says}; holds: {erratum.holds} ({erratum.source})"
+
+
+def _levels(rule: Rule) -> str:
+    until = f", until {rule.until.name}" if rule.until else ""
+    since = f" since {rule.since.name}" if rule.since.ordinal else ""
+    return f"{since}{until}"
+
+
+def _condition(check: Check) -> str:
+    text = SOURCE.print(check.condition)
+    for loop in check.loops:
+        condition = f" if {SOURCE.print(loop.condition)}" if loop.condition is not None else ""
+        text += f" for {loop.variable.name} in {SOURCE.range(loop)}{condition}"
+    return text + (f", when {SOURCE.print(check.guard)}" if check.guard is not None else "")
+
+
+def _row(row: Support) -> str:
+    ranks = f"{row.ranks[0]}..{row.ranks[-1]}" if len(row.ranks) > 1 else str(row.ranks[0])
+    if row.ranks != tuple(range(row.ranks[0], row.ranks[-1] + 1)):
+        ranks = ", ".join(map(str, row.ranks))
+    when = f", when {SOURCE.print(row.when)}" if isinstance(row.when, ir.Expr) else ""
+    return f"{row.tensor}: {ranks} dimensions, {' '.join(row.types)}{when}"

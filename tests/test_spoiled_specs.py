@@ -1,0 +1,178 @@
+"""Every way of spoiling a spec ends in an error at the spoiled place, and leaves the outputs as they were."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from dmlgen.cli import ROOT, main
+
+ELEMENTS = "operators/gather/gather_elements.yaml"
+GATHER = "operators/gather/gather.yaml"
+ND1 = "operators/gather/gather_nd1.yaml"
+
+COMPUTE = """compute:
+  output: OutputTensor
+  let:
+    index: wrap(IndicesTensor[at], InputTensor.Sizes[Axis])
+  value: InputTensor[replace(at, Axis, index)]"""
+
+REPEATED = """  "5.0":
+    - tensors: [InputTensor, OutputTensor]
+      ranks: 1..8
+      types: [FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8]
+    - {tensors: [IndicesTensor], ranks: 1..8, types: [INT64, INT32, UINT64, UINT32]}
+"""
+
+
+@dataclass(frozen=True)
+class Spoil:
+    """Replace `old` by `new` once in `file`; the finding `code` stands where `at` is found after that.
+
+    `at` is a text of the spoiled file on whose first character the finding must stand; the default is `new`.
+    """
+
+    name: str
+    file: str
+    old: str
+    new: str
+    code: str
+    at: str | None = None
+    says: str = ""
+
+
+SPOILS = [
+    # YAML
+    Spoil("tab", ELEMENTS, "  - id: same-rank", "\t- id: same-rank", "tab", "\t- id"),
+    Spoil("unclosed-bracket", ELEMENTS, "of: [InputTensor, OutputTensor]", "of: [InputTensor, OutputTensor", "yaml-syntax", ": docs\n  - id: indices-sizes"),
+    Spoil("unclosed-quote", ELEMENTS, 'since: "2.1"', 'since: "2.1', "yaml-syntax", ""),
+    Spoil("duplicate-key", ELEMENTS, "value: 107\n", "value: 107\nvalue: 108\n", "duplicate-key", "value: 108"),
+    Spoil("alias", ELEMENTS, "value: 107", "value: *one", "alias", "*one"),
+    Spoil("anchor", ELEMENTS, "value: 107", "value: &one 107", "anchor", "&one"),
+    Spoil("tag", ELEMENTS, "value: 107", "value: !!int 107", "tag", "!!int"),
+    Spoil("yes-for-true", ELEMENTS, "value: 107", "in_place: yes\nvalue: 107", "ambiguous-scalar", "yes"),
+    Spoil("date", ELEMENTS, "value: 107", "value: 2020-10-30", "ambiguous-scalar", "2020-10-30"),
+    Spoil("second-document", ELEMENTS, "\nmembers:", "\n---\nmembers:", "several-documents", "---"),
+    Spoil("non-string-key", ELEMENTS, "value: 107", "value: 107\n12: x", "key-not-string", "12: x"),
+    Spoil("hidden-character", ELEMENTS, "Picks one", "Picks \u202e one", "hidden-character", "\u202e"),
+    Spoil("no-mapping", ELEMENTS, COMPUTE, "compute: nothing", "wrong-type", "nothing"),
+    # Shape
+    Spoil("misspelt-key", ELEMENTS, "summary: Picks", "sumary: Picks", "unknown-key", "sumary", "summary"),
+    Spoil("misspelt-member-key", ELEMENTS, "{role: output,", "{rolle: output,", "unknown-key", "rolle", "role"),
+    Spoil("missing-key", ELEMENTS, "value: 107\n", "", "missing-key", "operator: GATHER_ELEMENTS", "value"),
+    Spoil("wrong-type", ELEMENTS, "value: 107", "value: many", "wrong-type", "many"),
+    Spoil("float-value", ELEMENTS, "value: 107", "value: 107.5", "wrong-type", "107.5"),
+    Spoil("value-too-large", ELEMENTS, "value: 107", "value: 70000", "wrong-value", "70000"),
+    Spoil("lower-case-operator", ELEMENTS, "operator: GATHER_ELEMENTS", "operator: gather_elements", "wrong-value", "gather_elements"),
+    Spoil("role", ELEMENTS, "role: output", "role: outptu", "wrong-value", "outptu", "output"),
+    Spoil("rule-id", ELEMENTS, "id: same-rank", "id: Same_Rank", "wrong-value", "Same_Rank"),
+    Spoil("rule-without-id", ELEMENTS, "  - id: axis-range\n    require", "  - require", "missing-key", "require", "id"),
+    Spoil("unknown-source", ELEMENTS, "infer: OutputTensor.Sizes = IndicesTensor.Sizes\n    source: docs", "infer: OutputTensor.Sizes = IndicesTensor.Sizes\n    source: hearsay", "wrong-value", "hearsay"),
+    Spoil("same-what", ELEMENTS, "same: DataType", "same: DataTyp", "wrong-value", "DataTyp\n", "DataType"),
+    Spoil("one-tensor-same", ELEMENTS, "of: [InputTensor, OutputTensor]", "of: [InputTensor]", "wrong-size", "[InputTensor]\n"),
+    Spoil("ranks-text", ELEMENTS, "ranks: 4, types: [UINT32]", "ranks: four, types: [UINT32]", "wrong-value", "four"),
+    Spoil("rank-nine", ELEMENTS, "ranks: 4, types: [UINT32]", "ranks: 9, types: [UINT32]", "wrong-value", "9, types"),
+    Spoil("empty-types", ELEMENTS, "types: [UINT32]", "types: []", "wrong-size", "[]"),
+    Spoil("type-twice", ELEMENTS, "types: [UINT32]", "types: [UINT32, UINT32]", "repeated-item", "UINT32]}\n\ncompute"),
+    Spoil("unquoted-level", ELEMENTS, 'since: "2.1"', "since: 2.1", "wrong-type", "2.1"),
+    # Names
+    Spoil("unknown-since", ELEMENTS, 'since: "2.1"', 'since: "2.2"', "unknown-level", '"2.2"'),
+    Spoil("unknown-block", ELEMENTS, '  "4.1":\n', '  "4.2":\n', "unknown-level", '"4.2"'),
+    Spoil("table-too-early", ELEMENTS, '  "2.1":\n', '  "2.0":\n', "support-level", '"2.0"'),
+    Spoil("no-first-table", ELEMENTS, 'since: "2.1"', 'since: "2.0"', "support-incomplete", '"4.1":\n'),
+    Spoil("no-row", ELEMENTS, "    - {tensors: [IndicesTensor], ranks: 4, types: [UINT32]}\n", "", "support-incomplete", '"2.1":\n', "IndicesTensor"),
+    Spoil("unknown-data-type", ELEMENTS, "types: [UINT32]", "types: [UINT23]", "unknown-type", "UINT23", "UINT32"),
+    Spoil("row-tensor", ELEMENTS, "tensors: [IndicesTensor], ranks: 4", "tensors: [IndexTensor], ranks: 4", "unknown-name", "IndexTensor", "IndicesTensor"),
+    Spoil("empty-range", ELEMENTS, "{tensors: [IndicesTensor], ranks: 1..8, types: [INT64, INT32, UINT64, UINT32]}\n  \"3.0\"", "{tensors: [IndicesTensor], ranks: 8..1, types: [INT64, INT32, UINT64, UINT32]}\n  \"3.0\"", "empty-range", "8..1"),
+    Spoil("member-type", ELEMENTS, "Axis: {type: UINT,", "Axis: {type: UNIT,", "unknown-type", "UNIT", "UINT"),
+    Spoil("neither-role-nor-type", ELEMENTS, "Axis: {type: UINT,", "Axis: {", "member-kind", "{ summary: The input"),
+    Spoil("count-member", ELEMENTS, "Axis: {type: UINT,", "Axis: {type: UINT, count: AxisCount,", "unknown-name", "AxisCount"),
+    Spoil("of-unknown", ELEMENTS, "of: [InputTensor, OutputTensor]", "of: [InputTensor, OutputTenser]", "unknown-name", "OutputTenser", "OutputTensor"),
+    Spoil("file-name", ELEMENTS, "operator: GATHER_ELEMENTS", "operator: GATHER_ELEMENT", "file-name", "GATHER_ELEMENT\n"),
+    Spoil("duplicate-value", ELEMENTS, "value: 107", "value: 67", "duplicate-value", "GATHER_ELEMENTS"),
+    Spoil("duplicate-rule", ELEMENTS, "id: same-type", "id: same-rank", "duplicate-rule", "same-rank\n    same: DataType"),
+    # Expressions
+    Spoil("member-name", ELEMENTS, "require: Axis <", "require: Axes <", "unknown-name", "Axes <", "Axis"),
+    Spoil("field-name", ELEMENTS, "Axis < InputTensor.DimensionCount", "Axis < InputTensor.DimensionsCount", "unknown-name", "InputTensor.DimensionsCount", "DimensionCount"),
+    Spoil("syntax", ELEMENTS, "Axis < InputTensor.DimensionCount", "Axis < < InputTensor.DimensionCount", "expression-syntax", "< InputTensor.DimensionCount"),
+    Spoil("types-compared", ELEMENTS, "Axis < InputTensor.DimensionCount", "Axis < InputTensor.Sizes", "expression-type", "InputTensor.Sizes\n"),
+    Spoil("not-a-truth-value", ELEMENTS, "Axis < InputTensor.DimensionCount", "Axis + 1", "expression-type", "Axis + 1"),
+    Spoil("call", ELEMENTS, "Axis < InputTensor.DimensionCount", "__import__('os') == 1", "unknown-name", "__import__"),
+    Spoil("attribute", ELEMENTS, "Axis < InputTensor.DimensionCount", "Axis.real == 1", "expression-type", "Axis.real"),
+    Spoil("lambda", ELEMENTS, "Axis < InputTensor.DimensionCount", "(lambda value=0; 1)", "expression-syntax", "; 1)"),
+    Spoil("unbounded-loop", ELEMENTS, "for d in axes(InputTensor) if d != Axis", "for d in range(Axis)", "unbounded", "range(Axis)"),
+    Spoil("shadowing", ELEMENTS, "all(IndicesTensor.Sizes[d] == InputTensor.Sizes[d] for d in axes(InputTensor) if d != Axis)", "all(Axis == 1 for Axis in axes(InputTensor))", "name-clash", "Axis in axes"),
+    Spoil("deep", ELEMENTS, "Axis < InputTensor.DimensionCount", "Axis < " + "-(" * 80 + "1" + ")" * 80, "expression-size", ""),
+    Spoil("long", ELEMENTS, "Axis < InputTensor.DimensionCount", "Axis < " + " + ".join(["1"] * 400), "wrong-size", "Axis < 1"),
+    Spoil("huge-number", ELEMENTS, "Axis < InputTensor.DimensionCount", "Axis < 99999999999999999999", "expression-size", "99999999999999999999"),
+    Spoil("no-effect", ELEMENTS, "infer: OutputTensor.Sizes =", "infer: InputTensor.Sizes =", "unknown-name", "InputTensor.Sizes = Ind"),
+    Spoil("circular", ELEMENTS, "= IndicesTensor.Sizes", "= OutputTensor.Sizes", "circular", "OutputTensor.Sizes\n    source"),
+    Spoil("two-forms", ELEMENTS, "same: DataType\n", "same: DataType\n    require: Axis == 0\n", "rule-form", "id: same-type"),
+    Spoil("flag-name", "rules.yaml", "Flags in (NONE, OWNED_BY_DML)", "Flags in (NONE, OWNED_BY_DLM)", "unknown-name", "OWNED_BY_DLM", "OWNED_BY_DML"),
+    Spoil("function-name", "rules.yaml", "power_of_two(Guar", "power_of_tow(Guar", "unknown-name", "power_of_tow", "power_of_two"),
+    Spoil("definition-clash", GATHER, "  GatheredSizes: >-", "  Axis: Axis\n  GatheredSizes: >-", "name-clash", "Axis: Axis"),
+    Spoil("unused-definition", GATHER, "  GatheredSizes: >-", "  Unused: Axis\n  GatheredSizes: >-", "unused-definition", "GATHER\n"),
+    Spoil("compute-name", ND1, "InputTensor[align(place[", "InputTensor[align(plaec[", "unknown-name", "plaec", "place"),
+    # The whole registry
+    Spoil("level-order", "feature_levels.yaml", "value: 0x2100", "value: 0x1100", "level-order", "0x1100"),
+    Spoil("unlisted-rule", ELEMENTS, "id: output-sizes", "id: output-size", "identifier-unlisted", "id: output-size\n"),
+    Spoil("retired-rule", "identifiers.yaml", "retired: []", "retired: [DML-GATHER-axis-range]", "identifier-reused", ""),
+    Spoil("example-size", ELEMENTS, "data: [4, 8, 3, 7, 2, 3]", "data: [4, 8, 3, 7, 2]", "example-size", "[4, 8, 3, 7, 2]"),
+    Spoil("repeated-table", ND1, '  "3.0":\n', REPEATED + '  "3.0":\n', "repeated-table", "GATHER_ND1\n"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of right outputs."""
+    out = tmp_path_factory.mktemp("outputs")
+    assert main(["generate", "--out", str(out)]) == 0
+    return out
+
+
+@pytest.mark.parametrize("spoil", SPOILS, ids=lambda spoil: spoil.name)
+def test_a_spoiled_spec_is_a_positioned_error(
+    spoil: Spoil, tmp_path: Path, outputs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    specs = tmp_path / "specs"
+    shutil.copytree(ROOT / "specs", specs)
+    path = specs / spoil.file
+    before = path.read_text(encoding="utf-8")
+    assert before.count(spoil.old) >= 1, "the text to spoil is no longer in the spec"
+    text = before.replace(spoil.old, spoil.new, 1)
+    path.write_text(text, encoding="utf-8")
+    contents = {file: file.read_bytes() for file in outputs.rglob("*") if file.is_file()}
+    capsys.readouterr()
+
+    assert main(["generate", "--specs", str(specs), "--out", str(outputs)]) == 1
+
+    errors = capsys.readouterr().err
+    assert f"[{spoil.code}]" in errors
+    assert spoil.says in errors
+    lines = [line for line in errors.splitlines() if f"[{spoil.code}]" in line]
+    wanted = spoil.new if spoil.at is None else spoil.at
+    if wanted:
+        offset = text.index(wanted)
+        line, column = text.count("\n", 0, offset) + 1, offset - (text.rfind("\n", 0, offset) + 1) + 1
+        assert lines[0].startswith(f"{path.as_posix()}:{line}:{column}: error")
+    else:
+        assert re.match(r".+\.yaml:\d+:\d+: error", lines[0])
+    assert {file: file.read_bytes() for file in outputs.rglob("*") if file.is_file()} == contents
+
+
+def test_all_faults_of_all_files_come_in_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    specs = tmp_path / "specs"
+    shutil.copytree(ROOT / "specs", specs)
+    faults = [
+        (ELEMENTS, "Axis <", "Axes <"),
+        (ELEMENTS, "= Indices", "= Index"),
+        (GATHER, "Axis <", "Axsi <"),
+    ]
+    for file, old, new in faults:
+        path = specs / file
+        path.write_text(path.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
+    assert main(["lint", "--specs", str(specs)]) == 1
+    assert capsys.readouterr().out.count("error[unknown-name]") == len(faults)
