@@ -92,7 +92,7 @@ class Case:
         if self.operator == "GATHER_ELEMENTS":
             return np.asarray(np.take_along_axis(values, indices, self.members["Axis"]))
         if self.operator == "GATHER":
-            return np.take(values, indices[0], axis=0)
+            return np.asarray(np.take(values, indices[0], axis=0))
         return np.asarray(values[tuple(np.moveaxis(indices, -1, 0))])
 
     def in_torch(self, values: Any, indices: Any) -> Any:

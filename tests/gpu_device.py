@@ -11,6 +11,7 @@ import pytest
 from dmlops.gpu import compiler, shader
 from dmlops.gpu.plan import Plan, plan_of
 from dmlops.gpu.variant import Variant, choose
+
 from gather_cases import Case
 
 GUARD = 4096  # bytes on either side of a tensor; a multiple of every offset alignment that Vulkan allows

@@ -5,6 +5,7 @@ import random
 from typing import get_args
 
 import pytest
+
 from dmlgen.diagnostics import Finding, Position, SpecError, nearest, shown
 from dmlgen.formats import Format, render
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from dmlops import gpu
 from dmlops.gpu import compiler, variant
+
 from gather_cases import (
     ELEMENT_TYPES,
     INDEX_TYPES,
@@ -153,6 +154,15 @@ def test_strips(device: Any, element_type: str) -> None:
     check(case, device)
 
 
+@pytest.mark.parametrize("apart", [8, 9])
+def test_tuples_whose_parts_lie_apart(device: Any, apart: int) -> None:
+    rng = np.random.default_rng(6)
+    values, tuples = random_bits(rng, (4, 5), "float32"), random_indices(rng, (8, 2), "int32", 5)
+    case = gather_nd(values, tuples, 2, 2, layouts={"IndicesTensor": [1, apart]})
+    assert planned(case)[1].defines["INDEX_VECTOR"] == (4 if apart == 8 else 1)
+    check(case, device)
+
+
 GUARDED = {
     "packed": lambda bits, indices: gather_elements(bits(6, 64), indices(6, 64), 1),
     "odd": lambda bits, indices: gather_elements(bits(6, 63), indices(6, 63), 0),
@@ -252,6 +262,8 @@ def test_tensors_larger_than_the_device_can_address_are_refused(device: Any) -> 
     limit = device.limits.maxStorageBufferRange
     with pytest.raises(gpu.Unsupported, match=f"shaders on .* reach {limit}"):
         device.run(b"", [], limit + 1, b"", (1, 1, 1))
+    with pytest.raises(gpu.Unsupported, match="no memory left"):
+        device.buffer(1 << 46)
 
 
 def test_devices_are_found_by_index_and_by_part_of_the_name() -> None:

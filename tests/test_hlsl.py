@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from dmlops.gpu import compiler, shader
+
 from gather_cases import OPERATORS
 
 VECTORS = {1: (1, 4), 2: (1, 2, 4), 4: (1, 2, 4), 8: (1, 2), 16: (1,)}  # by element size

@@ -15,6 +15,7 @@ from dmlops.coordinates import align, replace, wrap
 from dmlops.gpu.errors import Unsupported
 from dmlops.gpu.plan import Plan, plan_of
 from dmlops.gpu.variant import choose, divisor
+
 from gather_cases import (
     INDEX_TYPES,
     OPERATORS,

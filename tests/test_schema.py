@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft7Validator
+
 from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.schema import check, compile_schema, load_schemas
 from dmlgen.source import MAX_FINDINGS, parse
-from jsonschema import Draft7Validator
 
 NAME = {"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9]*$", "title": "a member name"}
 

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
 from dmlgen import source
 from dmlgen.diagnostics import SpecError
 from dmlgen.source import Mapping, Node, Scalar, Sequence, load, parse
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 @pytest.fixture(params=["CSafeLoader", "SafeLoader"])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
 from dmlgen.cli import ROOT, main
 
 ELEMENTS = "operators/gather/gather_elements.yaml"

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from dmlgen.diagnostics import SpecError
 from dmlgen.writer import MANIFEST, Result, check, unchanged_since, write
 

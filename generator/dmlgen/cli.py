@@ -20,7 +20,7 @@ from dmlgen.inputs import digests
 if TYPE_CHECKING:
     from dmlgen.registry import Registry
 
-# With nothing to do, generate is hardly more than the start of Python: the stages are imported when first needed.
+# Stages are imported when first needed: with nothing to do, generate is hardly more than the start of Python.
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -298,7 +298,7 @@ class PythonPrinter(Printer):
         if node.type != ir.INT:
             return False
         low, high = self._interval(node)
-        return -LIMIT < low and high < LIMIT
+        return low > -LIMIT and high < LIMIT
 
     def _positive(self, node: ir.Expr) -> bool:
         return self.interval(node)[0] > 0

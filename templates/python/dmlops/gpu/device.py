@@ -20,7 +20,7 @@ INSTALL_DRIVER = "install a driver (Debian: apt-get install mesa-vulkan-drivers 
 
 
 class Device:
-    """A logical device with one compute queue. Calls from several threads take turns.
+    """A logical device with one compute queue; calls of `run` from several threads take turns.
 
     Buffer accesses are not bounds-checked: shaders keep inside their tensors by themselves.
     """

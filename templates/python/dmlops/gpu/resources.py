@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from .errors import Unsupported
 from .vulkan_api import vk
 
 if TYPE_CHECKING:
@@ -29,13 +30,18 @@ class Buffer:
             | vk.VK_BUFFER_USAGE_TRANSFER_SRC_BIT
             | vk.VK_BUFFER_USAGE_TRANSFER_DST_BIT
         )
-        self.handle = vk.vkCreateBuffer(device.handle, vk.VkBufferCreateInfo(size=size, usage=usage), None)
-        self._resources.callback(vk.vkDestroyBuffer, device.handle, self.handle, None)
-        needs = vk.vkGetBufferMemoryRequirements(device.handle, self.handle)
-        kind = device.memory_type(needs.memoryTypeBits, *memory)
-        allocation = vk.vkAllocateMemory(
-            device.handle, vk.VkMemoryAllocateInfo(allocationSize=needs.size, memoryTypeIndex=kind), None
-        )
+        try:
+            self.handle = vk.vkCreateBuffer(
+                device.handle, vk.VkBufferCreateInfo(size=size, usage=usage), None
+            )
+            self._resources.callback(vk.vkDestroyBuffer, device.handle, self.handle, None)
+            needs = vk.vkGetBufferMemoryRequirements(device.handle, self.handle)
+            kind = device.memory_type(needs.memoryTypeBits, *memory)
+            allocate = vk.VkMemoryAllocateInfo(allocationSize=needs.size, memoryTypeIndex=kind)
+            allocation = vk.vkAllocateMemory(device.handle, allocate, None)
+        except (vk.VkErrorOutOfDeviceMemory, vk.VkErrorOutOfHostMemory) as error:
+            self.close()
+            raise Unsupported(f"{device.name} has no memory left for {size} bytes") from error
         self._resources.callback(vk.vkFreeMemory, device.handle, allocation, None)
         vk.vkBindBufferMemory(device.handle, self.handle, allocation, 0)
         self.mapped: Any = None

@@ -1,0 +1,191 @@
+"""The expression language: what it accepts, what it means, and that it always has a value."""
+
+from __future__ import annotations
+
+import re
+import string
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dmlgen.diagnostics import Position, SpecError
+from dmlgen.expr import ir
+from dmlgen.expr.bounds import lower_bound, upper_bound
+from dmlgen.expr.evaluate import LIMIT, compile_expression
+from dmlgen.expr.parse import Scope, parse
+from dmlgen.expr.printer import SOURCE
+
+DATA_TYPE = ir.Type("enum", "TENSOR_DATA_TYPE")
+TYPES = {"UNKNOWN": 0, "FLOAT32": 1, "INT8": 8, "INT64": 11}
+FIELDS = {"DataType": DATA_TYPE, "DimensionCount": ir.INT, "Sizes": ir.INTS, "Strides": ir.INTS}
+NAMES: dict[str, ir.Expr] = {
+    "A": ir.Tensor("A"),
+    "B": ir.Tensor("B"),
+    "Many": ir.Tensors("Many"),
+    "Axis": ir.Member("Axis", ir.INT),
+    "Offset": ir.Member("Offset", ir.INT, signed=True),
+    "Alpha": ir.Member("Alpha", ir.FLOAT),
+    "Scale": ir.Member("Scale", ir.Type("struct", "SIZE_2D")),
+    "at": ir.Local("at", ir.INTS),
+}
+SCOPE = Scope(NAMES, FIELDS, {"TENSOR_DATA_TYPE": TYPES}, {"SIZE_2D": {"Width": ir.INT, "Height": ir.INT}})
+ENVIRONMENT = {
+    "A": SimpleNamespace(DataType=1, DimensionCount=3, Sizes=(2, 3, 4), Strides=None),
+    "B": None,
+    "Many": (SimpleNamespace(DataType=8, DimensionCount=1, Sizes=(7,), Strides=(1,)),),
+    "Axis": 1,
+    "Offset": -2,
+    "Alpha": 0.5,
+    "Scale": {"Width": 5, "Height": 6},
+}
+
+
+def typed(text: str, expected: ir.Type | None = None) -> ir.Expr:
+    return parse(text, SCOPE, lambda offset: Position("x.yaml", 1, 1 + offset), expected)
+
+
+def value(text: str) -> object:
+    return compile_expression(typed(text), {1: 32, 8: 8, 11: 64}, frozenset({8, 11}))(dict(ENVIRONMENT))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1 + 2 * 3", 7),
+        ("(1 + 2) * 3", 9),
+        ("7 // -2", -4),
+        ("-7 % 3", 2),
+        ("Axis // 0", 0),
+        ("Axis % 0", 0),
+        ("9223372036854775807 + 1", LIMIT),
+        ("-9223372036854775807 * 4", -LIMIT),
+        ("A.Sizes[Axis]", 3),
+        ("A.Sizes[3]", 0),
+        ("A.Sizes[-1]", 0),
+        ("A.Sizes[1:]", (3, 4)),
+        ("A.Sizes[:Offset]", ()),
+        ("A.Sizes[2:1]", ()),
+        ("A.Sizes[Axis:99] + [5]", (3, 4, 5)),
+        ("align(A.Sizes, 5, 1)", (1, 1, 2, 3, 4)),
+        ("align(A.Sizes, 2, 1)", (3, 4)),
+        ("align(A.Sizes, min(Offset, 8), 1)", ()),
+        ("replace(A.Sizes, 1, 9)", (2, 9, 4)),
+        ("replace(A.Sizes, 8, 9)", (2, 3, 4)),
+        ("product(A.Sizes)", 24),
+        ("sum(A.Sizes[d] for d in axes(A) if d != Axis)", 6),
+        ("product(A.Sizes[d] * 4294967296 for d in axes(A))", LIMIT),
+        ("max(A.Sizes[d] for d in range(0))", 0),
+        ("[d * 2 for d in range(1, 4)]", (2, 4, 6)),
+        ("all(A.Sizes[d] > 1 for d in axes(A))", True),
+        ("any(A.Sizes[d] > 4 for d in axes(A))", False),
+        ("1 <= Axis < A.DimensionCount", True),
+        ("A.DataType == FLOAT32", True),
+        ("A.DataType in (INT8, INT64)", False),
+        ("A.DataType not in (INT8, INT64)", True),
+        ("bits(A.DataType)", 32),
+        ("signed(Many[0].DataType)", True),
+        ("len(Many)", 1),
+        ("Many[0].Sizes[0]", 7),
+        ("present(B)", False),
+        ("present(A.Strides)", False),
+        ("not present(A.Strides) and Alpha < 1", True),
+        ("5 if present(B) else 6", 6),
+        ("power_of_two(64)", True),
+        ("power_of_two(0)", False),
+        ("abs(Offset)", 2),
+        ("Scale.Width + Scale.Height", 11),
+    ],
+)
+def test_values(text: str, expected: object) -> None:
+    assert value(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "column"),
+    [
+        ("Axsi", "unknown-name", 1),
+        ("1 + A.Size[0]", "unknown-name", 5),
+        ("A.DataType == FLOAT23", "unknown-name", 15),
+        ("foo(1)", "unknown-name", 1),
+        ("Axis < Alpha", "expression-type", 8),
+        ("A < 1", "expression-type", 5),
+        ("A.Sizes < A.Sizes", "expression-type", 1),
+        ("A.Sizes[0] and Axis", "expression-type", 1),
+        ("1 if Axis else 2", "expression-type", 6),
+        ("Scale.Depth", "unknown-name", 1),
+        ("A.Sizes[::2]", "expression-type", 1),
+        ("Axis ** 2", "expression-form", 1),
+        ("Axis / 2", "expression-form", 1),
+        ("'text'", "expression-form", 1),
+        ("(Axis, 1)", "expression-form", 1),
+        ("min(1)", "expression-form", 1),
+        ("all(d for d in range(3))", "expression-type", 5),
+        ("sum(1 for d in range(Axis))", "unbounded", 16),
+        ("sum(1 for d in range(100))", "unbounded", 16),
+        ("sum(1 for d in range(Offset, 3))", "unbounded", 16),
+        ("sum(1 for d in A.Sizes)", "expression-form", 16),
+        ("sum(d for Axis in axes(A))", "name-clash", 11),
+        ("align(A.Sizes, Axis, 1)", "unbounded", 1),
+        ("A.Sizes + A.Sizes + A.Sizes + A.Sizes + A.Sizes + A.Sizes + A.Sizes", "unbounded", 1),
+        ("1 + )", "expression-syntax", 5),
+        ("a; b", "expression-syntax", 2),
+        ("99999999999999999999", "expression-size", 1),
+    ],
+)
+def test_faults_have_a_code_and_a_column(text: str, code: str, column: int) -> None:
+    with pytest.raises(SpecError) as raised:
+        typed(text)
+    (finding,) = raised.value.findings
+    assert (finding.code, finding.position.column) == (code, column)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 <= Axis and Axis < A.DimensionCount",
+        "-(Axis + 1) * 2 - (3 - Axis) // 4",
+        "not (Axis == 1 or present(B))",
+        "A.Sizes[Axis:] + [1, 2] + align(A.Sizes[:2], 4, 1)",
+        "all(A.Sizes[d] == (1 if d == Axis else 2) for d in range(1, 3) if d != 2)",
+        "A.DataType not in (INT8, INT64)",
+        "Many[Axis + 1].Sizes[0] % 2",
+        "(1 if Axis == 1 else 2) + 3",
+    ],
+)
+def test_printing_and_parsing_are_inverse(text: str) -> None:
+    node = typed(text)
+    assert typed(SOURCE.print(node)) == node
+
+
+def test_bounds() -> None:
+    assert upper_bound(typed("max(A.DimensionCount - Axis, 0)")) == 8
+    assert upper_bound(typed("len(A.Sizes + A.Sizes[1:])")) == 16
+    assert upper_bound(typed("Axis")) is None
+    assert upper_bound(typed("A.DimensionCount - Offset")) is None
+    assert lower_bound(typed("A.DimensionCount - 1")) is None
+    assert lower_bound(typed("max(Offset, 0)")) == 0
+
+
+TEXT = st.text(alphabet=string.printable, max_size=60)
+VOCABULARY = re.findall(
+    r"\S+",
+    """A B Many Axis Offset Alpha Scale at d . Sizes DimensionCount DataType Width [ ] ( ) , : + - * // % ==
+    < <= in not and or if else for all any sum range axes align replace wrap bits 0 1 7 FLOAT32 present len""",
+)
+WORDS = st.lists(st.sampled_from(VOCABULARY), max_size=14).map(" ".join)
+
+
+@given(TEXT | WORDS)
+def test_any_text_is_an_expression_or_a_finding(text: str) -> None:
+    try:
+        node = typed(text)
+    except SpecError as error:
+        assert error.findings
+        return
+    if not any(
+        isinstance(part, ir.Load | ir.Local) or part.type.kind in ("tensor", "tensors")
+        for part in ir.walk(node)
+    ):
+        compile_expression(node, {}, frozenset())(dict(ENVIRONMENT))
