@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from jsonschema.protocols import Validator
 
 from dmlgen import schema, source
-from dmlgen.diagnostics import Finding, Position, SpecError
+from dmlgen.diagnostics import Finding, Position, SpecError, nearest
 from dmlgen.registry import Operator, Registry
 from dmlgen.resolve.general import FILES, General
 from dmlgen.resolve.nodes import Faults, fault, scalars
 from dmlgen.resolve.operators import resolve_operator
-from dmlgen.source import Mapping
+from dmlgen.source import Entry, Mapping, Node, Scalar, Sequence
 
 
 def load_registry(specs: Path) -> Registry:
@@ -29,7 +30,7 @@ def load_registry(specs: Path) -> Registry:
     documents: dict[Path, Mapping] = {}
     for path in sorted((specs / "operators").rglob("*.yaml")):
         with faults:
-            documents[path] = _document(specs, path, schemas, "operator")
+            documents[path] = _operator_document(specs, path, schemas["operator"])
     if len(files) < len(FILES):
         faults.stop()
     general: General | None = None
@@ -61,11 +62,39 @@ def load_registry(specs: Path) -> Registry:
 
 def _document(specs: Path, path: Path, schemas: dict[str, Validator], name: str) -> Mapping:
     """A file that fits its schema."""
-    for needed, where in ((path.exists(), path), (name in schemas, specs / "schema" / f"{name}.schema.json")):
-        if not needed:
-            raise fault(Position(where.as_posix()), "missing", "this part of the registry is not there")
+    if not path.exists():
+        raise fault(Position(path.as_posix()), "missing", "this part of the registry is not there")
+    return _checked(source.load(path, specs), schemas[name])
+
+
+def _operator_document(specs: Path, path: Path, rules: Validator) -> Mapping:
+    """An operator's file, together with the shared one that its `like` names.
+
+    What the operator says itself holds; lists (rules, data, errata) begin with the shared entries.
+    """
     node = source.load(path, specs)
-    findings = schema.check(node, schemas[name])
+    like = node.get("like") if isinstance(node, Mapping) else None
+    if not isinstance(node, Mapping) or not isinstance(like, Scalar):
+        return _checked(node, rules)
+    shared_path = specs / "shared" / f"{like.value}.yaml"
+    if not re.fullmatch(r"[a-z][a-z0-9-]*", str(like.value)) or not shared_path.exists():
+        names = [file.stem for file in (specs / "shared").glob("*.yaml")]
+        message = f"there is no shared/{like.value}.yaml"
+        raise fault(like.position, "unknown-name", message, nearest(str(like.value), names))
+    shared = source.load(shared_path, specs)
+    if not isinstance(shared, Mapping):
+        return _checked(shared, rules)
+    entries = {entry.name: entry for entry in (*shared.entries, *node.entries)}
+    for name, entry in entries.items():
+        first, second = shared.get(name), node.get(name)
+        if isinstance(first, Sequence) and isinstance(second, Sequence):
+            both = Sequence(second.position, (*first.items, *second.items))
+            entries[name] = Entry(entry.key, both)
+    return _checked(Mapping(node.position, tuple(entries.values())), rules)
+
+
+def _checked(node: Node, rules: Validator) -> Mapping:
+    findings = schema.check(node, rules)
     if findings or not isinstance(node, Mapping):
         raise SpecError(findings)
     return node
