@@ -164,6 +164,16 @@ def test_a_spoiled_spec_is_a_positioned_error(
     assert {file: file.read_bytes() for file in outputs.rglob("*") if file.is_file()} == contents
 
 
+@pytest.mark.parametrize("gone", ["rules.yaml", "schema/operator.schema.json", "schema", "enums.yaml", ""])
+def test_a_missing_part_is_named(gone: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    specs = tmp_path / "specs"
+    shutil.copytree(ROOT / "specs", specs)
+    path = specs / gone
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    assert main(["lint", "--specs", str(specs)]) == 1
+    assert f"{Path(gone).name}" in capsys.readouterr().out
+
+
 def test_all_faults_of_all_files_come_in_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     specs = tmp_path / "specs"
     shutil.copytree(ROOT / "specs", specs)

@@ -23,6 +23,12 @@ def load_registry(specs: Path) -> Registry:
         raise fault(Position(specs.as_posix()), "missing", "there is no such folder of specs")
     schemas = schema.load_schemas(specs / "schema")
     faults = Faults()
+    for name in (*FILES, "operator"):
+        with faults:
+            if name not in schemas:
+                where = Position((specs / "schema" / f"{name}{schema.SUFFIX}").as_posix())
+                raise fault(where, "missing", "this schema is part of the registry; it is not there")
+    faults.stop()
     files: dict[str, Mapping] = {}
     for name in FILES:
         with faults:
