@@ -27,8 +27,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import dmlops
 import numpy as np
+
+import dmlops
 from dmlops.gpu import compiler, shader
 from dmlops.gpu import plan as plans
 from dmlops.gpu import variant as variants

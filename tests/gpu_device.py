@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import dmlops
 import numpy as np
 import pytest
+
+import dmlops
 from dmlops.gpu import compiler, shader
 from dmlops.gpu.plan import Plan, plan_of
 from dmlops.gpu.variant import Variant, choose
-
 from gather_cases import Case
 
 GUARD = 4096  # bytes on either side of a tensor; a multiple of every offset alignment that Vulkan allows

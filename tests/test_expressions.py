@@ -172,7 +172,7 @@ TEXT = st.text(alphabet=string.printable, max_size=60)
 VOCABULARY = re.findall(
     r"\S+",
     """A B Many Axis Offset Alpha Scale at d . Sizes DimensionCount DataType Width [ ] ( ) , : + - * // % ==
-    < <= in not and or if else for all any sum range axes align replace wrap bits 0 1 7 FLOAT32 present len""",
+    < <= in not and or if else for all any sum range axes align replace wrap bits 0 1 7 FLOAT32 present""",
 )
 WORDS = st.lists(st.sampled_from(VOCABULARY), max_size=14).map(" ".join)
 

@@ -9,12 +9,12 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import dmlops
 import numpy as np
 import pytest
+
+import dmlops
 from dmlops import gpu
 from dmlops.gpu import compiler, variant
-
 from gather_cases import (
     ELEMENT_TYPES,
     INDEX_TYPES,

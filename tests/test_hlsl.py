@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import re
 import shutil
@@ -13,40 +14,42 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from dmlops.gpu import compiler, shader
 
+from dmlops.gpu import compiler, shader
+from dmlops.gpu.variant import NUM_THREADS
 from gather_cases import OPERATORS
 
 VECTORS = {1: (1, 4), 2: (1, 2, 4), 4: (1, 2, 4), 8: (1, 2), 16: (1,)}  # by element size
 INDEX_VECTORS = {4: (1, 2, 4), 8: (1, 2)}  # by index size
 LOOKUPS = {"GATHER": 1, "GATHER_ELEMENTS": 1, "GATHER_ND": 8, "GATHER_ND1": 8}
-WHOLE_SWEEP = bool(os.environ.get("DMLOPS_ALL_SHADERS"))  # some 20,000 compilations
+WHOLE_SWEEP = bool(os.environ.get("DMLOPS_ALL_SHADERS"))  # some 60,000 compilations
 
 CAPABILITIES = {1: "Shader", 11: "Int64", 22: "Int16", 4433: "StorageBuffer16BitAccess"}
 
 
 def variants(operator: str) -> Iterator[dict[str, int]]:
-    """Every combination of macros that can be chosen; RANK and LOOKUPS take turns by default."""
-    ranks = itertools.cycle(range(1, 9))
-    lookups = itertools.cycle(range(1, LOOKUPS[operator] + 1))
-    for element_size, index_size, signed in itertools.product(VECTORS, INDEX_VECTORS, (0, 1)):
+    """Every combination of the macros that decide types; the values of the others take turns by default."""
+    others = {
+        "INDEX_SIGNED": (0, 1),
+        "RANK": range(1, 9),
+        "LOOKUPS": range(1, LOOKUPS[operator] + 1),
+        "UNROLL": (1, 2, 4),
+    }
+    if WHOLE_SWEEP:
+        turns: Iterator[tuple[int, ...]] = itertools.cycle(itertools.product(*others.values()))
+        each = math.prod(map(len, others.values()))
+    else:
+        turns, each = zip(*map(itertools.cycle, others.values()), strict=True), 1
+    for element_size, index_size in itertools.product(VECTORS, INDEX_VECTORS):
         for vector, index_vector in itertools.product(VECTORS[element_size], INDEX_VECTORS[index_size]):
-            if index_vector > vector:
-                continue
-            counts = [(next(ranks), next(lookups))]
-            if WHOLE_SWEEP:
-                counts = list(itertools.product(range(1, 9), range(1, LOOKUPS[operator] + 1)))
-            for rank, lookup in counts:
+            for values in itertools.islice(turns, each if index_vector <= vector else 0):
                 yield {
                     "ELEMENT_SIZE": element_size,
                     "INDEX_SIZE": index_size,
-                    "INDEX_SIGNED": signed,
-                    "RANK": rank,
-                    "LOOKUPS": lookup,
                     "VECTOR": vector,
                     "INDEX_VECTOR": index_vector,
-                    "UNROLL": max(1, min(4, 32 // (element_size * vector))),
-                    "NUM_THREADS": 256,
+                    "NUM_THREADS": NUM_THREADS,
+                    **dict(zip(others, values, strict=True)),
                 }
 
 

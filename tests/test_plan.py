@@ -8,14 +8,14 @@ import sys
 import types
 from collections.abc import Callable
 
-import dmlops
 import numpy as np
 import pytest
+
+import dmlops
 from dmlops.coordinates import align, replace, wrap
 from dmlops.gpu.errors import Unsupported
 from dmlops.gpu.plan import Plan, plan_of
 from dmlops.gpu.variant import choose, divisor
-
 from gather_cases import (
     INDEX_TYPES,
     OPERATORS,

@@ -176,31 +176,31 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     uint outputs[UNROLL];
     uint offsets[UNROLL][VECTOR];
     [unroll]
-    for (uint a = 0; a < UNROLL; a++)
+    for (uint u = 0; u < UNROLL; u++)
     {
-        const Position position = Locate(min(first + a * NUM_THREADS, count - 1));
-        outputs[a] = position.output;
+        const Position position = Locate(min(first + u * NUM_THREADS, count - 1));
+        outputs[u] = position.output;
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
-            offsets[a][k] = position.input + k * inputStep;
+            offsets[u][k] = position.input + k * inputStep;
         [unroll]
         for (uint l = 0; l < LOOKUPS; l++)
-            Follow(lookups[l], position.index, offsets[a]);
+            Follow(lookups[l], position.index, offsets[u]);
     }
 
     Element elements[UNROLL][VECTOR];
     [unroll]
-    for (uint b = 0; b < UNROLL; b++)
+    for (uint u = 0; u < UNROLL; u++)
     {
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
-            elements[b][k] = Load(offsets[b][k]);
+            elements[u][k] = Load(offsets[u][k]);
     }
 
     [unroll]
-    for (uint c = 0; c < UNROLL; c++)
+    for (uint u = 0; u < UNROLL; u++)
     {
-        if (first + c * NUM_THREADS < count)
-            Store(outputs[c], elements[c]);
+        if (first + u * NUM_THREADS < count)
+            Store(outputs[u], elements[u]);
     }
 }

@@ -84,6 +84,9 @@ def _unused_definitions(operator: Operator) -> Iterator[Finding]:
     used = {node.name for node in nodes if isinstance(node, ir.Definition)}
     computed = operator.compute.definitions if operator.compute else ()
     for definition in (*operator.definitions, *computed):
+        match definition.value:
+            case ir.Index(ir.Field(name="Sizes"), ir.Number()):
+                continue  # a name in a `shape`, which may be there for the reader alone
         if definition.name not in used:
             message = f"nothing uses the definition {definition.name}"
             yield Finding(operator.position, "unused-definition", message)

@@ -90,11 +90,18 @@ class _Texts(Printer):
 
 
 def _text(node: ir.Expr) -> list[Part]:
-    if any(isinstance(part, ir.Reduce) for part in ir.walk(node)):  # its variable has no value outside of it
+    if _has_loop(node):  # its variable has no value outside of it
         return [Printer().print(node)]
     printer = _Texts()
     pieces = re.split("\0(\\d+)\0", printer.print(node))
     return [printer.values[int(piece)] if i % 2 else piece for i, piece in enumerate(pieces)]
+
+
+def _has_loop(node: ir.Expr) -> bool:
+    """Whether a loop is written in the expression itself; definitions stand by their names."""
+    if isinstance(node, ir.Definition):
+        return False
+    return isinstance(node, ir.Reduce) or any(_has_loop(child) for child in ir.children(node))
 
 
 def _join(parts: list[Part]) -> tuple[Part, ...]:

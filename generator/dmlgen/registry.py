@@ -273,6 +273,9 @@ class Operator:
     summary: str
     page: str
     in_place: bool
+    fused_into: tuple[
+        str, ...
+    ]  # operators that take this one as their fused activation; ("any",) for all that can
     members: tuple[Member, ...]
     definitions: tuple[Definition, ...]
     rules: tuple[Rule, ...]
@@ -334,6 +337,7 @@ class Registry:
     """All of it. Sequences are in a fixed order: levels ascending, operators by value."""
 
     levels: tuple[FeatureLevel, ...]
+    levels_declared: FeatureLevel  # from here on DirectML.h declares the enumeration of levels
     types: Mapping[str, NumberType]
     enums: Mapping[str, Enum]
     constants: tuple[NamedConstant, ...]
@@ -371,6 +375,11 @@ class Registry:
     def signed(self) -> frozenset[int]:
         """Values of the signed integer data types."""
         return frozenset(entry.value for entry in self.data_types if entry.kind == "signed")
+
+    def fusable(self, operator: Operator) -> tuple[Operator, ...]:
+        """The operators that may stand in a description of `operator` as activation."""
+        places = {"any", operator.name}
+        return tuple(other for other in self.operators if places & set(other.fused_into))
 
     def rules_of(self, operator: Operator) -> tuple[Rule, ...]:
         """Every rule that a description of the operator can break, stage by stage."""

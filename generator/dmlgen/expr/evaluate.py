@@ -2,7 +2,8 @@
 
 The generator itself uses this, to search for test cases; the generated validators do not. A description is
 given as a mapping from names to values: tensors are objects with the fields of a tensor, an absent member is
-None.
+None, an absent array empty. An expression that computes also needs a function under LOAD: of a tensor's name
+and a coordinate, the element there.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ Environment: TypeAlias = dict[str, Any]
 Compiled: TypeAlias = Callable[[Environment], Any]
 
 LIMIT = (1 << 63) - 1
+LOAD = "load()"  # no name that a spec can define
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "==": operator.eq,
@@ -55,12 +57,18 @@ def compile_expression(node: ir.Expr, bits: Mapping[int, int], signed: frozenset
             case ir.Tensor(name=name, index=index) if index is not None:
                 at = build(index)
                 return lambda env: _entry(env[name], at(env), None)
+            case ir.Field(tensor=owner, name=name, type=ir.INTS):
+                tensor = build(owner)
+                return lambda env: getattr(tensor(env), name) or ()
             case ir.Field(tensor=owner, name=name):
                 tensor = build(owner)
                 return lambda env: getattr(tensor(env), name)
             case ir.Part(member=owner, name=name):
                 struct = build(owner)
                 return lambda env: _part(struct(env), name)
+            case ir.Present(item=ir.Field(tensor=owner, name=name)):
+                tensor = build(owner)
+                return lambda env: getattr(tensor(env), name) is not None
             case ir.Present(item=item):
                 given = build(item)
                 return lambda env: given(env) is not None
@@ -108,7 +116,10 @@ def compile_expression(node: ir.Expr, bits: Mapping[int, int], signed: frozenset
             case ir.Call(function=function, arguments=arguments):
                 apply_call, values = _FUNCTIONS[function], [build(argument) for argument in arguments]
                 return lambda env: apply_call(*[value(env) for value in values])
-        raise TypeError(f"{type(node).__name__} has no value in a rule")
+            case ir.Load(tensor=ir.Tensor(name=name, index=None), coordinate=coordinate):
+                at = build(coordinate)
+                return lambda env: env[LOAD](name, at(env))
+        raise TypeError(f"{type(node).__name__} has no value")
 
     def iterate(loop: ir.Loop) -> Callable[[Environment], Any]:
         lower, upper, name = build(loop.lower), build(loop.upper), loop.variable.name
@@ -176,5 +187,6 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "len": len,
     "align": _align,
     "replace": _replace,
+    "wrap": lambda index, size: min(max(index + size if index < 0 else index, 0), size - 1),
     "power_of_two": lambda value: value > 0 and value & (value - 1) == 0,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dmlgen.outputs import hlsl
+from dmlgen.outputs import c, hlsl, matrix, python
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import Registry
 
@@ -13,6 +13,6 @@ def render_all(registry: Registry, templates: Path) -> dict[str, bytes]:
     """Every generated file: its path below the output folder, and its bytes."""
     environment = Templates(templates)
     outputs: dict[str, bytes] = {}
-    for output in (hlsl,):
+    for output in (python, c, hlsl, matrix):
         outputs.update(output.render(registry, environment))
     return outputs

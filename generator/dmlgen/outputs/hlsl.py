@@ -10,6 +10,8 @@ from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import Operator, Registry
 
+FOLDERS = ("hlsl", "python/dmlops/hlsl")
+
 
 @dataclass(frozen=True)
 class Gather:
@@ -31,12 +33,13 @@ class Gather:
 
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
-    """The shaders of all operators whose semantics are declared."""
+    """The shaders of all operators whose semantics are declared; once more as data of the Python package."""
     computed = (operator for operator in registry.operators if operator.compute is not None)
-    views = ((operator.slug, _gather(registry, operator)) for operator in computed)
-    return {
-        f"hlsl/{slug}.hlsl": templates.render("hlsl/gather.hlsl.j2", **vars(view)) for slug, view in views
+    shaders = {
+        f"{operator.slug}.hlsl": templates.render("hlsl/gather.hlsl.j2", **vars(_gather(registry, operator)))
+        for operator in computed
     }
+    return {f"{folder}/{name}": text for folder in FOLDERS for name, text in shaders.items()}
 
 
 def _gather(registry: Registry, operator: Operator) -> Gather:

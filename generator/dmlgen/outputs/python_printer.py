@@ -13,7 +13,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.bounds import lower_bound, upper_bound
 from dmlgen.expr.evaluate import LIMIT
 from dmlgen.expr.printer import Printer
-from dmlgen.registry import Operator, Registry, Stage
+from dmlgen.registry import Check, Operator, Registry, Stage
 
 Interval: TypeAlias = tuple[int, int]
 
@@ -21,7 +21,6 @@ _ENDLESS = 1 << 1024  # stands for no bound
 _ATOM = 10
 _SUM, _PRODUCT = 7, 8  # precedence of + and *
 _INVERSE: dict[str, ir.CompareOp] = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
-_UNSIGNED = {"product", "sum", "len", "abs", "bits", "wrap"}
 
 
 def snake(name: str) -> str:
@@ -49,9 +48,9 @@ def field_local(tensor: str, field: str) -> str:
 class PythonPrinter(Printer):
     """Prints for locals: a member's value, a tensor's field and a definition each stand in a variable.
 
-    `stage` says what may be relied on: from COUNTS on, integers fit their types and arrays have as many entries as
-    their tensor has dimensions; in VALUES, tensors whose rules say so have equal ranks. `used` collects the names
-    that the text needs beside its locals.
+    `stage` says what may be relied on: from COUNTS on, integers fit their types and arrays have as many
+    entries as their tensor has dimensions; in VALUES, tensors whose rules say so have equal ranks. `used`
+    collects the names that the text needs beside its locals.
     """
 
     def __init__(self, registry: Registry, operator: Operator | None, stage: Stage) -> None:
@@ -60,29 +59,23 @@ class PythonPrinter(Printer):
         self.stage = stage
         self.used: set[str] = set()
         self.enum_values: dict[str, ir.EnumValue] = {}
+        self.known: dict[str, Interval] = {}  # bounds of locals
         self._loops: dict[str, ir.Loop] = {}
+        self.field_bounds = {} if stage is Stage.STRUCTURE else field_bounds(registry)
         self._ranks = _rank_classes(operator) if operator is not None and stage is Stage.VALUES else {}
+
+    endless: Interval = (0, _ENDLESS)
 
     # Text.
 
     def print(self, node: ir.Expr, outer: int = 0) -> str:
         if self._exceeds(node):
-            return f"{self._use('saturate')}({self._raw(node)})"
-        return self._raw(node, outer)
-
-    def failure(self, node: ir.Expr) -> str:
-        """The text of a condition's opposite."""
-        match node:
-            case ir.Compare(op=op, left=left, right=right):
-                return self.print(ir.Compare(_INVERSE[op], left, right))
-            case ir.Not(operand=operand):
-                return self.print(operand)
-            case _:
-                return self.print(ir.Not(node))
+            return f"{self._use('saturate')}({self.exact(node)})"
+        return self.exact(node, outer)
 
     def message(self, parts: Iterable[str | ir.Expr]) -> str:
         """A literal, an f-string where values are shown."""
-        parts = tuple(parts)
+        parts = tuple(str(part.value) if isinstance(part, ir.Constant) else part for part in parts)
         if all(isinstance(part, str) for part in parts):
             return f'"{literal("".join(part for part in parts if isinstance(part, str)))}"'
         texts = (_braced(part) if isinstance(part, str) else f"{{{self._shown(part)}}}" for part in parts)
@@ -103,10 +96,6 @@ class PythonPrinter(Printer):
             case _:
                 return text
 
-    def range(self, loop: ir.Loop) -> str:
-        """The text of a loop's range."""
-        return super().range(loop)
-
     @contextmanager
     def inside(self, *loops: ir.Loop) -> Iterator[None]:
         """While a loop's body is printed, its variable's bounds are known."""
@@ -114,9 +103,6 @@ class PythonPrinter(Printer):
         self._loops.update({loop.variable.name: loop for loop in loops})
         yield
         self._loops = before
-
-    def number(self, value: int | bool | float) -> str:
-        return repr(value)
 
     def constant(self, node: ir.Constant) -> str:
         return str(node.value)
@@ -161,7 +147,12 @@ class PythonPrinter(Printer):
                 return ""
             return self.print(end) if self.interval(end)[0] >= 0 else f"max({self.print(end)}, 0)"
 
-        return f"{self.print(node.sequence, _ATOM)}[{bound(node.lower)}:{bound(node.upper)}]"
+        lower, upper = bound(node.lower), bound(node.upper)
+        if all(re.fullmatch(r"\w*", text) for text in (lower, upper)):
+            return f"{self.print(node.sequence, _ATOM)}[{lower}:{upper}]"
+        return f"{self.print(node.sequence, _ATOM)}[{lower} : {upper}]".replace("[ :", "[:").replace(
+            ": ]", ":]"
+        )
 
     def list_of(self, items: tuple[ir.Expr, ...]) -> str:
         return f"({', '.join(self.print(item) for item in items)}{',' * (len(items) == 1)})"
@@ -170,15 +161,30 @@ class PythonPrinter(Printer):
         if node.op in ("//", "%") and not self._positive(node.right):
             function = self._use("quotient" if node.op == "//" else "remainder")
             return f"{function}({self.print(node.left)}, {self.print(node.right)})", _ATOM
+        if node.type == ir.INTS:
+            return self._joined(node)
         if not self._growing(node):
             return super().binary(node)
         precedence = _SUM if node.op == "+" else _PRODUCT
-        return f"{self._raw(node.left, precedence)} {node.op} {self._raw(node.right, precedence + 1)}", precedence
+        return (
+            f"{self.exact(node.left, precedence)} {node.op} {self.exact(node.right, precedence + 1)}",
+            precedence,
+        )
+
+    def _joined(self, node: ir.Expr) -> tuple[str, int]:
+        """Arrays put together: as a sum, or unpacked where single entries are among them."""
+        parts = _operands(node)
+        if not any(isinstance(part, ir.ListOf) for part in parts):
+            return " + ".join(self.print(part, _SUM) for part in parts), _SUM
+        texts: list[str] = []
+        for part in parts:
+            texts += map(self.print, part.items) if isinstance(part, ir.ListOf) else [f"*{self.print(part)}"]
+        return f"({', '.join(texts)})", _ATOM
 
     def compare(self, node: ir.Compare) -> tuple[str, int]:
         """A side need not saturate when the other cannot reach the limit."""
-        left = self._raw if self._small(node.right) else self.print
-        right = self._raw if self._small(node.left) else self.print
+        left = self.exact if self._small(node.right) else self.print
+        right = self.exact if self._small(node.left) else self.print
         return f"{left(node.left, 5)} {node.op} {right(node.right, 5)}", 4
 
     def reduce(self, node: ir.Reduce) -> str:
@@ -211,7 +217,8 @@ class PythonPrinter(Printer):
     def _node(self, node: ir.Expr) -> tuple[str, int]:
         return self.compare(node) if isinstance(node, ir.Compare) else super()._node(node)
 
-    def _raw(self, node: ir.Expr, outer: int = 0) -> str:
+    def exact(self, node: ir.Expr, outer: int = 0) -> str:
+        """The text of the value before it saturates."""
         return super().print(node, outer)
 
     def _use(self, name: str) -> str:
@@ -230,6 +237,8 @@ class PythonPrinter(Printer):
         match node:
             case ir.Number(value=int(value)) | ir.EnumValue(value=value) | ir.Constant(value=value):
                 return value, value
+            case ir.Local(name=name) if name in self.known:
+                return self.known[name]
             case ir.Local(name=name) if name in self._loops:
                 loop = self._loops[name]
                 return self.interval(loop.lower)[0], self.interval(loop.upper)[1] - 1
@@ -237,14 +246,12 @@ class PythonPrinter(Printer):
                 return self.interval(value)
             case ir.Member(name=name) if self.operator is not None and name in self.operator.member:
                 return self._range_of(self.operator.member[name].type)
-            case ir.Field(name="DimensionCount"):
-                return (0, _ENDLESS) if self.stage is Stage.STRUCTURE else (1, upper_bound(node) or _ENDLESS)
             case ir.Field(name=name):
-                fields = self.registry.structs["BUFFER_TENSOR_DESC"].members
-                return self._range_of(next(field.type for field in fields if field.name == name))
+                return self.field_bounds.get(name, (0 if name == "DimensionCount" else -_ENDLESS, _ENDLESS))
+            case ir.Index(sequence=sequence, index=index) if not self._within(index, sequence):
+                return _hull(self.interval(sequence), (0, 0))
             case ir.Index(sequence=sequence) | ir.Slice(sequence=sequence):
-                low, high = self.interval(sequence)
-                return min(low, 0), max(high, 0)
+                return self.interval(sequence)
             case ir.ListOf(items=items):
                 return _hull(*map(self.interval, items))
             case ir.Reduce(kind="list", loop=loop, body=body):
@@ -346,8 +353,15 @@ class PythonPrinter(Printer):
         return self._ranks.get(tensor, tensor)
 
 
+class InferencePrinter(PythonPrinter):
+    """Prints for descriptions that no rule has seen: no entry of an array is certain."""
+
+    def _within(self, index: ir.Expr, sequence: ir.Expr) -> bool:
+        return False
+
+
 class ComputePrinter(PythonPrinter):
-    """Prints for a function of a valid description: nothing to guard, coordinates are tuples of any numbers."""
+    """Prints for a function of a valid description: nothing to guard, coordinates are any numbers."""
 
     def __init__(self, registry: Registry, operator: Operator) -> None:
         super().__init__(registry, operator, Stage.VALUES)
@@ -368,6 +382,45 @@ class ComputePrinter(PythonPrinter):
         return True
 
 
+def opposite(node: ir.Expr) -> ir.Expr:
+    """The condition that holds where this one does not."""
+    match node:
+        case ir.Compare(op=op, left=left, right=right):
+            return ir.Compare(_INVERSE[op], left, right)
+        case ir.Not(operand=operand):
+            return operand
+        case _:
+            return ir.Not(node)
+
+
+def bound_of(check: Check) -> tuple[str, ir.CompareOp, int] | None:
+    """The bound that a check sets to a tensor's integer or each entry of an array, if that is all."""
+    match check.condition:
+        case ir.Compare(
+            op=op,
+            left=ir.Field(name=name) | ir.Index(sequence=ir.Field(name=name)),
+            right=ir.Number(value=int(value)) | ir.Constant(value=value),
+        ) if op in ("<=", ">=") and check.guard is None:
+            return name, op, value
+        case _:
+            return None
+
+
+def field_bounds(registry: Registry) -> dict[str, Interval]:
+    """Bounds of a tensor's integers, or of an array's entries, once STRUCTURE holds: by type, and by rule."""
+    bounds: dict[str, Interval] = {}
+    for field in registry.structs["BUFFER_TENSOR_DESC"].members:
+        if field.type in registry.types:
+            bounds[field.name] = registry.types[field.type].range
+    for check in (c for r in registry.tensor.rules if r.stage is Stage.STRUCTURE for c in r.checks):
+        bound = bound_of(check)
+        if bound is not None:
+            name, op, value = bound
+            low, high = bounds[name]
+            bounds[name] = (max(low, value), high) if op == ">=" else (low, min(high, value))
+    return bounds
+
+
 def _rank_classes(operator: Operator) -> Mapping[ir.Tensor, ir.Tensor]:
     """Tensors whose ranks are equal once COUNTS holds, each with one that stands for all of them."""
     first: dict[ir.Tensor, ir.Tensor] = {}
@@ -375,9 +428,8 @@ def _rank_classes(operator: Operator) -> Mapping[ir.Tensor, ir.Tensor]:
         if rule.stage is not Stage.COUNTS or rule.until or rule.since.ordinal > operator.since.ordinal:
             continue
         for check in rule.checks:
-            match check:
-                case check if check.guard is not None or check.loops:
-                    continue
+            if check.guard is not None or check.loops:
+                continue
             match check.condition:
                 case ir.Compare(
                     op="==",
@@ -388,6 +440,13 @@ def _rank_classes(operator: Operator) -> Mapping[ir.Tensor, ir.Tensor]:
                     first = {tensor: new if one == old else one for tensor, one in first.items()}
                     first.update({a: new, b: new})
     return first
+
+
+def _operands(node: ir.Expr) -> list[ir.Expr]:
+    """The arrays that a concatenation puts together."""
+    if isinstance(node, ir.Binary) and node.type == ir.INTS:
+        return [*_operands(node.left), *_operands(node.right)]
+    return [node]
 
 
 def _braced(text: str) -> str:

@@ -53,6 +53,7 @@ def load_registry(specs: Path) -> Registry:
     identifiers = files["identifiers"]
     return Registry(
         levels=general.levels,
+        levels_declared=general.levels_declared,
         types=general.types,
         enums=general.enums,
         constants=general.constants,

@@ -40,6 +40,7 @@ class General:
     def __init__(self, files: Map[str, Mapping]) -> None:
         self.levels = _levels(mapping(files["feature_levels"], "feature_levels"))
         self.level = {level.name: level for level in self.levels}
+        self.levels_declared = self.level_at(files["feature_levels"], "declared") or self.levels[0]
         constants = mapping(files["constants"], "constants")
         types = mapping(files["constants"], "types")
         self.types = {name: _number_type(name, node) for name, node in _entries(types)}

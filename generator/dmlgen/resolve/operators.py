@@ -79,6 +79,7 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
         summary=text(node, "summary"),
         page=text(node, "page"),
         in_place=flag(node, "in_place"),
+        fused_into=tuple(str(item.value) for item in scalars(node, "fused_into")),
         members=tuple(members.values()),
         definitions=definitions,
         rules=resolved,

@@ -6,7 +6,6 @@ Importing this module raises GpuUnavailable when Vulkan itself is missing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from functools import cache
 from itertools import accumulate
 from threading import Lock
@@ -22,6 +21,7 @@ INSTALL_DRIVER = "install a driver (Debian: apt-get install mesa-vulkan-drivers 
 class Device:
     """A logical device with one compute queue; calls of `run` from several threads take turns.
 
+    It lives as long as the process, and so do its pipelines and the buffers that `run` uses again and again.
     Buffer accesses are not bounds-checked: shaders keep inside their tensors by themselves.
     """
 
@@ -31,7 +31,6 @@ class Device:
         self.limits: Any = properties.limits
         self._properties = properties  # owns the memory of limits
         self._memory = vk.vkGetPhysicalDeviceMemoryProperties(physical)
-        self._resources = ExitStack()
         self._lock = Lock()
         self._kernels: dict[bytes, Kernel] = {}
         self._buffers: dict[str, Buffer] = {}
@@ -46,7 +45,6 @@ class Device:
             ),
             None,
         )
-        self._resources.callback(vk.vkDestroyDevice, self.handle, None)
         self._queue = vk.vkGetDeviceQueue(self.handle, family, 0)
         pool = vk.vkCreateCommandPool(
             self.handle,
@@ -55,7 +53,6 @@ class Device:
             ),
             None,
         )
-        self._resources.callback(vk.vkDestroyCommandPool, self.handle, pool, None)
         self._commands = vk.vkAllocateCommandBuffers(
             self.handle,
             vk.VkCommandBufferAllocateInfo(
@@ -78,15 +75,6 @@ class Device:
             names = ", ".join(name for name, _ in found)
             raise GpuUnavailable(f"No Vulkan device {selector!r}; there are: {names}.")
         return _opened(found.index(chosen[0]))
-
-    def close(self) -> None:
-        """Frees the device and everything made on it."""
-        vk.vkDeviceWaitIdle(self.handle)
-        for kernel in self._kernels.values():
-            kernel.close()
-        for buffer in self._buffers.values():
-            buffer.close()
-        self._resources.close()
 
     def kernel(self, code: bytes, storage_buffers: int) -> Kernel:
         """The pipeline of a SPIR-V shader with that many storage buffers and then a uniform buffer."""

@@ -69,7 +69,6 @@ class Kernel:
 
     def __init__(self, device: Device, code: bytes, storage_buffers: int) -> None:
         self.device = device
-        self._resources = ExitStack()
         self.types = [vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER] * storage_buffers + [
             vk.VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
         ]
@@ -82,39 +81,29 @@ class Kernel:
             )
             for number, kind in enumerate(self.types)
         ]
-        self.set_layout = self._own(
-            vk.vkCreateDescriptorSetLayout,
+        self.set_layout = vk.vkCreateDescriptorSetLayout(
+            device.handle,
             vk.VkDescriptorSetLayoutCreateInfo(bindingCount=len(bindings), pBindings=bindings),
-            vk.vkDestroyDescriptorSetLayout,
+            None,
         )
-        self.layout = self._own(
-            vk.vkCreatePipelineLayout,
+        self.layout = vk.vkCreatePipelineLayout(
+            device.handle,
             vk.VkPipelineLayoutCreateInfo(setLayoutCount=1, pSetLayouts=[self.set_layout]),
-            vk.vkDestroyPipelineLayout,
+            None,
         )
-        module = self._own(
-            vk.vkCreateShaderModule,
-            vk.VkShaderModuleCreateInfo(codeSize=len(code), pCode=code),
-            vk.vkDestroyShaderModule,
+        module = vk.vkCreateShaderModule(
+            device.handle, vk.VkShaderModuleCreateInfo(codeSize=len(code), pCode=code), None
         )
         stage = vk.VkPipelineShaderStageCreateInfo(
             stage=vk.VK_SHADER_STAGE_COMPUTE_BIT, module=module, pName="CSMain"
         )
         create = vk.VkComputePipelineCreateInfo(stage=stage, layout=self.layout, basePipelineIndex=-1)
         self.pipeline = vk.vkCreateComputePipelines(device.handle, None, 1, [create], None)[0]
-        self._resources.callback(vk.vkDestroyPipeline, device.handle, self.pipeline, None)
+        vk.vkDestroyShaderModule(device.handle, module, None)
 
     def bind(self, bindings: Sequence[Binding]) -> BoundKernel:
         """The kernel with its buffers, ready to be recorded any number of times."""
         return BoundKernel(self, bindings)
-
-    def close(self) -> None:
-        self._resources.close()
-
-    def _own(self, create: Any, information: Any, destroy: Any) -> Any:
-        handle = create(self.device.handle, information, None)
-        self._resources.callback(destroy, self.device.handle, handle, None)
-        return handle
 
 
 class BoundKernel:

@@ -1,0 +1,11 @@
+"""All figures, one section after another: `python -m bench`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+SECTIONS = ("generate", "validate", "validate_c")
+
+for section in SECTIONS:
+    print(f"== {section}")
+    import_module(f"bench.{section}").main()

@@ -1,0 +1,40 @@
+"""Integer arithmetic of the rules: every operation has a value for every operand.
+
+Integers saturate at plus and minus 2**63 - 1, as they do in the C validator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+LIMIT = (1 << 63) - 1
+
+
+def saturate(value: int) -> int:
+    """The nearest integer that the rules can count to."""
+    return value if -LIMIT <= value <= LIMIT else LIMIT if value > 0 else -LIMIT
+
+
+def entry(array: Sequence[int], index: int) -> int:
+    """An entry of an array; 0 where it has none."""
+    return array[index] if 0 <= index < len(array) else 0
+
+
+def quotient(dividend: int, divisor: int) -> int:
+    """Division rounded down; 0 by zero."""
+    return dividend // divisor if divisor else 0
+
+
+def remainder(dividend: int, divisor: int) -> int:
+    """What `quotient` leaves; 0 by zero."""
+    return dividend % divisor if divisor else 0
+
+
+def power_of_two(value: int) -> bool:
+    """Whether the integer is a power of two."""
+    return value > 0 and value & (value - 1) == 0
+
+
+def decimal(value: int) -> str:
+    """An integer as messages show it; hexadecimal where Python would not print so many digits."""
+    return str(int(value)) if -LIMIT <= value >> 1 <= LIMIT else hex(value)

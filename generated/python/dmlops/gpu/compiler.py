@@ -1,0 +1,203 @@
+"""HLSL to SPIR-V or DXIL with the DirectX Shader Compiler, and a cache of what it made.
+
+The compiler is the first of: what the environment variable DMLOPS_DXC names (a shared library or an
+executable), `dxc` on PATH, the shared library inside the installed package compushady-lrtu. A library is
+called in this process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import tempfile
+import uuid
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from .errors import GpuUnavailable
+
+Target = Literal["spirv", "dxil"]
+
+ARGUMENTS = ("-T", "cs_6_2", "-E", "CSMain", "-enable-16bit-types", "-O3")
+TARGET_ARGUMENTS: Mapping[Target, tuple[str, ...]] = {
+    # Without the KHR restriction the compiler asks for vendor extensions that other vendors' drivers refuse.
+    "spirv": ("-spirv", "-fspv-target-env=vulkan1.2", "-fvk-use-dx-layout", "-fspv-extension=KHR"),
+    "dxil": ("-Wno-ignored-attributes",),  # those that bind resources for Vulkan
+}
+
+
+class CompileError(RuntimeError):
+    """The shader does not compile; the message is the compiler's."""
+
+
+class Compiler(Protocol):
+    """One way to call the compiler."""
+
+    version: str
+
+    def compile(self, source: str, arguments: Sequence[str]) -> bytes: ...
+
+
+def compile(
+    source: str, defines: Mapping[str, int], target: Target = "spirv", flags: Sequence[str] = ()
+) -> bytes:
+    """The shader's byte code, from the cache where it was compiled before.
+
+    `flags` are further compiler arguments. Raises CompileError, or GpuUnavailable when there is no compiler.
+    """
+    compiler = find()
+    arguments = [*ARGUMENTS, *TARGET_ARGUMENTS[target], *flags, *(f"-D{k}={v}" for k, v in defines.items())]
+    key = hashlib.sha256("\0".join([compiler.version, *arguments, source]).encode()).hexdigest()
+    cached = _cache_directory() / f"{key}.{target}"
+    with suppress(OSError):
+        return cached.read_bytes()
+    code = compiler.compile(source, arguments)
+    with suppress(OSError):  # a cache that cannot be written costs time only
+        _write_atomically(cached, code)
+    return code
+
+
+@cache
+def find() -> Compiler:
+    """The compiler of this machine. Raises GpuUnavailable when there is none."""
+    named = os.environ.get("DMLOPS_DXC")
+    if named:
+        if not Path(named).is_file():
+            raise GpuUnavailable(f"DMLOPS_DXC names no file: {named}")
+        is_library = ".so" in Path(named).suffixes or Path(named).suffix in {".dll", ".dylib"}
+        return LibraryCompiler(Path(named)) if is_library else ExecutableCompiler(named)
+    executable = shutil.which("dxc")
+    if executable:
+        return ExecutableCompiler(executable)
+    package = importlib.util.find_spec("compushady")  # found, not imported: only its library is wanted
+    for directory in package.submodule_search_locations or () if package else ():
+        for library in sorted(Path(directory, "backends").glob("*dxcompiler*")):
+            return LibraryCompiler(library)
+    raise GpuUnavailable(
+        "No shader compiler found: pip install compushady-lrtu, put dxc on PATH, or set DMLOPS_DXC to it."
+    )
+
+
+def _cache_directory() -> Path:
+    own = os.environ.get("DMLOPS_CACHE")
+    return Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "dmlops")
+
+
+def _write_atomically(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        file.write(data)
+    os.replace(file.name, path)
+
+
+class ExecutableCompiler:
+    """`dxc` as a process of its own."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.version = self._run("--version").stdout
+
+    def compile(self, source: str, arguments: Sequence[str]) -> bytes:
+        with tempfile.TemporaryDirectory() as directory:
+            shader, code = Path(directory, "shader.hlsl"), Path(directory, "code")
+            shader.write_text(source, encoding="utf-8")
+            result = self._run(*arguments, "-Fo", str(code), str(shader))
+            if result.returncode:
+                raise CompileError(result.stderr)
+            return code.read_bytes()
+
+    def _run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        try:
+            return subprocess.run([self.path, *arguments], capture_output=True, text=True, check=False)
+        except OSError as error:
+            raise GpuUnavailable(f"The shader compiler {self.path} cannot be run: {error}") from error
+
+
+class LibraryCompiler:
+    """dxcompiler's shared library through its COM interfaces, which are those of Microsoft's dxcapi.h."""
+
+    CLASS = uuid.UUID("73e22d93-e6ce-47f3-b5bf-f0664f39c1b0")
+    COMPILER3 = uuid.UUID("228b4687-5a6a-4730-900c-9702b2203f54")
+    RESULT = uuid.UUID("58346cda-dde7-4497-9461-6f87af5e0659")
+    UTF8 = 65001
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._library = ctypes.CDLL(str(path))
+            self._create_instance = self._library.DxcCreateInstance
+        except (OSError, AttributeError) as error:
+            raise GpuUnavailable(f"The shader compiler {path} cannot be loaded: {error}") from error
+        status = path.stat()
+        self.version = f"{path} {status.st_size} {status.st_mtime_ns}"
+
+    def compile(self, source: str, arguments: Sequence[str]) -> bytes:
+        text = source.encode()
+        buffer = _Buffer(ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p), len(text), self.UTF8)
+        texts = (ctypes.c_wchar_p * len(arguments))(*arguments)
+        with ExitStack() as release:
+            # An instance serves one thread at a time; making one costs next to nothing.
+            compiler = _Object(release)
+            _check(self._create_instance(_guid(self.CLASS), _guid(self.COMPILER3), compiler.out()))
+            result = _Object(release)
+            _check(
+                compiler.call(
+                    3,
+                    ctypes.byref(buffer),
+                    texts,
+                    ctypes.c_uint32(len(arguments)),
+                    None,
+                    _guid(self.RESULT),
+                    result.out(),
+                )
+            )
+            status = ctypes.c_int32()
+            _check(result.call(3, ctypes.byref(status)))
+            blob = _Object(release)
+            _check(result.call(5 if status.value else 4, blob.out()))
+            if status.value:
+                raise CompileError(blob.contents().decode(errors="replace").rstrip("\0"))
+            return blob.contents()
+
+
+class _Buffer(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("size", ctypes.c_size_t), ("encoding", ctypes.c_uint32)]
+
+
+class _Object:
+    """A COM object; its methods are called by their place in the vtable."""
+
+    def __init__(self, release: ExitStack) -> None:
+        self._pointer = ctypes.c_void_p()
+        release.callback(self._release)
+
+    def out(self) -> Any:
+        return ctypes.byref(self._pointer)
+
+    def call(self, slot: int, *arguments: Any, result: Any = ctypes.c_int32) -> Any:
+        vtable = ctypes.cast(self._pointer, ctypes.POINTER(ctypes.POINTER(ctypes.c_void_p))).contents
+        return ctypes.CFUNCTYPE(result)(vtable[slot])(self._pointer, *arguments)
+
+    def contents(self) -> bytes:
+        """The bytes of a blob."""
+        data, size = self.call(3, result=ctypes.c_void_p), self.call(4, result=ctypes.c_size_t)
+        return ctypes.string_at(data, size)
+
+    def _release(self) -> None:
+        if self._pointer:
+            self.call(2, result=ctypes.c_uint32)
+
+
+def _guid(identifier: uuid.UUID) -> Any:
+    return ctypes.c_char_p(identifier.bytes_le)
+
+
+def _check(status: int) -> None:
+    if status < 0:
+        raise CompileError(f"the compiler failed with status {status & 0xFFFFFFFF:#x}")

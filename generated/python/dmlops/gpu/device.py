@@ -1,0 +1,258 @@
+"""A Vulkan device for compute shaders: choosing one, its queue, its memory and the buffers it keeps.
+
+Importing this module raises GpuUnavailable when Vulkan itself is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from itertools import accumulate
+from threading import Lock
+from typing import Any
+
+from .errors import GpuUnavailable, Unsupported
+from .resources import Binding, Buffer, Bytes, Kernel
+from .vulkan_api import vk
+
+INSTALL_DRIVER = "install a driver (Debian: apt-get install mesa-vulkan-drivers has one for the CPU)"
+
+
+class Device:
+    """A logical device with one compute queue; calls of `run` from several threads take turns.
+
+    It lives as long as the process, and so do its pipelines and the buffers that `run` uses again and again.
+    Buffer accesses are not bounds-checked: shaders keep inside their tensors by themselves.
+    """
+
+    def __init__(self, physical: Any) -> None:
+        properties = vk.vkGetPhysicalDeviceProperties(physical)
+        self.name: str = properties.deviceName
+        self.limits: Any = properties.limits
+        self._properties = properties  # owns the memory of limits
+        self._memory = vk.vkGetPhysicalDeviceMemoryProperties(physical)
+        self._lock = Lock()
+        self._kernels: dict[bytes, Kernel] = {}
+        self._buffers: dict[str, Buffer] = {}
+
+        features, features11 = _needed_features(physical, self.name)
+        family = _compute_family(physical, self.name)
+        queue = vk.VkDeviceQueueCreateInfo(queueFamilyIndex=family, queueCount=1, pQueuePriorities=[1.0])
+        self.handle = vk.vkCreateDevice(
+            physical,
+            vk.VkDeviceCreateInfo(
+                pNext=features11, pQueueCreateInfos=[queue], queueCreateInfoCount=1, pEnabledFeatures=features
+            ),
+            None,
+        )
+        self._queue = vk.vkGetDeviceQueue(self.handle, family, 0)
+        pool = vk.vkCreateCommandPool(
+            self.handle,
+            vk.VkCommandPoolCreateInfo(
+                flags=vk.VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT, queueFamilyIndex=family
+            ),
+            None,
+        )
+        self._commands = vk.vkAllocateCommandBuffers(
+            self.handle,
+            vk.VkCommandBufferAllocateInfo(
+                commandPool=pool, level=vk.VK_COMMAND_BUFFER_LEVEL_PRIMARY, commandBufferCount=1
+            ),
+        )[0]
+
+    @classmethod
+    def open(cls, selector: str | int | None = None) -> Device:
+        """The device with this index, or the first whose name contains this text; else the fastest kind.
+
+        One device is opened once. Raises GpuUnavailable when there is none or it lacks a feature.
+        """
+        found = _physical_devices()
+        if isinstance(selector, int):
+            chosen = found[selector : selector + 1] if selector >= 0 else []
+        else:
+            chosen = [entry for entry in found if (selector or "").lower() in entry[0].lower()]
+        if not chosen:
+            names = ", ".join(name for name, _ in found)
+            raise GpuUnavailable(f"No Vulkan device {selector!r}; there are: {names}.")
+        return _opened(found.index(chosen[0]))
+
+    def kernel(self, code: bytes, storage_buffers: int) -> Kernel:
+        """The pipeline of a SPIR-V shader with that many storage buffers and then a uniform buffer."""
+        if code not in self._kernels:
+            self._kernels[code] = Kernel(self, code, storage_buffers)
+        return self._kernels[code]
+
+    def buffer(self, size: int) -> Buffer:
+        """A new buffer of `size` bytes in the device's own memory."""
+        return Buffer(self, size, vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)
+
+    def memory_type(self, allowed: int, *wishes: int) -> int:
+        """The first memory type of the bit mask `allowed` that has the flags of the first possible wish."""
+        for wish in wishes:
+            for index in range(self._memory.memoryTypeCount):
+                if allowed >> index & 1 and self._memory.memoryTypes[index].propertyFlags & wish == wish:
+                    return index
+        raise GpuUnavailable(f"{self.name} has no memory of the kind that a compute shader needs.")
+
+    def run(
+        self,
+        code: bytes,
+        inputs: Sequence[Bytes],
+        output_size: int,
+        constants: bytes,
+        groups: tuple[int, int, int],
+    ) -> bytearray:
+        """Runs a shader over `inputs` and an output buffer, whose bytes are the result."""
+        for size in (output_size, *(len(data) for data in inputs)):
+            if size > self.limits.maxStorageBufferRange:
+                reach = self.limits.maxStorageBufferRange
+                raise Unsupported(f"a tensor has {size} bytes; shaders on {self.name} reach {reach}")
+        with self._lock:
+            # One buffer holds the inputs, the constants and, last, the output.
+            contents = [*inputs, constants]
+            *offsets, output_offset = self._layout(contents)
+            work = self._reused("work", output_offset + output_size, vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)
+            bindings = [Binding(work, at, len(data)) for at, data in zip(offsets, contents, strict=True)]
+            bindings.insert(len(inputs), Binding(work, output_offset, output_size))
+            upload, download = self._staging("upload", output_offset), self._staging("download", output_size)
+            for at, data in zip(offsets, contents, strict=True):
+                upload.mapped[at : at + len(data)] = data
+            with self.kernel(code, len(inputs) + 1).bind(bindings) as bound:
+
+                def record(commands: Any) -> None:
+                    copy(commands, upload, work, output_offset)
+                    barrier(commands)
+                    bound.record(commands, groups)
+                    barrier(commands)
+                    copy(commands, work, download, output_size, output_offset)
+
+                self.submit(record)
+            return bytearray(download.mapped[:output_size])
+
+    def upload(self, buffer: Buffer, data: Bytes) -> None:
+        """Writes `data` to the start of a buffer."""
+        staging = self._staging("upload", len(data))
+        staging.mapped[: len(data)] = data
+        self.submit(lambda commands: copy(commands, staging, buffer, len(data)))
+
+    def download(self, buffer: Buffer) -> bytearray:
+        """The bytes of a buffer."""
+        staging = self._staging("download", buffer.size)
+        self.submit(lambda commands: copy(commands, buffer, staging, buffer.size))
+        return bytearray(staging.mapped[: buffer.size])
+
+    def submit(self, record: Callable[[Any], None]) -> None:
+        """Runs the commands that `record` writes, and waits until the host can see what they did."""
+        begin = vk.VkCommandBufferBeginInfo(flags=vk.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT)
+        vk.vkBeginCommandBuffer(self._commands, begin)
+        record(self._commands)
+        barrier(self._commands)
+        vk.vkEndCommandBuffer(self._commands)
+        vk.vkQueueSubmit(
+            self._queue, 1, [vk.VkSubmitInfo(pCommandBuffers=[self._commands], commandBufferCount=1)], None
+        )
+        vk.vkQueueWaitIdle(self._queue)
+
+    def _layout(self, contents: Sequence[Bytes]) -> list[int]:
+        """Where each piece starts in a buffer that holds all of them, and where the next one would."""
+        step = max(self.limits.minStorageBufferOffsetAlignment, self.limits.minUniformBufferOffsetAlignment)
+        return list(accumulate((-(-len(data) // step) * step for data in contents), initial=0))
+
+    def _staging(self, use: str, size: int) -> Buffer:
+        shared = vk.VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | vk.VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
+        return self._reused(use, size, shared | vk.VK_MEMORY_PROPERTY_HOST_CACHED_BIT, shared)
+
+    def _reused(self, use: str, size: int, *memory: int) -> Buffer:
+        """The buffer that serves this purpose in every call, at least `size` bytes large."""
+        kept = self._buffers.get(use)
+        if kept is not None and kept.size >= size:
+            return kept
+        if kept is not None:
+            del self._buffers[use]
+            kept.close()
+        self._buffers[use] = Buffer(self, size, *memory)
+        return self._buffers[use]
+
+
+def copy(commands: Any, source: Buffer, target: Buffer, size: int, source_offset: int = 0) -> None:
+    """Records a copy of `size` bytes to the start of `target`."""
+    region = vk.VkBufferCopy(srcOffset=source_offset, size=size)
+    vk.vkCmdCopyBuffer(commands, source.handle, target.handle, 1, [region])
+
+
+def barrier(commands: Any) -> None:
+    """Records that what follows, on the host too, waits for and sees all that was written before."""
+    everything = vk.VkMemoryBarrier(
+        srcAccessMask=vk.VK_ACCESS_MEMORY_WRITE_BIT,
+        dstAccessMask=vk.VK_ACCESS_MEMORY_READ_BIT
+        | vk.VK_ACCESS_MEMORY_WRITE_BIT
+        | vk.VK_ACCESS_HOST_READ_BIT,
+    )
+    device, host = vk.VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, vk.VK_PIPELINE_STAGE_HOST_BIT
+    vk.vkCmdPipelineBarrier(commands, device, device | host, 0, 1, [everything], 0, None, 0, None)
+
+
+def names() -> list[str]:
+    """The names of all Vulkan devices, in the order of their indices: the fastest kind first."""
+    return [name for name, _ in _physical_devices()]
+
+
+@cache
+def _instance() -> Any:
+    application = vk.VkApplicationInfo(pApplicationName="dmlops", apiVersion=vk.VK_MAKE_VERSION(1, 2, 0))
+    try:
+        return vk.vkCreateInstance(vk.VkInstanceCreateInfo(pApplicationInfo=application), None)
+    except vk.VkError as error:
+        raise GpuUnavailable(f"Vulkan has no usable driver: {INSTALL_DRIVER}.") from error
+
+
+@cache
+def _physical_devices() -> list[tuple[str, Any]]:
+    kinds = (
+        vk.VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU,
+        vk.VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU,
+        vk.VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU,
+        vk.VK_PHYSICAL_DEVICE_TYPE_CPU,
+        vk.VK_PHYSICAL_DEVICE_TYPE_OTHER,
+    )
+    found = []
+    for physical in vk.vkEnumeratePhysicalDevices(_instance()):
+        properties = vk.vkGetPhysicalDeviceProperties(physical)
+        if properties.apiVersion >= vk.VK_MAKE_VERSION(1, 2, 0):
+            found.append((kinds.index(properties.deviceType), properties.deviceName, physical))
+    if not found:
+        raise GpuUnavailable(f"No device for Vulkan 1.2 or later: {INSTALL_DRIVER}.")
+    return [(name, physical) for _, name, physical in sorted(found, key=lambda entry: entry[0])]
+
+
+@cache
+def _opened(index: int) -> Device:
+    return Device(_physical_devices()[index][1])
+
+
+def _needed_features(physical: Any, name: str) -> tuple[Any, Any]:
+    """The features that the shaders use, to be switched on; bounds-checked buffers stay off."""
+    offered11 = vk.VkPhysicalDeviceVulkan11Features()
+    offered = vk.VkPhysicalDeviceFeatures2(pNext=offered11)
+    vk.vkGetPhysicalDeviceFeatures2(physical, vk.ffi.addressof(offered))
+    needed = {
+        "shaderInt64": offered.features.shaderInt64,
+        "shaderInt16": offered.features.shaderInt16,
+        "storageBuffer16BitAccess": offered11.storageBuffer16BitAccess,
+    }
+    missing = [feature for feature, present in needed.items() if not present]
+    if missing:
+        raise GpuUnavailable(
+            f"{name} lacks {', '.join(missing)}, which the shaders need: use another device or driver."
+        )
+    return (
+        vk.VkPhysicalDeviceFeatures(shaderInt64=True, shaderInt16=True),
+        vk.VkPhysicalDeviceVulkan11Features(storageBuffer16BitAccess=True),
+    )
+
+
+def _compute_family(physical: Any, name: str) -> int:
+    for index, family in enumerate(vk.vkGetPhysicalDeviceQueueFamilyProperties(physical)):
+        if family.queueFlags & vk.VK_QUEUE_COMPUTE_BIT:
+            return index
+    raise GpuUnavailable(f"{name} has no queue for compute shaders: use another device.")

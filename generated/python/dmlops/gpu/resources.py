@@ -1,0 +1,156 @@
+"""What lives on a device: buffers, compute pipelines, and pipelines with their buffers bound."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from .errors import Unsupported
+from .vulkan_api import vk
+
+if TYPE_CHECKING:
+    from .device import Device
+
+Bytes = bytes | bytearray | memoryview
+
+
+class Buffer:
+    """Memory for shaders and copies; `mapped` where the host sees it too."""
+
+    def __init__(self, device: Device, size: int, *memory: int) -> None:
+        """`memory`: property flags to look for in turn, the first possible ones are taken."""
+        self.size = size
+        self._resources = ExitStack()
+        usage = (
+            vk.VK_BUFFER_USAGE_STORAGE_BUFFER_BIT
+            | vk.VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT
+            | vk.VK_BUFFER_USAGE_TRANSFER_SRC_BIT
+            | vk.VK_BUFFER_USAGE_TRANSFER_DST_BIT
+        )
+        try:
+            self.handle = vk.vkCreateBuffer(
+                device.handle, vk.VkBufferCreateInfo(size=size, usage=usage), None
+            )
+            self._resources.callback(vk.vkDestroyBuffer, device.handle, self.handle, None)
+            needs = vk.vkGetBufferMemoryRequirements(device.handle, self.handle)
+            kind = device.memory_type(needs.memoryTypeBits, *memory)
+            allocate = vk.VkMemoryAllocateInfo(allocationSize=needs.size, memoryTypeIndex=kind)
+            allocation = vk.vkAllocateMemory(device.handle, allocate, None)
+        except (vk.VkErrorOutOfDeviceMemory, vk.VkErrorOutOfHostMemory) as error:
+            self.close()
+            raise Unsupported(f"{device.name} has no memory left for {size} bytes") from error
+        self._resources.callback(vk.vkFreeMemory, device.handle, allocation, None)
+        vk.vkBindBufferMemory(device.handle, self.handle, allocation, 0)
+        self.mapped: Any = None
+        if memory[-1] & vk.VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT:
+            self.mapped = vk.vkMapMemory(device.handle, allocation, 0, size, 0)
+
+    def close(self) -> None:
+        self._resources.close()
+
+
+@dataclass(frozen=True)
+class Binding:
+    """`size` bytes of a buffer from `offset` on: what a shader sees as a buffer."""
+
+    buffer: Buffer
+    offset: int
+    size: int
+
+
+class Kernel:
+    """The pipeline of one SPIR-V compute shader with entry point CSMain.
+
+    Its bindings are storage buffers from 0 on and, after them, one uniform buffer.
+    """
+
+    def __init__(self, device: Device, code: bytes, storage_buffers: int) -> None:
+        self.device = device
+        self.types = [vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER] * storage_buffers + [
+            vk.VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
+        ]
+        bindings = [
+            vk.VkDescriptorSetLayoutBinding(
+                binding=number,
+                descriptorType=kind,
+                descriptorCount=1,
+                stageFlags=vk.VK_SHADER_STAGE_COMPUTE_BIT,
+            )
+            for number, kind in enumerate(self.types)
+        ]
+        self.set_layout = vk.vkCreateDescriptorSetLayout(
+            device.handle,
+            vk.VkDescriptorSetLayoutCreateInfo(bindingCount=len(bindings), pBindings=bindings),
+            None,
+        )
+        self.layout = vk.vkCreatePipelineLayout(
+            device.handle,
+            vk.VkPipelineLayoutCreateInfo(setLayoutCount=1, pSetLayouts=[self.set_layout]),
+            None,
+        )
+        module = vk.vkCreateShaderModule(
+            device.handle, vk.VkShaderModuleCreateInfo(codeSize=len(code), pCode=code), None
+        )
+        stage = vk.VkPipelineShaderStageCreateInfo(
+            stage=vk.VK_SHADER_STAGE_COMPUTE_BIT, module=module, pName="CSMain"
+        )
+        create = vk.VkComputePipelineCreateInfo(stage=stage, layout=self.layout, basePipelineIndex=-1)
+        self.pipeline = vk.vkCreateComputePipelines(device.handle, None, 1, [create], None)[0]
+        vk.vkDestroyShaderModule(device.handle, module, None)
+
+    def bind(self, bindings: Sequence[Binding]) -> BoundKernel:
+        """The kernel with its buffers, ready to be recorded any number of times."""
+        return BoundKernel(self, bindings)
+
+
+class BoundKernel:
+    """A kernel and the buffers it works on."""
+
+    def __init__(self, kernel: Kernel, bindings: Sequence[Binding]) -> None:
+        self._kernel = kernel
+        device = kernel.device.handle
+        sizes = [
+            vk.VkDescriptorPoolSize(type=kind, descriptorCount=kernel.types.count(kind))
+            for kind in set(kernel.types)
+        ]
+        self._pool = vk.vkCreateDescriptorPool(
+            device, vk.VkDescriptorPoolCreateInfo(maxSets=1, poolSizeCount=len(sizes), pPoolSizes=sizes), None
+        )
+        self._set = vk.vkAllocateDescriptorSets(
+            device,
+            vk.VkDescriptorSetAllocateInfo(
+                descriptorPool=self._pool, descriptorSetCount=1, pSetLayouts=[kernel.set_layout]
+            ),
+        )[0]
+        ranges = [
+            vk.VkDescriptorBufferInfo(buffer=b.buffer.handle, offset=b.offset, range=b.size) for b in bindings
+        ]
+        writes = [
+            vk.VkWriteDescriptorSet(
+                dstSet=self._set,
+                dstBinding=number,
+                descriptorCount=1,
+                descriptorType=kind,
+                pBufferInfo=[ranges[number]],
+            )
+            for number, kind in enumerate(kernel.types)
+        ]
+        vk.vkUpdateDescriptorSets(device, len(writes), writes, 0, None)
+
+    def record(self, commands: Any, groups: tuple[int, int, int]) -> None:
+        """Writes a dispatch of that many thread groups into a command buffer."""
+        point = vk.VK_PIPELINE_BIND_POINT_COMPUTE
+        vk.vkCmdBindPipeline(commands, point, self._kernel.pipeline)
+        vk.vkCmdBindDescriptorSets(commands, point, self._kernel.layout, 0, 1, [self._set], 0, None)
+        vk.vkCmdDispatch(commands, *groups)
+
+    def __enter__(self) -> BoundKernel:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        vk.vkDestroyDescriptorPool(self._kernel.device.handle, self._pool, None)

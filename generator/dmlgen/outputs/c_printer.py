@@ -1,0 +1,403 @@
+"""Expressions as C.
+
+Integers are `int64_t`, or unsigned 32-bit members that widen to it; truth values are `int`. What C has no
+expression for (reductions, arrays) becomes statements that stand before the text of the expression. As every
+expression has a value for every description, it may be worked out whether it is needed or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from dmlgen.diagnostics import Finding, SpecError
+from dmlgen.expr import ir
+from dmlgen.expr.printer import SOURCE, Printer
+from dmlgen.outputs.render import string
+from dmlgen.registry import Check, Member, Operator, Registry, Rule
+
+TENSOR = "BUFFER_TENSOR_DESC"
+_ATOM = 10
+_COMPARISON = 4
+_OPPOSITE: dict[str, ir.CompareOp] = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+_ARITHMETIC = {"+": "add", "-": "subtract", "*": "multiply", "//": "divide", "%": "modulo"}
+_NEUTRAL = {"all": "1", "any": "0", "sum": "0", "product": "1"}
+_NEEDS = {"product": "multiply", "list_product": "multiply", "append": "push", "list_append": "push"}
+
+
+class CPrinter(Printer):
+    """Prints the checks of one C function.
+
+    `operator` is None in a function that judges one tensor. `statements` collects what must stand before the
+    text that was printed last; `functions` the helpers, without their prefix, that the texts call; `tensors`
+    the tensor members that they read.
+    """
+
+    def __init__(self, registry: Registry, operator: Operator | None) -> None:
+        self.registry = registry
+        self.operator = operator
+        self.statements: list[str] = []
+        self.functions: set[str] = set()
+        self.tensors: dict[str, None] = {}
+        self.rule: Rule | None = None
+        self._fields = {member.name: member for member in registry.structs[TENSOR].members}
+        self._defined: set[str] = set()
+        self._temporaries = 0
+
+    @contextmanager
+    def block(self) -> Iterator[list[str]]:
+        """Collects the statements of what is printed inside apart from those around it."""
+        outer, self.statements = self.statements, []
+        try:
+            yield self.statements
+        finally:
+            self.statements = outer
+
+    def _define(self, node: ir.Expr) -> None:
+        """Make the definitions that an expression uses into variables, unless they are already."""
+        for part in ir.walk(node):
+            if isinstance(part, ir.Definition) and part.name not in self._defined:
+                self._define(part.value)
+                self._defined.add(part.name)
+                if part.type == ir.INTS:
+                    self._build(part.value, _local(part))
+                else:
+                    self._add(f"const int64_t {_local(part)} = {self.print(part.value)};")
+
+    def check(self, rule: Rule, check: Check) -> list[str]:
+        """The statements that judge one check of a rule."""
+        self.rule = rule
+        with self.block() as lines, ExitStack() as nested:
+            for part in parts(check):
+                self._define(part)
+            if guards := self._guards(rule, check):
+                nested.enter_context(self._if(" && ".join(guards)))
+            if len(check.loops) > 1:
+                self._add("const size_t found = run->count;")
+            for depth, loop in enumerate(check.loops):
+                if depth:
+                    nested.callback(self._add, "if (run->count > found) {", "    break;", "}")
+                nested.enter_context(self._loop(loop))
+            with self._if(self.failure(check.condition)):
+                self._add(*self._report(rule, check))
+                if check.loops:
+                    self._add("break;")
+        return lines
+
+    def failure(self, condition: ir.Expr) -> str:
+        """The text that is true when the condition is not."""
+        match condition:
+            case ir.Compare(op=op, left=left, right=right) if left.type != ir.INTS:
+                return self.print(ir.Compare(_OPPOSITE[op], left, right))
+            case ir.OneOf():
+                return self.one_of(condition, negated=True)
+            case ir.Not(operand=operand):
+                return self.print(operand)
+            case _:
+                return self.not_(condition)
+
+    def number(self, value: int | bool | float) -> str:
+        if isinstance(value, float):
+            raise self._unsupported("a fraction")
+        return str(int(value)) if value >= 0 else f"(int64_t){value}"
+
+    def enum_value(self, node: ir.EnumValue) -> str:
+        return f"{node.value} /* {node.name} */"
+
+    def constant(self, node: ir.Constant) -> str:
+        return f"{node.value} /* {node.name} */"
+
+    def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
+        match node:
+            case ir.Local() | ir.Definition():
+                return _local(node)
+            case ir.Member(name=name) if self.operator is None:
+                return f"member->{name}"
+            case ir.Member(name=name) if self.operator is not None:
+                return self._scalar(self.operator.member[name], f"desc->{name}")
+        raise self._unsupported(f"{node.name}, an array of tensors")
+
+    def tensor(self, node: ir.Tensor) -> str:
+        if node.index is not None:
+            raise self._unsupported(f"{node.name}, an array of tensors")
+        if not node.name:
+            return "tensor"
+        self.tensors[node.name] = None
+        return node.name
+
+    def field(self, node: ir.Field) -> str:
+        return self._scalar(self._fields[node.name], f"{self.tensor(node.tensor)}->{node.name}")
+
+    def part(self, node: ir.Part) -> str:
+        raise self._unsupported(f"{node.member.name}, a struct")
+
+    def present(self, node: ir.Present) -> str:
+        match node.item:
+            case ir.Field():
+                return f"{self._array(node.item)[0]} != NULL"
+            case item:
+                raise self._unsupported(f"{item.name}, an optional member")
+
+    def index(self, node: ir.Index) -> str:
+        function, *array = self._array_function("entry", node.sequence)
+        return self._call(function, *array, self.print(node.index))
+
+    def not_(self, operand: ir.Expr) -> str:
+        return f"!{self.print(operand, _ATOM)}"
+
+    def logic(self, op: ir.LogicOp) -> str:
+        return {"and": " && ", "or": " || "}[op]
+
+    def binary(self, node: ir.Binary) -> tuple[str, int]:
+        left, right = self.print(node.left), self.print(node.right)
+        if node.op in _ARITHMETIC:
+            return self._call(_ARITHMETIC[node.op], left, right), _ATOM
+        return f"(({left}) {node.op} ({right}))", _ATOM
+
+    def one_of(self, node: ir.OneOf, negated: bool) -> str:
+        item = self._temporary("item", self.print(node.item))
+        sign, glue = ("!=", " && ") if negated else ("==", " || ")
+        return f"({glue.join(f'{item} {sign} {self.print(choice, _ATOM)}' for choice in node.choices)})"
+
+    def conditional(self, node: ir.Conditional) -> str:
+        test = self.print(node.test)
+        with self.block() as before_then:
+            then = self.print(node.then, _ATOM)
+        with self.block() as before_otherwise:
+            otherwise = self.print(node.otherwise, _ATOM)
+        if not before_then and not before_otherwise:
+            return f"({test} ? (int64_t){then} : (int64_t){otherwise})"
+        name = self._temporary("choice")
+        self._branch(test, [*before_then, f"{name} = {then};"], [*before_otherwise, f"{name} = {otherwise};"])
+        return name
+
+    def reduce(self, node: ir.Reduce) -> str:
+        if node.kind not in _NEUTRAL:
+            raise self._unsupported(f"{node.kind}(...)")
+        name = self._temporary(node.kind, _NEUTRAL[node.kind], constant=False)
+        with self._loop(node.loop):
+            body = self.print(node.body, _ATOM)
+            match node.kind:
+                case "all":
+                    more = f"{name} && {body}"
+                case "any":
+                    more = f"{name} || {body}"
+                case _:
+                    more = self._call({"sum": "add", "product": "multiply"}[node.kind], name, body)
+            self._add(f"{name} = {more};")
+        return name
+
+    def call(self, node: ir.Call) -> str:
+        match node:
+            case ir.Call(function="len", arguments=(item,)):
+                return self._array(item)[1]
+            case ir.Call(function="product", arguments=(item,)):
+                return self._call(*self._array_function("product", item))
+            case ir.Call(function="bits" | "min" | "max" | "power_of_two" as function, arguments=arguments):
+                return self._call(function, *(self.print(item) for item in arguments))
+        raise self._unsupported(f"{node.function}(...)")
+
+    def _node(self, node: ir.Expr) -> tuple[str, int]:
+        match node:
+            case ir.Negate(operand=operand):
+                return self._call("subtract", "0", self.print(operand)), _ATOM
+            case ir.Compare(op=op, left=left, right=right) if left.type == ir.INTS:
+                same = self._same(left, right)
+                return (same, _ATOM) if op == "==" else (f"!{same}", _COMPARISON)
+            case ir.Logic(op=op, operands=operands):
+                texts = [self.print(item, _COMPARISON) for item in operands]
+                return f"({self.logic(op).join(texts)})", _ATOM
+            case ir.Conditional():
+                return self.conditional(node), _ATOM
+            case ir.Present():
+                return self.present(node), _COMPARISON
+        return super()._node(node)
+
+    # Arrays: those of a description are read where they are, all others are built as lists.
+
+    def _same(self, left: ir.Expr, right: ir.Expr) -> str:
+        if isinstance(left, ir.Field) and isinstance(right, ir.Field):
+            return self._call("same_arrays", *self._array(left), *self._array(right))
+        return self._call("same_lists", f"&{self._list(left)}", f"&{self._list(right)}")
+
+    def _array(self, node: ir.Expr) -> tuple[str, str]:
+        """The address of an array's first entry, and the number of entries."""
+        if isinstance(node, ir.Field):
+            tensor = self.tensor(node.tensor)
+            return f"{tensor}->{node.name}", f"{tensor}->{self._fields[node.name].count}"
+        name = self._list(node)
+        return f"{name}.values", f"{name}.count"
+
+    def _array_function(self, function: str, node: ir.Expr) -> tuple[str, str, str]:
+        """A function of arrays as it is called for this one, and the array's two arguments."""
+        return (function if isinstance(node, ir.Field) else f"list_{function}", *self._array(node))
+
+    def _list(self, node: ir.Expr) -> str:
+        """The name of a list with the value of an expression."""
+        return _local(node) if isinstance(node, ir.Definition) else self._build(node, self._new("list"))
+
+    def _build(self, node: ir.Expr, name: str) -> str:
+        """Declare a list and fill it."""
+        self._add(f"dmlops_list {name};", f"{name}.count = 0;")
+        match node:
+            case ir.Call(function="align", arguments=(item, length, fill)):
+                self._append(item, name)
+                self._add(self._call("align", f"&{name}", self.print(length), self.print(fill)) + ";")
+            case _:
+                self._append(node, name)
+        return name
+
+    def _append(self, node: ir.Expr, target: str) -> None:
+        match node:
+            case ir.Binary(op="+", left=left, right=right):
+                self._append(left, target)
+                self._append(right, target)
+            case ir.Slice(sequence=sequence, lower=lower, upper=upper):
+                self._append_slice(sequence, lower, upper, target)
+            case ir.ListOf(items=items):
+                for item in items:
+                    self._add(self._call("push", f"&{target}", self.print(item)) + ";")
+            case ir.Reduce(kind="list", loop=loop, body=body):
+                with self._loop(loop):
+                    self._add(self._call("push", f"&{target}", self.print(body)) + ";")
+            case ir.Conditional(test=test, then=then, otherwise=otherwise):
+                condition = self.print(test)
+                with self.block() as if_true:
+                    self._append(then, target)
+                with self.block() as if_false:
+                    self._append(otherwise, target)
+                self._branch(condition, if_true, if_false)
+            case ir.Field() | ir.Definition() | ir.Call(function="align"):
+                self._append_slice(node, None, None, target)
+            case _:
+                raise self._unsupported(SOURCE.print(node))
+
+    def _append_slice(
+        self, sequence: ir.Expr, lower: ir.Expr | None, upper: ir.Expr | None, target: str
+    ) -> None:
+        function, array, count = self._array_function("append", sequence)
+        first = "0" if lower is None else self.print(lower)
+        end = count if upper is None else self.print(upper)
+        self._add(self._call(function, f"&{target}", array, count, first, end) + ";")
+
+    # Checks.
+
+    def _guards(self, rule: Rule, check: Check) -> list[str]:
+        """What must hold for a check to be judged at all."""
+        guards = [f"run->level >= {rule.since.value}"] if rule.since.ordinal else []
+        if rule.until is not None:
+            guards.append(f"run->level < {rule.until.value}")
+        if check.guard is not None:
+            guards.append(self.print(check.guard, _COMPARISON))
+        return guards
+
+    def _report(self, rule: Rule, check: Check) -> list[str]:
+        member = string(check.member) if self.operator else f"dmlops_path(member, DMLOPS_PATH_{check.member})"
+        format, arguments = "", []
+        for part in check.message:
+            if isinstance(part, str):
+                format += escaped(part)
+            else:
+                conversion, argument = self._argument(part)
+                format += conversion
+                arguments.append(argument)
+        rule_id = "rule->id" if self.operator else string(rule.id)
+        lines = [f"dmlops_report(run, {rule_id}, {member}", f"    {string(format)}"]
+        lines += [f"    {argument}" for argument in arguments]
+        return [*(f"{line}," for line in lines[:-1]), f"{lines[-1]});"]
+
+    def _argument(self, node: ir.Expr) -> tuple[str, str]:
+        """A value of a message: its conversion in the format, and the arguments that go with it."""
+        if isinstance(node, ir.Tensor):
+            return "%s", "member->paths"
+        kind = node.type.kind
+        if kind == "ints":
+            return "%l", f"&{self._list(node)}"
+        if kind == "enum":
+            return "%e", f"dmlops_names_{node.type.name}, (int64_t){self.print(node, _ATOM)}"
+        if kind in ("int", "bool"):
+            return f"%{kind[0]}", f"(int64_t){self.print(node, _ATOM)}"
+        raise self._unsupported(f"a {node.type} in a message")
+
+    # Statements.
+
+    @contextmanager
+    def _if(self, condition: str) -> Iterator[None]:
+        with self.block() as body:
+            yield
+        self._add(f"if ({condition}) {{", *_indented(body), "}")
+
+    @contextmanager
+    def _loop(self, loop: ir.Loop) -> Iterator[None]:
+        """Everything printed inside is done for every value of the loop's variable."""
+        lower, upper, variable = self.print(loop.lower), self.print(loop.upper), _local(loop.variable)
+        with self.block() as body:
+            if loop.condition is not None:
+                with self._if(self.failure(loop.condition)):
+                    self._add("continue;")
+            yield
+        self._add(f"for (int64_t {variable} = {lower}; {variable} < {upper}; ++{variable}) {{")
+        self._add(*_indented(body), "}")
+
+    def _branch(self, test: str, then: list[str], otherwise: list[str]) -> None:
+        self._add(f"if ({test}) {{", *_indented(then), "} else {", *_indented(otherwise), "}")
+
+    def _temporary(self, purpose: str, value: str | None = None, constant: bool = True) -> str:
+        name = self._new(purpose)
+        if value is None:
+            self._add(f"int64_t {name};")
+        else:
+            self._add(f"{'const ' * constant}int64_t {name} = {value};")
+        return name
+
+    def _new(self, purpose: str) -> str:
+        self._temporaries += 1
+        return f"{purpose}_{self._temporaries}"
+
+    def _add(self, *lines: str) -> None:
+        self.statements += lines
+
+    def _scalar(self, member: Member, place: str) -> str:
+        """The value of a member that is one number."""
+        if member.type in self.registry.enums:
+            return self._call("enum", f"&{place}")
+        number = self.registry.types.get(member.type)
+        if number is None or number.kind == "float" or member.count:
+            raise self._unsupported(f"{member.name}, which is no integer,")
+        if number.kind == "signed":
+            return f"(int64_t){place}"
+        return self._call("unsigned", place) if number.bits == 64 else place
+
+    def _call(self, function: str, *arguments: str) -> str:
+        self.functions |= {function, _NEEDS.get(function, function)}
+        return f"dmlops_{function}({', '.join(arguments)})"
+
+    def _unsupported(self, what: str) -> SpecError:
+        """The C output grows with the operators; this one is ahead of it."""
+        assert self.rule is not None
+        return SpecError(
+            [Finding(self.rule.position, "c-output", f"{self.rule.id}: {what} has no form in C yet")]
+        )
+
+
+def parts(check: Check) -> list[ir.Expr]:
+    """Every expression of a check, in the order of their evaluation."""
+    loops = [
+        part for loop in check.loops for part in (loop.lower, loop.upper, loop.condition) if part is not None
+    ]
+    values = [part for part in check.message if not isinstance(part, str)]
+    return [*([] if check.guard is None else [check.guard]), *loops, check.condition, *values]
+
+
+def escaped(text: str) -> str:
+    """A text as it stands in a format, where % starts a conversion."""
+    return text.replace("%", "%%")
+
+
+def _local(node: ir.Local | ir.Definition) -> str:
+    """A name that is no keyword, type or macro of C, whatever the spec calls it."""
+    return f"{'at' if isinstance(node, ir.Local) else 'let'}_{node.name}"
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"    {line}" for line in lines]

@@ -1,0 +1,103 @@
+"""Test matrices: an operator's support table at every level, and cases with what is expected of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from dmlgen.cases import Case, Cases, CaseSearch
+from dmlgen.description import to_json
+from dmlgen.expr.printer import SOURCE
+from dmlgen.outputs.render import BANNER, Templates
+from dmlgen.registry import FeatureLevel, Operator, Registry
+
+VERSION = 1  # of the files' form
+
+
+def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
+    """The matrices of all operators, their JSON Schema, and a pytest plugin that reads them."""
+    search = CaseSearch(registry)
+    files = {
+        f"matrix/{operator.slug}.json": matrix(registry, operator, search.cases(operator))
+        for operator in registry.operators
+    }
+    files["matrix/matrix.schema.json"] = templates.render("matrix/matrix.schema.json.j2", version=VERSION)
+    files["matrix/pytest_plugin.py"] = templates.render("matrix/pytest_plugin.py.j2")
+    return files
+
+
+def matrix(registry: Registry, operator: Operator, cases: Cases) -> bytes:
+    """The file of one operator: one level, one rule and one case a line."""
+    parts = {
+        "$comment": BANNER,
+        "$schema": "matrix.schema.json",
+        "version": VERSION,
+        "operator": operator.name,
+        "type": operator.c_constant,
+        "since": operator.since.name,
+        "support": {level.name: _table(operator, level) for level in registry.levels},
+        "missed": [f"{goal.tensor} {goal.type} {goal.rank}" for goal in cases.missed],
+        "coverage": [_without_none(vars(rule)) for rule in cases.coverage],
+        "cases": [_case(registry, operator, case) for case in cases.cases],
+    }
+    return (
+        "{\n" + ",\n".join(f"{_line(key)}: {_lines(value)}" for key, value in parts.items()) + "\n}\n"
+    ).encode()
+
+
+def _table(operator: Operator, level: FeatureLevel) -> list[dict[str, Any]] | None:
+    """The rows of a level; None where it does not know the operator."""
+    if level.name not in operator.support:
+        return None
+    return [
+        _without_none(
+            {
+                "tensor": row.tensor,
+                "ranks": row.ranks,
+                "types": row.types,
+                "when": SOURCE.print(row.when) if row.when is not None else None,
+            }
+        )
+        for row in operator.support[level.name]
+    ]
+
+
+def _case(registry: Registry, operator: Operator, case: Case) -> dict[str, Any]:
+    expect = {
+        "ok": not case.rules,
+        "rules": case.rules,
+        "min_feature_level": case.minimum_level.name if case.minimum_level is not None else None,
+    }
+    return {
+        "id": case.id,
+        "kind": case.kind,
+        "feature_level": case.state.level.name,
+        **to_json(registry, operator, case.state.description),
+        "expect": expect,
+        **_without_none(
+            {
+                "breaks": case.breaks,
+                "twin": case.twin,
+                "form": case.form if case.form != "any" else None,
+                "inputs": case.inputs,
+                "outputs": case.outputs,
+            }
+        ),
+    }
+
+
+def _without_none(entries: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in entries.items() if value is not None}
+
+
+def _lines(value: Any) -> str:
+    """The value's entries one a line, where it has any."""
+    if isinstance(value, list) and value:
+        return "[\n" + ",\n".join(_line(item) for item in value) + "\n]"
+    if isinstance(value, dict):
+        return "{\n" + ",\n".join(f"{_line(key)}: {_line(item)}" for key, item in value.items()) + "\n}"
+    return _line(value)
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))

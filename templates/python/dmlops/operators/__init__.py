@@ -1,0 +1,1 @@
+"""One module for each operator, loaded when it is first used."""

@@ -1,0 +1,21 @@
+"""What is wrong with a description."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A rule that a description breaks.
+
+    `rule` is its stable identifier, DML-GATHER-axis-range; `member` the path of the member to mend,
+    OutputTensor.Sizes; `message` the value found and what would be right.
+    """
+
+    rule: str
+    member: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.message}"

@@ -1,0 +1,181 @@
+"""Expressions of rules in C: messages show the values that the generator's own evaluation gives."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from c_runner import SANITIZERS, Tensor, build, case, run
+from dmlgen.diagnostics import SpecError
+from dmlgen.expr import ir
+from dmlgen.expr.evaluate import compile_expression
+from dmlgen.outputs import c
+from dmlgen.outputs.render import Templates
+from dmlgen.registry import Registry
+from dmlgen.resolve import load_registry
+
+ROOT = Path(__file__).parents[1]
+NEVER = -987654321  # the value of no expression below, so that each rule is broken and shows its value
+
+INTEGERS = (
+    "Axis - 3",
+    "-Axis",
+    "Axis + Sum",
+    "(Axis - 5) * (Axis - 4)",
+    "Big * Big * Big",
+    "-Big * Big * Big",
+    "-Big * Big * Big - 7",
+    "Big * Big * Big + Axis",
+    "(Axis - 9) // 4",
+    "(Axis - 9) % 4",
+    "9 // (Axis - 2)",
+    "9 % (Axis - 2)",
+    "Axis // 0",
+    "Axis % 0",
+    "min(Axis, 2) - max(Axis, 3)",
+    "InputTensor.Sizes[Axis]",
+    "InputTensor.Sizes[Axis - 2]",
+    "len(InputTensor.Sizes[Axis - 3:Axis])",
+    "product(InputTensor.Sizes)",
+    "product(InputTensor.Sizes[1:] + [Axis])",
+    "sum(InputTensor.Sizes[d] * OutputTensor.Sizes[d] for d in axes(InputTensor))",
+    "product(InputTensor.Sizes[d] for d in axes(InputTensor) if d != Axis)",
+    "bits(InputTensor.DataType)",
+    "InputTensor.Sizes[0] if Axis < 2 else -OutputTensor.Sizes[0]",
+    "sum(InputTensor.Sizes[d] for d in axes(InputTensor)) if Axis < 2 else Sum",
+    "align(InputTensor.Sizes, 6, 5)[Axis]",
+    "align(InputTensor.Sizes, 2, 5)[Axis]",
+    "align(InputTensor.Sizes, min(Axis - 2, 8), 5)[0]",
+    "Long[Axis + 3]",
+)
+BOOLEANS = (
+    "power_of_two(Axis)",
+    "not power_of_two(Axis)",
+    "Axis in (1, 2, 4)",
+    "Axis not in (1, 2, 4)",
+    "InputTensor.DataType in (FLOAT32, FLOAT16)",
+    "Axis == 1 or Axis == 2 and InputTensor.Sizes[0] == 2",
+    "any(InputTensor.Sizes[d] == 1 for d in axes(InputTensor))",
+    "not all(InputTensor.Sizes[d] == 1 for d in axes(InputTensor))",
+    "InputTensor.Sizes == OutputTensor.Sizes",
+    "InputTensor.Sizes != OutputTensor.Sizes",
+    "InputTensor.Sizes[1:] == OutputTensor.Sizes[1:]",
+    "InputTensor.Sizes + [1] == align(OutputTensor.Sizes, 5, 1)",
+    "Long[:2] == [Axis, 2]",
+    "present(InputTensor.Strides)",
+    "not present(InputTensor.Strides)",
+)
+LISTS = (
+    "InputTensor.Sizes[:Axis] + OutputTensor.Sizes[Axis:]",
+    "[InputTensor.Sizes[d] * 2 for d in axes(InputTensor) if d < Axis]",
+    "align(InputTensor.Sizes[Axis - 1:], 3, 7)",
+    "align(InputTensor.Sizes, min(Axis, 9), 7)",
+    "InputTensor.Sizes if Axis < 2 else [Axis] + Long",
+    "align(Long, 12, Axis) + [Axis - 9]",
+)
+NESTED = (
+    "all(all(InputTensor.Sizes[d] <= OutputTensor.Sizes[e] for e in range(d, 4)) for d in axes(InputTensor))"
+)
+LEVELS = ('since: "5.0"', 'since: "4.1"', 'until: "4.1"', 'until: "5.0"')  # of further rules
+
+
+def spec() -> str:
+    """A spec of GATHER_ELEMENTS with these expressions as its rules, each broken by every description."""
+    original = (ROOT / "specs/operators/gather/gather_elements.yaml").read_text()
+    head, rest = original.split("\nrules:\n")
+    support = rest[rest.index("\nsupport:\n") :].partition("\ncompute:\n")[0]
+    conditions = [f"({text}) == {NEVER}" for text in INTEGERS]
+    conditions += [f"(1 if {text} else 0) == {NEVER}" for text in BOOLEANS]
+    conditions += [f"({text}) == [{NEVER}]" for text in LISTS]
+    conditions += [NESTED]
+    rules = "".join(
+        f'  - {{id: rule-{number}, stage: values, source: ours, require: "{text}"}}\n'
+        for number, text in enumerate(conditions)
+    )
+    rules += "".join(
+        f"  - {{id: level-{number}, stage: values, source: ours, require: Axis + 1 == {NEVER}, {levels}}}\n"
+        for number, levels in enumerate(LEVELS)
+    )
+    let = (
+        "\nlet:\n  Big: Axis * 2000000000 + 3\n"
+        '  Sum: "sum(InputTensor.Sizes[d] for d in axes(InputTensor))"\n'
+        "  Long: InputTensor.Sizes + OutputTensor.Sizes\n"
+    )
+    return f"{head}\n{let}\nrules:\n{rules}{support}"
+
+
+@pytest.fixture(scope="session")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Registry:
+    specs = tmp_path_factory.mktemp("project") / "specs"
+    shutil.copytree(ROOT / "specs", specs)
+    (specs / "operators/gather/gather_elements.yaml").write_text(spec())
+    return load_registry(specs)
+
+
+def shown(value: Any) -> str:
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, tuple) else str(value)
+
+
+def expected(registry: Registry, environment: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Rule, member and message of each check that fails, by evaluation."""
+
+    def value(node: ir.Expr, names: dict[str, Any]) -> Any:
+        return compile_expression(node, registry.bits, registry.signed)(names)
+
+    def turns(loops: tuple[ir.Loop, ...], names: dict[str, Any]) -> list[dict[str, Any]]:
+        if not loops:
+            return [names]
+        loop, *inner = loops
+        bounds = range(value(loop.lower, names), value(loop.upper, names))
+        turned = [{**names, loop.variable.name: number} for number in bounds]
+        kept = [one for one in turned if loop.condition is None or value(loop.condition, one)]
+        return [last for one in kept for last in turns(tuple(inner), one)]
+
+    found = []
+    level = registry.level["4.1"].ordinal
+    for rule in registry.operator["GATHER_ELEMENTS"].rules:
+        in_force = rule.since.ordinal <= level < (99 if rule.until is None else rule.until.ordinal)
+        for check in rule.checks if in_force else ():
+            if check.guard is None or value(check.guard, environment):
+                failing = [n for n in turns(check.loops, environment) if not value(check.condition, n)]
+                if failing:
+                    parts = (p if isinstance(p, str) else shown(value(p, failing[0])) for p in check.message)
+                    found.append((rule.id, check.member, "".join(parts)))
+    return found
+
+
+def test_values_of_expressions(registry: Registry, tmp_path: Path) -> None:
+    header = tmp_path / "dmlops.h"
+    header.write_bytes(c.render(registry, Templates(ROOT / "templates"))["include/dmlops.h"])
+    runner = build(header, "runner.c", tmp_path / "runner", "clang", "-O1", *SANITIZERS)
+    operator = registry.operator["GATHER_ELEMENTS"]
+    choice = random.Random(7)
+    texts, environments = [], []
+    for axis in [0, 1, 2, 3, 4, 5, 9, (1 << 32) - 1] * 12:
+        sizes = [tuple(choice.choice((1, 2, 3)) for _ in range(4)) for _ in range(3)]
+        strides = choice.choice((None, (1, 1, 1, 1)))
+        tensors = [Tensor(type_, one, strides, 4096) for type_, one in zip((2, 3, 2), sizes, strict=True)]
+        members = dict(zip(("InputTensor", "IndicesTensor", "OutputTensor"), tensors, strict=True))
+        texts.append(case(registry, operator, 0x4100, {**members, "Axis": axis}, capacity=128))
+        fields = {
+            name: SimpleNamespace(**vars(replace(one, DimensionCount=4))) for name, one in members.items()
+        }
+        environments.append({**fields, "Axis": axis})
+    for environment, (_, violations) in zip(environments, run(runner, texts), strict=True):
+        assert violations == expected(registry, environment)
+        rules = {rule for rule, _, _ in violations if "-level-" in rule}
+        assert rules == {"DML-GATHER_ELEMENTS-level-1", "DML-GATHER_ELEMENTS-level-3"}
+
+
+def test_what_has_no_form_in_c_yet_is_a_finding(registry: Registry) -> None:
+    operator = registry.operator["GATHER_ELEMENTS"]
+    members = tuple(replace(member, optional=member.name == "Axis") for member in operator.members)
+    ahead = replace(registry, operators=(replace(operator, members=members),))
+    with pytest.raises(SpecError, match=r"gather_elements\.yaml:\d+:\d+: Axis is optional"):
+        c.render(ahead, Templates(ROOT / "templates"))

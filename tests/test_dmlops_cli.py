@@ -1,0 +1,114 @@
+"""`python -m dmlops`: one result a line whatever the line holds, and an explanation for people."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from test_dmlops_json import VALID, changed
+
+
+def run(*arguments: str, given: bytes = b"") -> tuple[int, str, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "dmlops", *arguments], input=given, capture_output=True, check=False
+    )
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def results(lines: bytes, level: str = "6.4") -> tuple[int, list[dict[str, Any]]]:
+    status, out, err = run("validate", "-", "--feature-level", level, given=lines)
+    assert err == ""
+    return status, [json.loads(line) for line in out.splitlines()]
+
+
+def line(value: dict[str, Any], identity: Any = None) -> bytes:
+    return json.dumps({"id": identity, **value}).encode() + b"\n"
+
+
+def test_valid_lines() -> None:
+    status, (one, two) = results(line(VALID, "a") + line(VALID, 7))
+    assert status == 0
+    assert one == {"id": "a", "ok": True, "violations": [], "min_feature_level": "3.0"}
+    assert two["id"] == 7
+
+
+def test_violations_in_order() -> None:
+    status, (good, bad) = results(line(VALID) + line(changed("desc.Axis", 2), {"any": ["json", None]}))
+    assert (status, good["ok"], bad["ok"], bad["id"]) == (1, True, False, {"any": ["json", None]})
+    assert bad["min_feature_level"] is None
+    assert bad["violations"] == [
+        {
+            "rule": "DML-GATHER_ELEMENTS-axis-range",
+            "member": "Axis",
+            "message": "Axis is 2; it must be less than InputTensor.DimensionCount, 2",
+        }
+    ]
+
+
+UNREADABLE = {
+    "empty": b"\n",
+    "words": b"not json\n",
+    "cut short": b'{"type": "GATHER"\n',
+    "bad bytes": b'{"id": "\xff"}\n',
+    "not a number": b'{"type": NaN}\n',
+    "infinite": b'{"type": 1e999}\n',
+    "deep": b"[" * 100_000 + b"]" * 100_000 + b"\n",
+    "many digits": b'{"type": ' + b"1" * 5000 + b"}\n",
+    "twice": b'{"type": "GATHER", "type": "GATHER"}\n',
+    "array": b"[1]\n",
+    "null byte": b"\0\n",
+}
+
+
+@pytest.mark.parametrize("text", UNREADABLE.values(), ids=UNREADABLE)
+def test_an_unreadable_line_is_a_result_and_the_rest_goes_on(text: bytes) -> None:
+    status, found = results(line(VALID, 1) + text + line(VALID, 3))
+    assert status == 1
+    assert [one["id"] for one in found] == [1, None, 3]
+    assert [one["ok"] for one in found] == [True, False, True]
+    (violation,) = found[1]["violations"]
+    assert violation["rule"] == "DML-JSON"
+    assert violation["message"]
+
+
+def test_a_description_that_cannot_be_read_keeps_its_id() -> None:
+    _, (found,) = results(line(changed("desc.Axis", "0"), "mine"))
+    assert found["id"] == "mine"
+    assert found["violations"] == [
+        {"rule": "DML-JSON", "member": "desc.Axis", "message": 'found "0"; expected an integer'}
+    ]
+
+
+def test_huge_lines_missing_newlines_and_byte_order_marks() -> None:
+    _, found = results(b'"' + b"x" * (1 << 25) + b'"\n' + b"\xef\xbb\xbf" + line(VALID, "end").rstrip())
+    assert [(one["id"], one["ok"]) for one in found] == [(None, False), ("end", True)]
+
+
+def test_levels_and_usage(tmp_path: Path) -> None:
+    file = tmp_path / "one.jsonl"
+    file.write_bytes(line(VALID))
+    assert run("validate", str(file), "--feature-level", "2.1")[0] == 1
+    status, _, err = run("validate", str(file), "--feature-level", "6.5")
+    assert status == 2 and "there is no feature level '6.5'; did you mean" in err
+    assert run("validate", str(tmp_path / "none.jsonl"))[0] == 2
+    assert run("validate")[0] == 2
+    assert run()[0] == 2
+
+
+def test_explain(tmp_path: Path) -> None:
+    file = tmp_path / "one.json"
+    file.write_text(json.dumps(changed("desc.Axis", 2)))
+    status, out, _ = run("explain", str(file))
+    assert status == 1
+    assert "DML-GATHER_ELEMENTS-axis-range" in out and "Axis is 2" in out
+    file.write_text(json.dumps(VALID))
+    status, out, _ = run("explain", str(file))
+    assert status == 0
+    assert "feature level 3.0" in out and "DirectML 1.4.0" in out and "build 22000" in out
+    file.write_text("{")
+    assert run("explain", str(file))[0] == 1

@@ -1,0 +1,144 @@
+"""The JSON form: what is read, what is refused and how."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dmlops
+
+VALID: dict[str, Any] = {
+    "type": "DML_OPERATOR_GATHER_ELEMENTS",
+    "desc": {
+        "InputTensor": {
+            "DataType": "FLOAT32",
+            "Sizes": [3, 3],
+            "Strides": [3, 1],
+            "Flags": "NONE",
+            "TotalTensorSizeInBytes": 36,
+            "GuaranteedBaseOffsetAlignment": 0,
+        },
+        "IndicesTensor": {"DataType": "DML_TENSOR_DATA_TYPE_UINT32", "Sizes": [2, 3]},
+        "OutputTensor": {"DataType": 1, "Sizes": [2, 3], "Strides": None},
+        "Axis": 0,
+    },
+}
+
+
+def changed(path: str, value: Any) -> dict[str, Any]:
+    """VALID with one value replaced; `...` removes it."""
+    result = copy.deepcopy(VALID)
+    *way, last = path.split(".")
+    place = result
+    for name in way:
+        place = place[name]
+    if value is ...:
+        del place[last]
+    else:
+        place[last] = value
+    return result
+
+
+def test_reads_names_suffixes_and_numbers() -> None:
+    desc = dmlops.from_json(VALID)
+    assert isinstance(desc, dmlops.GatherElements)
+    assert desc.validate("6.4") == []
+    assert desc.IndicesTensor.DataType is dmlops.TensorDataType.UINT32
+    assert desc.OutputTensor is not None and desc.OutputTensor.DataType is dmlops.TensorDataType.FLOAT32
+    assert dmlops.from_json(changed("type", "GATHER_ELEMENTS")) == desc
+
+
+@pytest.mark.parametrize(
+    "flags", ["OWNED_BY_DML", "DML_TENSOR_FLAG_OWNED_BY_DML", 1, ["OWNED_BY_DML"], "NONE|OWNED_BY_DML"]
+)
+def test_reads_flags(flags: Any) -> None:
+    desc = dmlops.from_json(changed("desc.InputTensor.Flags", flags))
+    assert isinstance(desc, dmlops.GatherElements)
+    assert desc.InputTensor.Flags is dmlops.TensorFlags.OWNED_BY_DML
+
+
+def test_round_trip_through_text() -> None:
+    desc = dmlops.from_json(VALID)
+    text = json.dumps(desc.to_json())
+    assert dmlops.from_json(json.loads(text)) == desc
+    assert json.loads(text)["desc"]["IndicesTensor"] == {"DataType": "UINT32", "Sizes": [2, 3]}
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "where", "says"),
+    [
+        ("type", "DML_OPERATOR_GATHER_ELEMENT", "type", "did you mean DML_OPERATOR_GATHER_ELEMENTS?"),
+        ("type", "gather", "type", "did you mean GATHER?"),
+        ("type", ..., "type", "found nothing; expected the name of an operator"),
+        ("type", 5, "type", "found 5"),
+        ("desc", [], "desc", "found a list; expected an object"),
+        ("desc.Axis", ..., "desc.Axis", "found nothing; expected an integer"),
+        ("desc.Axis", True, "desc.Axis", "found true; expected an integer"),
+        ("desc.Axis", 1.0, "desc.Axis", "found 1.0; expected an integer"),
+        ("desc.Axis", float("nan"), "desc.Axis", "found nan; expected an integer"),
+        ("desc.axis", 1, "desc.axis", "did you mean Axis?"),
+        ("desc.InputTensor.Sizes", "3,3", "desc.InputTensor.Sizes", 'found "3,3"; expected a list'),
+        ("desc.InputTensor.Sizes", [3, "3"], "desc.InputTensor.Sizes[1]", 'found "3"; expected an integer'),
+        ("desc.InputTensor.Sizes", ..., "desc.InputTensor.Sizes", "absent"),
+        ("desc.InputTensor.DataType", "FLOAT31", "desc.InputTensor.DataType", "did you mean FLOAT32?"),
+        ("desc.InputTensor.DataType", None, "desc.InputTensor.DataType", "found nothing"),
+        ("desc.InputTensor.Flags", [["NONE"]], "desc.InputTensor.Flags", "found a list"),
+        ("desc.InputTensor.Stride", [1], "desc.InputTensor.Stride", "did you mean Strides?"),
+        ("desc.InputTensor.DimensionCount", 3, "desc.InputTensor.DimensionCount", "Sizes has 2 entries"),
+    ],
+)
+def test_refuses_with_path_finding_and_expectation(path: str, value: Any, where: str, says: str) -> None:
+    with pytest.raises(dmlops.JsonError) as caught:
+        dmlops.from_json(changed(path, value))
+    assert caught.value.path == where
+    assert says in caught.value.reason
+
+
+def test_an_absent_tensor_is_a_violation_no_error() -> None:
+    for value in (None, ...):
+        desc = dmlops.from_json(changed("desc.InputTensor", value))
+        assert [v.rule for v in desc.validate("6.4")] == ["DML-OPERATOR-required"]
+
+
+def test_numbers_out_of_range_are_violations_no_errors() -> None:
+    desc = dmlops.from_json(changed("desc.InputTensor.Sizes", [3, 10**40]))
+    assert [(v.rule, v.member) for v in desc.validate("6.4")] == [
+        ("DML-OPERATOR-integer-range", "InputTensor.Sizes[1]")
+    ]
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from(["FLOAT32", "A|B"]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=8,
+)
+PATHS = st.sampled_from(
+    ["type", "desc", *(f"desc.{name}" for name in VALID["desc"])]
+    + [
+        f"desc.{name}.{field}"
+        for name in ("InputTensor", "OutputTensor")
+        for field in VALID["desc"]["InputTensor"]
+    ]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.one_of(JSON, st.builds(changed, PATHS, JSON)))
+def test_any_json_value_is_a_description_or_a_json_error(value: Any) -> None:
+    try:
+        desc = dmlops.from_json(value)
+    except dmlops.JsonError as error:
+        assert error.reason
+    else:
+        desc.validate("6.4")
+        assert dmlops.from_json(desc.to_json()) == desc

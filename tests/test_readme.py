@@ -1,0 +1,37 @@
+"""What the README shows is what happens."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dmlgen.cli import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def block(language: str, number: int = 0) -> str:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)[number]
+
+
+def test_the_explanation(tmp_path: Path) -> None:
+    description = tmp_path / "bad.json"
+    description.write_text(block("json"), encoding="utf-8")
+    command = [sys.executable, "-m", "dmlops", "explain", str(description)]
+    output = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    shown = re.search(r"\$ python -m dmlops explain bad.json\n(.*?)```", README, re.DOTALL)
+    assert shown is not None
+    assert output.strip() == shown[1].strip()
+
+
+def test_the_python_example() -> None:
+    exec(block("python"), {})
+
+
+@pytest.mark.parametrize("name", re.findall(r"\]\((?!https?:)([^)#]+)\)", README))
+def test_links_lead_somewhere(name: str) -> None:
+    assert (ROOT / name).exists()

@@ -1,0 +1,129 @@
+"""The NumPy reference against NumPy's own functions, the examples of public pages and ONNX's node tests."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import numpy_helper
+from onnx.backend.test.case.node import collect_testcases
+
+import dmlops
+from dmlgen.resolve import load_registry
+from gather_cases import OPERATORS, gather_elements, random_case
+
+SPECS = Path(__file__).parent.parent / "specs"
+EXAMPLES = [(o, e) for o in load_registry(SPECS).operators for e in o.examples]
+
+
+def run(description: dict[str, Any], inputs: dict[str, np.ndarray]) -> np.ndarray:
+    return dmlops.reference.run(dmlops.from_json(description), inputs)["OutputTensor"]
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("seed", range(40))
+def test_agrees_with_numpy(operator: str, seed: int) -> None:
+    case = random_case(operator, seed)
+    result = run(case.description, case.inputs)
+    assert (result.dtype, result.shape) == (case.expected.dtype, case.expected.shape)
+    assert result.tobytes() == case.expected.tobytes()  # bit for bit: NaNs too
+
+
+@pytest.mark.parametrize(("operator", "example"), EXAMPLES, ids=[f"{o.name}-{e.id}" for o, e in EXAMPLES])
+def test_page_examples(operator: Any, example: Any) -> None:
+    data = {
+        name: np.array(tensor.data, tensor.type.lower()).reshape(tensor.sizes)
+        for name, tensor in example.tensors.items()
+    }
+    tensors = {name: {"DataType": t.type, "Sizes": list(t.sizes)} for name, t in example.tensors.items()}
+    description = {"type": operator.name, "desc": {**tensors, **example.members}}
+    expected = data.pop("OutputTensor")
+    assert run(description, data).tolist() == expected.tolist()
+
+
+def padded(array: np.ndarray, rank: int) -> np.ndarray:
+    return array.reshape((1,) * (rank - array.ndim) + array.shape)
+
+
+def from_onnx(
+    operator: str, attributes: dict[str, int], data: np.ndarray, indices: np.ndarray
+) -> dmlops.Description:
+    """The ONNX operator as DirectML's, all tensors brought to one rank by leading ones."""
+    r, q, axis = data.ndim, indices.ndim, attributes.get("axis", 0)
+    members: dict[str, int]
+    if operator == "Gather":
+        rank = r + max(q, 1) - 1
+        members = {"Axis": axis % r + rank - r, "IndexDimensions": q}
+    elif operator == "GatherElements":
+        rank = r
+        members = {"Axis": axis % r}
+    else:
+        batch = attributes.get("batch_dims", 0)
+        rank = max(r, q, q - 1 + r - indices.shape[-1] - batch)
+        members = {"InputDimensionCount": r, "IndicesDimensionCount": q, "BatchDimensionCount": batch}
+    name = {"Gather": "GATHER", "GatherElements": "GATHER_ELEMENTS", "GatherND": "GATHER_ND1"}[operator]
+    tensors = {
+        key: {"DataType": array.dtype.name.upper(), "Sizes": padded(array, rank).shape}
+        for key, array in (("InputTensor", data), ("IndicesTensor", indices))
+    }
+    described = {key: {**value, "Sizes": list(value["Sizes"])} for key, value in tensors.items()}
+    return dmlops.from_json({"type": name, "desc": {**described, **members}}).infer()
+
+
+with warnings.catch_warnings():  # the cases of other operators overflow while they are put together
+    warnings.simplefilter("ignore")
+    ONNX_CASES = [c for name in ("Gather", "GatherElements", "GatherND") for c in collect_testcases(name)]
+
+
+@pytest.mark.parametrize("case", ONNX_CASES, ids=[case.name for case in ONNX_CASES])
+def test_onnx_node_tests(case: Any) -> None:
+    (node,) = case.model.graph.node
+    attributes = {attribute.name: attribute.i for attribute in node.attribute}
+    for inputs, (expected,) in case.data_sets:
+        data, indices = (numpy_helper.to_array(x) if not isinstance(x, np.ndarray) else x for x in inputs)
+        desc = from_onnx(node.op_type, attributes, data, indices)
+        rank = len(desc.InputTensor.Sizes)  # type: ignore[attr-defined]
+        arrays = {"InputTensor": padded(data, rank), "IndicesTensor": padded(indices, rank)}
+        result = dmlops.reference.run(desc, arrays)["OutputTensor"]
+        assert result.reshape(expected.shape).tolist() == expected.tolist()
+
+
+def test_there_are_onnx_cases() -> None:
+    assert len(ONNX_CASES) >= 8
+
+
+def test_inputs_stay_and_results_are_new() -> None:
+    case = gather_elements(np.arange(6.0).reshape(2, 3), np.zeros((1, 3), np.int32), 0)
+    before = {name: array.copy() for name, array in case.inputs.items()}
+    result = run(case.description, case.inputs)
+    result[...] = -1
+    assert all((case.inputs[name] == before[name]).all() for name in before)
+
+
+def test_large_outputs_are_computed_in_parts() -> None:
+    values = np.arange(3 << 20, dtype=np.uint8).reshape(3, 1 << 20)
+    indices = np.full((2, 1 << 20), 2, np.uint32)
+    case = gather_elements(values, indices, 0)
+    assert (run(case.description, case.inputs) == values[2]).all()
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    case = gather_elements(np.arange(6.0).reshape(2, 3), np.zeros((1, 3), np.int32), 0)
+    values, indices = case.inputs["InputTensor"], case.inputs["IndicesTensor"]
+    for inputs, says in (
+        ({"InputTensor": values}, "IndicesTensor is missing"),
+        ({**case.inputs, "Other": values}, "no input 'Other'"),
+        ({**case.inputs, "OutputTensor": values}, "no input 'OutputTensor'"),
+        ({**case.inputs, "InputTensor": values.T}, "shape"),
+        ({**case.inputs, "InputTensor": values.astype(np.float32)}, "float64"),
+        ({**case.inputs, "IndicesTensor": indices.tolist()}, "it is list"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            run(case.description, inputs)
+    case.description["desc"]["Axis"] = 2
+    with pytest.raises(dmlops.InvalidDescription, match="axis-range") as caught:
+        run(case.description, case.inputs)
+    assert [violation.member for violation in caught.value.violations] == ["Axis"]
