@@ -62,6 +62,11 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--fix", action="store_true", help="bring the list of rule identifiers up to date first")
     sub = add("show", _show, "Print an operator as it is resolved: members, rules, tables, errata.")
     sub.add_argument("operator", metavar="OPERATOR", help="a name, with or without DML_OPERATOR_")
+    diff = "Print what changed in meaning from one folder of specs to another; exit 1 if anything did."
+    sub = commands.add_parser("diff", help=diff, description=diff)
+    sub.set_defaults(command=_diff)
+    sub.add_argument("old", type=Path, metavar="OLD")
+    sub.add_argument("new", type=Path, metavar="NEW")
     return parser
 
 
@@ -132,6 +137,15 @@ def _show(options: argparse.Namespace) -> int:
         return 2
     print(describe(registry, registry.operator[name]), end="")
     return 0
+
+
+def _diff(options: argparse.Namespace) -> int:
+    from dmlgen.diff import differences
+    from dmlgen.resolve import load_registry
+
+    lines = list(differences(load_registry(options.old), load_registry(options.new)))
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+    return 1 if lines else 0
 
 
 def _checked(specs: Path) -> tuple[Registry, list[Finding]]:
