@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import shutil
+import struct
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import dmlops
 from dmlgen.outputs.c_layout import layout
-from dmlgen.registry import Operator, Registry
+from dmlgen.registry import Member as RegistryMember
+from dmlgen.registry import Operator, Registry, Struct
 
 SOURCES = Path(__file__).parent / "c"
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wconversion", "-Wshadow")
@@ -51,39 +54,151 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Bare:
-    """A DML_TENSOR_DESC without Desc."""
+    """A DML_TENSOR_DESC or DML_OPERATOR_DESC without Desc."""
 
     Type: int = 1
 
 
-Member = Tensor | Bare | int | None
+@dataclass(frozen=True)
+class Nested:
+    """A DML_OPERATOR_DESC; of an operator that the registry lacks, the type alone."""
+
+    operator: str
+    members: Mapping[str, Any]
+
+
+Member = Tensor | Bare | Nested | int | float | bytes | Sequence[Any] | Mapping[str, Any] | None
+
+
+class Memory:
+    """What a description is made of: blocks of bytes, and addresses in them."""
+
+    def __init__(self, registry: Registry) -> None:
+        self.registry = registry
+        self.lines: list[str] = []
+        self._blocks = 0
+
+    def block(self, content: bytes, addresses: Mapping[int, int | None]) -> int:
+        """A block of these bytes, with the addresses of other blocks at some offsets."""
+        self.lines.append(f"block {len(content)} {content.hex()}")
+        given = {offset: target for offset, target in addresses.items() if target is not None}
+        self.lines += [f"point {self._blocks} {offset} {target}" for offset, target in given.items()]
+        self._blocks += 1
+        return self._blocks - 1
+
+    def array(self, items: Sequence[tuple[bytes, Mapping[int, int | None]]]) -> int:
+        """A block of structs one after the other."""
+        addresses: dict[int, int | None] = {}
+        end = 0
+        for content, inner in items:
+            addresses |= {end + offset: target for offset, target in inner.items()}
+            end += len(content)
+        return self.block(b"".join(content for content, _ in items), addresses)
+
+    def operator(self, type_: int, desc: int | None) -> tuple[bytes, dict[int, int | None]]:
+        """A DML_OPERATOR_DESC, or a DML_TENSOR_DESC, which looks the same."""
+        return struct.pack("<QQ", type_, 0), {8: desc}
+
+    def struct(self, layout_of: Struct | Operator, members: Mapping[str, Member]) -> int:
+        """A block that holds a struct; members that are left out are 0 or null."""
+        places = layout(self.registry, layout_of, 8)
+        content, addresses = bytearray(places.size), dict[int, int | None]()
+        for member, offset in zip(layout_of.members, places.offsets, strict=True):
+            value = members.get(member.name)
+            if value is None:
+                continue
+            if member.pointer:
+                addresses[offset] = self.target(member, value)
+            else:
+                packed = self.value(member, value)
+                content[offset : offset + len(packed)] = packed
+        return self.block(bytes(content), addresses)
+
+    def target(self, member: RegistryMember, value: Member) -> int:
+        """A block that holds what a member points to."""
+        entries = value if isinstance(value, list | tuple) else [value]
+        if member.is_tensor:
+            return self.array([self.tensor(entry) for entry in entries])
+        if member.type == "OPERATOR_DESC":
+            return self.array([self.nested(entry) for entry in entries])
+        return self.array([(self.value(member, entry), {}) for entry in entries])
+
+    def tensor(self, value: Tensor | Bare) -> tuple[bytes, dict[int, int | None]]:
+        if isinstance(value, Bare):
+            return self.operator(value.Type, None)
+        rank = len(value.Sizes or ()) if value.DimensionCount is None else value.DimensionCount
+        members = {**vars(value), "DimensionCount": rank}
+        return self.operator(value.Type, self.struct(self.registry.structs["BUFFER_TENSOR_DESC"], members))
+
+    def nested(self, value: Nested | Bare) -> tuple[bytes, dict[int, int | None]]:
+        if isinstance(value, Bare):
+            return self.operator(value.Type, None)
+        operator = self.registry.operator[value.operator]
+        return self.operator(operator.value, self.struct(operator, value.members))
+
+    def value(self, member: RegistryMember, value: Any) -> bytes:
+        """The bytes of one number or of a struct of numbers; those of a union are given."""
+        if isinstance(value, bytes):
+            return value
+        if isinstance(value, Mapping):
+            parts = self.registry.structs[member.type].members
+            return b"".join(self.value(part, value[part.name]) for part in parts)
+        number = self.registry.types.get(member.type)
+        if number is None:
+            return struct.pack("<I", value)
+        if number.kind == "float":
+            return struct.pack("<f" if number.bits == 32 else "<d", value)
+        return int(value).to_bytes(number.bits // 8, "little", signed=number.kind == "signed")
 
 
 def case(
     registry: Registry,
     operator: Operator,
     level: int,
-    members: Mapping[str, Member],
+    members: Mapping[str, Member] | None,
     capacity: int = 32,
     type_: int | None = None,
 ) -> str:
-    """The runner's text of a description; members that are left out are 0 or null."""
-    places = layout(registry, operator.members, 8)
-    lines = [f"case {level} {operator.value if type_ is None else type_} {places.size} {capacity}"]
-    for member, offset in zip(operator.members, places.offsets, strict=True):
-        match members.get(member.name):
-            case Tensor() as tensor:
-                rank = len(tensor.Sizes or ()) if tensor.DimensionCount is None else tensor.DimensionCount
-                scalars = (tensor.Type, tensor.DataType, tensor.Flags, rank, tensor.TotalTensorSizeInBytes)
-                numbers: list[Any] = [offset, *scalars, tensor.GuaranteedBaseOffsetAlignment]
-                for array in (tensor.Sizes, tensor.Strides):
-                    numbers += [-1] if array is None else [len(array), *array]
-                lines.append(f"tensor {' '.join(map(str, numbers))}")
-            case Bare(Type=kind):
-                lines.append(f"bare {offset} {kind}")
-            case int(value):
-                lines.append(f"uint {offset} {value}")
-    return "\n".join([*lines, "go\n"])
+    """The runner's text of a description; members that are left out are 0 or null, as Desc is without any."""
+    memory = Memory(registry)
+    desc = None if members is None else memory.struct(operator, members)
+    place = memory.block(*memory.operator(operator.value if type_ is None else type_, desc))
+    return "\n".join([*memory.lines, f"judge {level} {place} {capacity}\n"])
+
+
+def described(registry: Registry, desc: dmlops.Description) -> dict[str, Member]:
+    """The members of a description of the Python package; in C, only an array with entries can be absent."""
+    operator = registry.operator[desc.OPERATOR]
+    members = {m.name: _member(registry, desc, m, getattr(desc, m.name)) for m in operator.members}
+    absent = [m.count for m in operator.members if m.count and members[m.name] is None]
+    return {**members, **{count: members[count] or 1 for count in absent}}
+
+
+def _member(registry: Registry, desc: dmlops.Description, member: RegistryMember, value: Any) -> Member:
+    match value:
+        case dmlops.TensorDesc():
+            fields = ("Flags", "GuaranteedBaseOffsetAlignment")
+            others = {name: int(getattr(value, name)) for name in fields}
+            return Tensor(int(value.DataType), value.Sizes, value.Strides, value.size_in_bytes, **others)
+        case dmlops.Description():
+            return Nested(value.OPERATOR, described(registry, value))
+        case tuple():
+            return [_member(registry, desc, member, entry) for entry in value]
+        case int() | float() if member.typed_by:
+            typed_by = getattr(desc, member.typed_by)
+            type_ = typed_by.DataType if isinstance(typed_by, dmlops.TensorDesc) else typed_by
+            return _union(type_, value)
+        case int() | float() | None:
+            return value
+    parts = registry.structs[member.type].members
+    return {part.name: getattr(value, part.name) for part in parts}
+
+
+def _union(type_: Any, value: float) -> bytes:
+    kind = getattr(type_, "kind", None)
+    if kind == "float" or kind is None:
+        return struct.pack("<d", value)
+    return int(value).to_bytes(8, "little", signed=kind == "signed")
 
 
 def run(program: Path, cases: Iterable[str]) -> list[tuple[int, list[Violation]]]:
@@ -95,7 +210,7 @@ def run(program: Path, cases: Iterable[str]) -> list[tuple[int, list[Violation]]
     results: list[tuple[int, list[Violation]]] = []
     for text in texts:
         count = int(next(lines))
-        written = min(count, int(text.split()[4]))
+        written = min(count, int(text.split()[-1]))
         violations = [next(lines).split("\t") for _ in range(written)]
         results.append((count, [(rule, member, message) for rule, member, message in violations]))
     return results

@@ -17,7 +17,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.evaluate import compile_expression
 from dmlgen.outputs import c
 from dmlgen.outputs.render import Templates
-from dmlgen.registry import Registry
+from dmlgen.registry import Registry, Stage
 from dmlgen.resolve import load_registry
 
 ROOT = Path(__file__).parents[1]
@@ -53,6 +53,29 @@ INTEGERS = (
     "align(InputTensor.Sizes, 2, 5)[Axis]",
     "align(InputTensor.Sizes, min(Axis - 2, 8), 5)[0]",
     "Long[Axis + 3]",
+    "abs(Axis - 4)",
+    "sum(InputTensor.Sizes)",
+    "sum(InputTensor.Sizes[1:] + [Axis])",
+    "replace(InputTensor.Sizes, Axis, 9)[Axis]",
+    "max(InputTensor.Sizes[d] - 5 for d in axes(InputTensor))",
+    "min(InputTensor.Sizes[d] - 5 for d in axes(InputTensor))",
+    "max(InputTensor.Sizes[d] - 5 for d in axes(InputTensor) if d > Axis)",
+    "min(InputTensor.Sizes[d] for d in axes(InputTensor) if d > Axis)",
+    "Offsets[Axis]",
+    "Offsets[0] // 2",
+    "sum(Offsets)",
+    "product(Offsets)",
+    "len(Offsets)",
+    "Window.First + Window.Second",
+    "len(PartTensors)",
+    "PartTensors[Axis].DimensionCount",
+    "PartTensors[Axis - 1].Sizes[1]",
+    "sum(PartTensors[i].Sizes[0] for i in range(len(PartTensors)))",
+    "ExtraTensor.DimensionCount",
+    "ExtraTensor.Sizes[0]",
+    "product(ExtraTensor.Sizes)",
+    "sum(ExtraTensor.Sizes[d] for d in axes(ExtraTensor)) if present(ExtraTensor) else Axis",
+    "bits(ExtraTensor.DataType)",
 )
 BOOLEANS = (
     "power_of_two(Axis)",
@@ -70,7 +93,18 @@ BOOLEANS = (
     "Long[:2] == [Axis, 2]",
     "present(InputTensor.Strides)",
     "not present(InputTensor.Strides)",
+    "present(ExtraTensor)",
+    "signed(InputTensor.DataType) or signed(IndicesTensor.DataType)",
+    "signed(ExtraTensor.DataType)",
+    "Factor >= 0.5",
+    "not Factor > 0.5",
+    "Factors[Axis] < 1.5 and Factors[9] == 0",
+    "Switch",
+    "Switch == present(ExtraTensor)",
+    "ExtraTensor.Sizes == InputTensor.Sizes",
+    "PartTensors[Axis].Sizes == PartTensors[0].Sizes",
 )
+FRACTIONS = ("Factor", "Factors[Axis]", "Factors[0] if Axis < 2 else Factor")
 LISTS = (
     "InputTensor.Sizes[:Axis] + OutputTensor.Sizes[Axis:]",
     "[InputTensor.Sizes[d] * 2 for d in axes(InputTensor) if d < Axis]",
@@ -78,7 +112,32 @@ LISTS = (
     "align(InputTensor.Sizes, min(Axis, 9), 7)",
     "InputTensor.Sizes if Axis < 2 else [Axis] + Long",
     "align(Long, 12, Axis) + [Axis - 9]",
+    "InputTensor.Sizes",
+    "replace(InputTensor.Sizes, Axis - 1, 9)",
+    "ExtraTensor.Sizes if present(ExtraTensor) else [Axis]",
+    "PartTensors[Axis].Sizes + [1]",
+    "[Offsets[i] - 1 for i in range(len(Offsets))]",
+    "Offsets[1:]",
 )
+MEMBERS = """
+  ExtraTensor: {role: input, optional: true, summary: A tensor that may be absent.}
+  PartCount: {type: UINT, summary: Number of tensors.}
+  PartTensors: {role: input, count: PartCount, summary: An array of tensors.}
+  OffsetCount: {type: UINT, summary: Number of integers.}
+  Offsets: {type: INT, count: OffsetCount, summary: An array of integers.}
+  FactorCount: {type: UINT, summary: Number of fractions.}
+  Factors: {type: FLOAT, count: FactorCount, summary: An array of fractions.}
+  Factor: {type: FLOAT, summary: A fraction.}
+  Window: {type: PAIR, summary: A struct.}
+  Switch: {type: BOOL, summary: A truth value.}
+"""
+INPUTS = "[IndicesTensor, ExtraTensor, PartTensors]"
+PAIR = """
+  PAIR:
+    since: "1.0"
+    summary: Two integers.
+    members: {First: {type: UINT}, Second: {type: INT}}
+"""
 NESTED = (
     "all(all(InputTensor.Sizes[d] <= OutputTensor.Sizes[e] for e in range(d, 4)) for d in axes(InputTensor))"
 )
@@ -93,6 +152,7 @@ def spec() -> str:
     conditions = [f"({text}) == {NEVER}" for text in INTEGERS]
     conditions += [f"(1 if {text} else 0) == {NEVER}" for text in BOOLEANS]
     conditions += [f"({text}) == [{NEVER}]" for text in LISTS]
+    conditions += [f"({text}) == -7.25" for text in FRACTIONS]
     conditions += [NESTED]
     rules = "".join(
         f'  - {{id: rule-{number}, stage: values, source: ours, require: "{text}"}}\n'
@@ -107,6 +167,7 @@ def spec() -> str:
         '  Sum: "sum(InputTensor.Sizes[d] for d in axes(InputTensor))"\n'
         "  Long: InputTensor.Sizes + OutputTensor.Sizes\n"
     )
+    head, support = head.rstrip() + MEMBERS, support.replace("[IndicesTensor]", INPUTS)
     return f"{head}\n{let}\nrules:\n{rules}{support}"
 
 
@@ -115,10 +176,14 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Registry:
     specs = tmp_path_factory.mktemp("project") / "specs"
     shutil.copytree(ROOT / "specs", specs)
     (specs / "operators/gather/gather_elements.yaml").write_text(spec())
+    structs = specs / "structs.yaml"
+    structs.write_text(structs.read_text() + PAIR.removeprefix("\n"))
     return load_registry(specs)
 
 
 def shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
     return f"[{', '.join(map(str, value))}]" if isinstance(value, tuple) else str(value)
 
 
@@ -150,6 +215,22 @@ def expected(registry: Registry, environment: dict[str, Any]) -> list[tuple[str,
     return found
 
 
+FACTORS = (-1.5, 0.0, 0.5, 1.25, 2.0**40, 2.0**-20, 1234567.0, float("inf"), float("-inf"), float("nan"))
+ARRAYS = (("Part", "Tensors"), ("Offset", "s"), ("Factor", "s"))
+
+
+def tensor(choice: random.Random, type_: int) -> Tensor:
+    sizes = tuple(choice.choice((1, 2, 3)) for _ in range(4))
+    return Tensor(type_, sizes, choice.choice((None, (1, 1, 1, 1))), 4096)
+
+
+def in_environment(value: Any) -> Any:
+    """A member's value as evaluation takes it."""
+    if isinstance(value, Tensor):
+        return SimpleNamespace(**vars(replace(value, DimensionCount=4)))
+    return tuple(in_environment(entry) for entry in value) if isinstance(value, list) else value
+
+
 def test_values_of_expressions(registry: Registry, tmp_path: Path) -> None:
     header = tmp_path / "dmlops.h"
     header.write_bytes(c.render(registry, Templates(ROOT / "templates"))["include/dmlops.h"])
@@ -158,24 +239,30 @@ def test_values_of_expressions(registry: Registry, tmp_path: Path) -> None:
     choice = random.Random(7)
     texts, environments = [], []
     for axis in [0, 1, 2, 3, 4, 5, 9, (1 << 32) - 1] * 12:
-        sizes = [tuple(choice.choice((1, 2, 3)) for _ in range(4)) for _ in range(3)]
-        strides = choice.choice((None, (1, 1, 1, 1)))
-        tensors = [Tensor(type_, one, strides, 4096) for type_, one in zip((2, 3, 2), sizes, strict=True)]
-        members = dict(zip(("InputTensor", "IndicesTensor", "OutputTensor"), tensors, strict=True))
-        texts.append(case(registry, operator, 0x4100, {**members, "Axis": axis}, capacity=128))
-        fields = {
-            name: SimpleNamespace(**vars(replace(one, DimensionCount=4))) for name, one in members.items()
-        }
-        environments.append({**fields, "Axis": axis})
+        tensors = [tensor(choice, type_) for type_ in (2, 3, 2)]
+        members: dict[str, Any] = dict(
+            zip(("InputTensor", "IndicesTensor", "OutputTensor"), tensors, strict=True)
+        )
+        members["Axis"] = axis
+        members["ExtraTensor"] = choice.choice((None, tensor(choice, 6)))
+        members["PartTensors"] = [tensor(choice, 3) for _ in range(choice.randrange(4))]
+        members["Offsets"] = [choice.choice((-(1 << 31), -3, 0, 2, 5)) for _ in range(choice.randrange(5))]
+        members["Factors"] = [choice.choice(FACTORS) for _ in range(choice.randrange(4))]
+        members["Factor"] = choice.choice(FACTORS)
+        members["Window"] = {"First": choice.choice((0, (1 << 32) - 1)), "Second": choice.choice((-4, 4))}
+        members["Switch"] = choice.choice((0, 1))
+        counts = {f"{name}Count": len(members[f"{name}{end}"]) for name, end in ARRAYS}
+        texts.append(case(registry, operator, 0x4100, {**members, **counts}, capacity=128))
+        environments.append({name: in_environment(value) for name, value in {**members, **counts}.items()})
     for environment, (_, violations) in zip(environments, run(runner, texts), strict=True):
         assert violations == expected(registry, environment)
         rules = {rule for rule, _, _ in violations if "-level-" in rule}
         assert rules == {"DML-GATHER_ELEMENTS-level-1", "DML-GATHER_ELEMENTS-level-3"}
 
 
-def test_what_has_no_form_in_c_yet_is_a_finding(registry: Registry) -> None:
+def test_an_operator_has_no_rules_on_structure(registry: Registry) -> None:
     operator = registry.operator["GATHER_ELEMENTS"]
-    members = tuple(replace(member, optional=member.name == "Axis") for member in operator.members)
-    ahead = replace(registry, operators=(replace(operator, members=members),))
-    with pytest.raises(SpecError, match=r"gather_elements\.yaml:\d+:\d+: Axis is optional"):
-        c.render(ahead, Templates(ROOT / "templates"))
+    rules = tuple(replace(rule, stage=Stage.STRUCTURE) for rule in operator.rules)
+    other = replace(registry, operators=(replace(operator, rules=rules),))
+    with pytest.raises(SpecError, match=r"gather_elements\.yaml:\d+:\d+: .*DML-GATHER_ELEMENTS-rule-0"):
+        c.render(other, Templates(ROOT / "templates"))

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 
-from dmlgen.cli import ROOT, main
+from dmlgen.cli import main
 
 ELEMENTS = "operators/gather/gather_elements.yaml"
-
-
-@pytest.fixture
-def specs(tmp_path: Path) -> Path:
-    """A copy of the specs that a test may change."""
-    shutil.copytree(ROOT / "specs", tmp_path / "specs")
-    return tmp_path / "specs"
 
 
 def change(specs: Path, file: str, old: str, new: str) -> None:
@@ -34,27 +26,22 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_generating_twice_writes_nothing_the_second_time(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    specs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
-    assert main(["generate", "--out", str(out)]) == 0
+    assert main(["generate", "--specs", str(specs), "--out", str(out)]) == 0
     times = {file: file.stat().st_mtime_ns for file in out.rglob("*")}
     capsys.readouterr()
-    assert main(["generate", "--out", str(out)]) == 0
+    assert main(["generate", "--specs", str(specs), "--out", str(out)]) == 0
     assert "nothing to do" in capsys.readouterr().out
     assert {file: file.stat().st_mtime_ns for file in out.rglob("*")} == times
-
-
-def test_committed_outputs_are_those_of_the_specs(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["generate", "--check"]) == 0
-    assert capsys.readouterr().out == ""
 
 
 def test_check_shows_drift_and_writes_nothing(
     specs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
-    assert main(["generate", "--out", str(out)]) == 0
+    assert main(["generate", "--specs", str(specs), "--out", str(out)]) == 0
     before = contents(out)
     change(specs, ELEMENTS, "only the axis may differ", "nothing but the axis may differ")
     capsys.readouterr()
@@ -64,13 +51,13 @@ def test_check_shows_drift_and_writes_nothing(
     assert contents(out) == before
 
 
-def test_an_edited_output_is_put_right(tmp_path: Path) -> None:
+def test_an_edited_output_is_put_right(specs: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    assert main(["generate", "--out", str(out)]) == 0
+    assert main(["generate", "--specs", str(specs), "--out", str(out)]) == 0
     before = contents(out)
     (out / "include/dmlops.h").write_text("edited", encoding="utf-8")
     (out / "mine.txt").write_text("not generated", encoding="utf-8")
-    assert main(["generate", "--out", str(out)]) == 0
+    assert main(["generate", "--specs", str(specs), "--out", str(out)]) == 0
     assert contents(out) == {**before, "mine.txt": b"not generated"}
 
 
@@ -88,9 +75,11 @@ def test_removing_an_operator_removes_its_files_and_no_other(specs: Path, tmp_pa
     assert not any(Path(file).stem in ("gather", "gather_elements", "gather_nd1") for file in changed)
 
 
-def test_the_same_specs_give_the_same_bytes_elsewhere(specs: Path, tmp_path: Path) -> None:
+def test_the_same_specs_give_the_same_bytes_elsewhere(
+    specs: Path, gather_specs: Path, tmp_path: Path
+) -> None:
     assert main(["generate", "--specs", str(specs), "--out", str(tmp_path / "one")]) == 0
-    assert main(["generate", "--out", str(tmp_path / "two")]) == 0
+    assert main(["generate", "--specs", str(gather_specs), "--out", str(tmp_path / "two")]) == 0
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
 
 
@@ -131,8 +120,10 @@ def test_fix_lists_new_identifiers_and_retires_old_ones(specs: Path) -> None:
     assert "DML-GATHER_ELEMENTS-axis-range" in retired
 
 
-def test_diff_tells_changes_of_meaning_and_no_others(specs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    old = str(ROOT / "specs")
+def test_diff_tells_changes_of_meaning_and_no_others(
+    specs: Path, gather_specs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = str(gather_specs)
     change(specs, ELEMENTS, "summary: Picks", "# a comment\nsummary: Takes")
     assert main(["diff", old, str(specs)]) == 0
     change(specs, ELEMENTS, "Axis < InputTensor", "Axis <= InputTensor")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,33 +19,33 @@ import pytest
 import dmlops
 from dmlgen.outputs import matrix
 from dmlgen.outputs.render import Templates
+from dmlgen.registry import NumberType, Operator
 from dmlgen.resolve import load_registry
 
 ROOT = Path(__file__).parents[1]
-OPERATORS = ("gather", "gather_elements", "gather_nd", "gather_nd1")
+REGISTRY = load_registry(ROOT / "specs")
+OPERATORS = tuple(operator.slug for operator in REGISTRY.operators)
+GATHERS = ("gather", "gather_elements", "gather_nd", "gather_nd1")
 
 # Rules that no description in JSON breaks alone, and why.
 ONLY_C = {"DML-OPERATOR-type", "DML-OPERATOR-feature-level", "DML-TENSOR-type"}
-NO_ENUMERATION = {"DML-OPERATOR-enum-value"}
-AT_EVERY_LEVEL = {"DML-OPERATOR-since"}  # the operator is there
-ANY_RANK = {"DML-OPERATOR-dimension-count"}  # the table takes all that DML-TENSOR-rank lets pass
-UNBROKEN = {
-    "gather": ONLY_C | NO_ENUMERATION | AT_EVERY_LEVEL,
-    "gather_elements": ONLY_C | NO_ENUMERATION,
-    "gather_nd": ONLY_C | NO_ENUMERATION,
-    "gather_nd1": ONLY_C | NO_ENUMERATION | ANY_RANK,
-}
 
 Matrix = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
 def files() -> dict[str, bytes]:
-    return matrix.render(load_registry(ROOT / "specs"), Templates(ROOT / "templates"))
+    """The committed files; `make check` shows that they are what the generator makes."""
+    return {f"matrix/{path.name}": path.read_bytes() for path in (ROOT / "generated/matrix").iterdir()}
 
 
 @pytest.fixture(params=OPERATORS)
 def one(request: pytest.FixtureRequest, files: dict[str, bytes]) -> tuple[str, Matrix]:
+    return request.param, json.loads(files[f"matrix/{request.param}.json"])
+
+
+@pytest.fixture(params=GATHERS)
+def gather(request: pytest.FixtureRequest, files: dict[str, bytes]) -> tuple[str, Matrix]:
     return request.param, json.loads(files[f"matrix/{request.param}.json"])
 
 
@@ -54,10 +54,40 @@ def violated(case: Matrix, level: str) -> list[str]:
     return sorted({violation.rule for violation in description.validate(level)})
 
 
+def tensors(value: Any) -> Iterator[dict[str, Any]]:
+    """The tensors of a member: one, those of an array, or none."""
+    if isinstance(value, list):
+        for entry in value:
+            yield from tensors(entry)
+    elif isinstance(value, dict) and "Sizes" in value:
+        yield value
+
+
 def shown(case: Matrix) -> Iterator[tuple[str, str, int]]:
     for name, value in case["desc"].items():
-        if isinstance(value, dict):
-            yield name, value["DataType"], len(value["Sizes"])
+        for tensor in tensors(value):
+            yield name, tensor["DataType"], len(tensor["Sizes"])
+
+
+def unbroken(name: str) -> set[str]:
+    """The general rules that no description of the operator can break alone, by what the registry says."""
+    operator = REGISTRY.operator[name.upper()]
+    types = {member.type for member in operator.attributes}
+    ranks = {tuple(row.ranks) for rows in operator.support.values() for row in rows}
+    found = set(ONLY_C)
+    if operator.since is REGISTRY.levels[0]:
+        found.add("DML-OPERATOR-since")
+    if not types & set(REGISTRY.enums):
+        found.add("DML-OPERATOR-enum-value")
+    if not any(member.count for member in operator.members):
+        found.add("DML-OPERATOR-array-length")
+    if "SCALAR_UNION" not in types:
+        found.add("DML-OPERATOR-scalar-range")
+    if "OPERATOR_DESC" not in types:
+        found |= {"DML-OPERATOR-fused-activation", "DML-OPERATOR-fused-activation-tensors"}
+    if ranks == {tuple(range(1, 9))}:  # all that DML-TENSOR-rank lets pass
+        found.add("DML-OPERATOR-dimension-count")
+    return found
 
 
 def distance(one: Matrix, other: Matrix) -> int:
@@ -79,7 +109,7 @@ def test_every_file_fits_the_schema(files: dict[str, bytes]) -> None:
         data = files[f"matrix/{operator}.json"]
         jsonschema.Draft7Validator(schema).validate(json.loads(data))
         assert data.isascii()
-        assert len(data) < 120_000
+        assert len(data) < 200_000
         lines = [line.rstrip(b",") for line in data.splitlines() if line.startswith(b'{"id":')]
         assert [json.loads(line) for line in lines] == json.loads(data)["cases"], "one case a line"
 
@@ -107,11 +137,13 @@ def test_kinds_are_what_they_say(one: tuple[str, Matrix]) -> None:
 
 
 def test_most_negatives_differ_from_their_twin_in_one_place(one: tuple[str, Matrix]) -> None:
-    cases = {case["id"]: case for case in one[1]["cases"]}
+    name, content = one
+    cases = {case["id"]: case for case in content["cases"]}
     negatives = [case for case in cases.values() if case["kind"] == "negative"]
     distances = [distance(case, cases[case["twin"]]) for case in negatives]
-    assert distances.count(1) >= 0.85 * len(distances)
-    assert max(distances) <= 6, "element-count needs large sizes and strides of 0 in several tensors"
+    assert distances.count(1) >= 0.7 * len(distances)
+    if name in GATHERS:
+        assert max(distances) <= 6, "element-count needs large sizes and strides of 0 in several tensors"
 
 
 def test_every_rule_is_broken_alone_or_says_why_not(one: tuple[str, Matrix]) -> None:
@@ -120,13 +152,14 @@ def test_every_rule_is_broken_alone_or_says_why_not(one: tuple[str, Matrix]) -> 
     for rule in content["coverage"]:
         assert broken.count(rule["rule"]) == rule["broken"]
         assert ("unbroken" in rule) == (rule["broken"] == 0)
-        assert rule["held"] > 0 or rule["rule"] in ONLY_C | NO_ENUMERATION
-    assert {rule["rule"] for rule in content["coverage"] if not rule["broken"]} == UNBROKEN[name]
+        assert rule["held"] > 0 or rule["rule"] in unbroken(name)
+    general = {rule["rule"] for rule in content["coverage"] if not rule["broken"]}
+    assert general == unbroken(name)
 
 
-def test_rules_of_tensors_are_broken_for_every_tensor(one: tuple[str, Matrix]) -> None:
-    _, content = one
-    tensors = {name for name, _, _ in shown(content["cases"][0])}
+def test_rules_of_tensors_are_broken_for_every_tensor(gather: tuple[str, Matrix]) -> None:
+    _, content = gather
+    names = {name for name, _, _ in shown(content["cases"][0])}
     for rule in content["coverage"]:
         if rule["rule"].startswith("DML-TENSOR-") and rule["rule"] not in ONLY_C | {"DML-TENSOR-flags-owned"}:
             members: set[str] = set()
@@ -135,59 +168,128 @@ def test_rules_of_tensors_are_broken_for_every_tensor(one: tuple[str, Matrix]) -
                     found = dmlops.from_json({"type": case["type"], "desc": case["desc"]})
                     violations = found.validate(case["feature_level"])
                     members |= {violation.member.partition(".")[0] for violation in violations}
-            assert members == tensors, rule["rule"]
+            follow = rule["rule"] == "DML-TENSOR-element-count"  # an output is as large as inputs make it
+            assert members == names or (follow and members), rule["rule"]
+
+
+def out_of_range(value: Any, type_: NumberType) -> bool:
+    least, most = type_.range
+    return type_.kind != "float" and not least <= value <= most
+
+
+def inexpressible(operator: Operator, desc: dict[str, Any]) -> bool:
+    """Whether no C struct can hold the members: a number that does not fit, an array of another length."""
+    buffer = {member.name: member for member in REGISTRY.structs["BUFFER_TENSOR_DESC"].members}
+    for member in operator.members:
+        value = desc.get(member.name)
+        if value is None:
+            continue
+        for tensor in tensors(value):
+            if len(tensor.get("Strides", tensor["Sizes"])) != len(tensor["Sizes"]):
+                return True
+            for field, number in tensor.items():
+                entries = number if isinstance(number, list) else [number]
+                type_ = REGISTRY.types.get(buffer[field].type)
+                if type_ is not None and any(out_of_range(entry, type_) for entry in entries):
+                    return True
+        if member.count is not None and isinstance(value, list) and len(value) != desc[member.count]:
+            return True
+        if member.typed_by is not None:
+            typing = desc[member.typed_by]
+            name = typing["DataType"] if isinstance(typing, dict) else typing
+            entry = REGISTRY.data_type.get(name)
+            if entry and out_of_range(value, NumberType(name, entry.bits, entry.kind or "float")):
+                return True
+        elif member.type in REGISTRY.types:
+            entries = value if isinstance(value, list) else [value]
+            if any(out_of_range(entry, REGISTRY.types[member.type]) for entry in entries):
+                return True
+        elif member.type in REGISTRY.structs and isinstance(value, dict):
+            for part in REGISTRY.structs[member.type].members:
+                type_ = REGISTRY.types.get(part.type)
+                if type_ is not None and part.name in value and out_of_range(value[part.name], type_):
+                    return True
+    return False
 
 
 def test_cases_of_form_json_are_those_that_c_cannot_express(one: tuple[str, Matrix]) -> None:
-    for case in one[1]["cases"]:
-        tensors = [value for value in case["desc"].values() if isinstance(value, dict)]
-        numbers = [value for value in case["desc"].values() if isinstance(value, int)]
-        numbers += [
-            n
-            for t in tensors
-            for n in (*t["Sizes"], *t.get("Strides", ()), t.get("GuaranteedBaseOffsetAlignment", 0))
-        ]
-        inexpressible = (
-            any(not 0 <= number < 2**32 for number in numbers)
-            or any(not 0 <= t.get("TotalTensorSizeInBytes", 0) < 2**64 for t in tensors)
-            or any("Strides" in t and len(t["Strides"]) != len(t["Sizes"]) for t in tensors)
-        )
-        assert (case.get("form") == "json") == inexpressible, case["id"]
+    name, content = one
+    operator = REGISTRY.operator[name.upper()]
+    for case in content["cases"]:
+        assert (case.get("form") == "json") == inexpressible(operator, case["desc"]), case["id"]
 
 
-def test_positives_show_every_entry_of_every_table(one: tuple[str, Matrix]) -> None:
+def test_positives_show_every_type_and_dimension_count_of_every_table(one: tuple[str, Matrix]) -> None:
     _, content = one
     positives = [case for case in content["cases"] if case["kind"] == "positive"]
     assert content["missed"] == []
-    for level, rows in content["support"].items():
-        valid = {entry for case in positives if not violated(case, level) for entry in shown(case)}
-        table = {
-            (row["tensor"], type_, rank)
-            for row in rows or ()
-            for type_ in row["types"]
-            for rank in row["ranks"]
-        }
-        assert valid == table, level
+    tables = {level: rows for level, rows in content["support"].items() if rows is not None}
+    for level, rows in tables.items():
+        valid = [entry for case in positives if not violated(case, level) for entry in shown(case)]
+        types = {(row["tensor"], type_) for row in rows for type_ in row["types"]}
+        ranks = {(row["tensor"], rank) for row in rows for rank in row["ranks"]}
+        assert {(tensor, type_) for tensor, type_, _ in valid} == types, level
+        assert {(tensor, rank) for tensor, _, rank in valid} == ranks, level
 
 
-def test_positives_pair_types_and_layouts(one: tuple[str, Matrix]) -> None:
-    _, content = one
+def test_positives_show_optional_members_given_and_absent(one: tuple[str, Matrix]) -> None:
+    name, content = one
     positives = [case["desc"] for case in content["cases"] if case["kind"] == "positive"]
-    pairs = {(desc["InputTensor"]["DataType"], desc["IndicesTensor"]["DataType"]) for desc in positives}
+    for member in REGISTRY.operator[name.upper()].members:
+        if member.optional:
+            assert {member.name in desc for desc in positives} == {False, True}, member.name
+
+
+def test_positives_show_values_of_enumerations(one: tuple[str, Matrix]) -> None:
+    name, content = one
+    positives = [case["desc"] for case in content["cases"] if case["kind"] == "positive"]
+    for member in REGISTRY.operator[name.upper()].members:
+        if member.type in REGISTRY.enums or member.type == "BOOL":
+            values = {desc[member.name] for desc in positives}
+            known = REGISTRY.enums[member.type].entries if member.type in REGISTRY.enums else ()
+            assert len(values) > 1 or len(known) == 1, member.name
+            if member.type == "BOOL":
+                assert values == {False, True}
+
+
+def test_fused_activations_are_some_that_the_operator_takes(one: tuple[str, Matrix]) -> None:
+    name, content = one
+    operator = REGISTRY.operator[name.upper()]
+    fusable = {other.c_constant for other in REGISTRY.fusable(operator)}
+    for member in operator.members:
+        if member.type == "OPERATOR_DESC":
+            for case in content["cases"]:
+                value = case["desc"].get(member.name)
+                nested = value if isinstance(value, list) else [] if value is None else [value]
+                taken = all(entry["type"] in fusable for entry in nested)
+                assert taken == (case.get("breaks") != "DML-OPERATOR-fused-activation"), case["id"]
+
+
+def test_positives_show_layouts(gather: tuple[str, Matrix]) -> None:
+    _, content = gather
+    positives = [case["desc"] for case in content["cases"] if case["kind"] == "positive"]
     types = {row["tensor"]: row["types"] for row in content["support"]["6.4"]}
-    assert pairs == set(itertools.product(types["InputTensor"], types["IndicesTensor"]))
     for tensor in types:
-        strides = {(desc[tensor]["DataType"], "Strides" in desc[tensor]) for desc in positives}
-        assert strides == set(itertools.product(types[tensor], (False, True))), tensor
+        strided = {desc[tensor]["DataType"] for desc in positives if "Strides" in desc[tensor]}
+        assert len(strided) >= 0.6 * len(types[tensor]), tensor
+        assert any("Strides" not in desc[tensor] for desc in positives)
+        assert any("GuaranteedBaseOffsetAlignment" in desc[tensor] for desc in positives)
     assert any(0 in desc["InputTensor"].get("Strides", ()) for desc in positives)
     assert all(0 not in desc["OutputTensor"].get("Strides", ()) for desc in positives)
-    assert any(np.prod(desc["InputTensor"]["Sizes"]) == 1 for desc in positives)
 
 
-def test_outputs_are_what_numpy_computes(one: tuple[str, Matrix]) -> None:
-    computed = 0
-    for case in one[1]["cases"]:
-        if "outputs" in case:
+def test_some_positives_have_one_element(files: dict[str, bytes]) -> None:
+    for role in ("InputTensor", "IndicesTensor", "OutputTensor"):
+        assert any(
+            case["kind"] == "positive" and set(case["desc"][role]["Sizes"]) == {1}
+            for name in GATHERS
+            for case in json.loads(files[f"matrix/{name}.json"])["cases"]
+        )
+
+
+def test_outputs_are_what_numpy_computes(gather: tuple[str, Matrix]) -> None:
+    for case in gather[1]["cases"]:
+        if case["kind"] in ("positive", "example"):
             description = dmlops.from_json({"type": case["type"], "desc": case["desc"]})
             arrays = {}
             for name, elements in {**case["inputs"], **case["outputs"]}.items():
@@ -196,14 +298,13 @@ def test_outputs_are_what_numpy_computes(one: tuple[str, Matrix]) -> None:
             inputs = {name: arrays[name] for name in case["inputs"]}
             for name, result in dmlops.reference.run(description, inputs).items():
                 np.testing.assert_array_equal(result, arrays[name], case["id"])
-            computed += 1
-    assert computed >= 80
 
 
-def test_data_has_indices_of_all_kinds(one: tuple[str, Matrix]) -> None:
+def test_data_has_indices_of_all_kinds(files: dict[str, bytes]) -> None:
     indices = [
         (case["desc"]["IndicesTensor"]["DataType"], index)
-        for case in one[1]["cases"]
+        for name in GATHERS
+        for case in json.loads(files[f"matrix/{name}.json"])["cases"]
         if case["kind"] == "positive"
         for index in case["inputs"]["IndicesTensor"]
     ]
@@ -212,13 +313,34 @@ def test_data_has_indices_of_all_kinds(one: tuple[str, Matrix]) -> None:
     assert {index for _, index in indices} >= {-2, -1, 0, 1, 2}
 
 
-def test_same_bytes_whatever_the_hash_seed(files: dict[str, bytes]) -> None:
+def test_an_operator_without_any_valid_description_is_reported() -> None:
+    operator = REGISTRY.operator["GATHER"]
+    nothing = dict.fromkeys(operator.support, ())
+    without = replace(REGISTRY, operators=(replace(operator, support=nothing),))
+    content = json.loads(matrix.render(without, Templates(ROOT / "templates"), {})["matrix/gather.json"])
+    assert "no valid description was found at all" in content["missed"]
+    assert all(rule["unbroken"] for rule in content["coverage"])
+
+
+def test_known_files_are_taken_as_they_are(files: dict[str, bytes]) -> None:
+    some = replace(REGISTRY, operators=REGISTRY.operators[:2])
+    paths = [f"matrix/{operator.slug}.json" for operator in some.operators]
+    rendered = matrix.render(some, Templates(ROOT / "templates"), {paths[0]: b"known"})
+    assert rendered[paths[0]] == b"known"
+    assert rendered[paths[1]] == files[paths[1]]
+
+
+def test_same_bytes_whatever_the_hash_seed() -> None:
+    some = replace(REGISTRY, operators=REGISTRY.operators[::16])
+    files = matrix.render(some, Templates(ROOT / "templates"), {})
     script = (
-        "import hashlib, pathlib\n"
+        "import dataclasses, hashlib, pathlib\n"
         "from dmlgen.outputs import matrix\n"
         "from dmlgen.outputs.render import Templates\n"
         "from dmlgen.resolve import load_registry\n"
-        "files = matrix.render(load_registry(pathlib.Path('specs')), Templates(pathlib.Path('templates')))\n"
+        "registry = load_registry(pathlib.Path('specs'))\n"
+        "some = dataclasses.replace(registry, operators=registry.operators[::16])\n"
+        "files = matrix.render(some, Templates(pathlib.Path('templates')), {})\n"
         "print(hashlib.sha256(b''.join(files[name] for name in sorted(files))).hexdigest())\n"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "12345"}
@@ -229,8 +351,8 @@ def test_same_bytes_whatever_the_hash_seed(files: dict[str, bytes]) -> None:
 
 
 def test_the_plugin_gives_a_test_every_case(files: dict[str, bytes], tmp_path: Path) -> None:
-    for name, data in files.items():
-        (tmp_path / Path(name).name).write_bytes(data)
+    for name in ("pytest_plugin.py", *(f"{operator}.json" for operator in GATHERS)):
+        (tmp_path / name).write_bytes(files[f"matrix/{name}"])
     (tmp_path / "test_it.py").write_text(
         "import dmlops\n"
         "def test_case(matrix_case):\n"
@@ -243,5 +365,5 @@ def test_the_plugin_gives_a_test_every_case(files: dict[str, bytes], tmp_path: P
     result = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
-    count = sum(len(json.loads(files[f"matrix/{operator}.json"])["cases"]) for operator in OPERATORS)
+    count = sum(len(json.loads(files[f"matrix/{operator}.json"])["cases"]) for operator in GATHERS)
     assert f"{count} passed" in result.stdout, result.stdout[-2000:]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dmlgen.cli import ROOT, main
+from dmlgen.cli import main
 
 ELEMENTS = "operators/gather/gather_elements.yaml"
 GATHER = "operators/gather/gather.yaml"
@@ -127,19 +127,17 @@ SPOILS = [
 
 
 @pytest.fixture(scope="module")
-def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def outputs(gather_specs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of right outputs."""
     out = tmp_path_factory.mktemp("outputs")
-    assert main(["generate", "--out", str(out)]) == 0
+    assert main(["generate", "--specs", str(gather_specs), "--out", str(out)]) == 0
     return out
 
 
 @pytest.mark.parametrize("spoil", SPOILS, ids=lambda spoil: spoil.name)
 def test_a_spoiled_spec_is_a_positioned_error(
-    spoil: Spoil, tmp_path: Path, outputs: Path, capsys: pytest.CaptureFixture[str]
+    spoil: Spoil, specs: Path, outputs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    specs = tmp_path / "specs"
-    shutil.copytree(ROOT / "specs", specs)
     path = specs / spoil.file
     before = path.read_text(encoding="utf-8")
     assert before.count(spoil.old) >= 1, "the text to spoil is no longer in the spec"
@@ -165,18 +163,14 @@ def test_a_spoiled_spec_is_a_positioned_error(
 
 
 @pytest.mark.parametrize("gone", ["rules.yaml", "schema/operator.schema.json", "schema", "enums.yaml", ""])
-def test_a_missing_part_is_named(gone: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    specs = tmp_path / "specs"
-    shutil.copytree(ROOT / "specs", specs)
+def test_a_missing_part_is_named(gone: str, specs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = specs / gone
     shutil.rmtree(path) if path.is_dir() else path.unlink()
     assert main(["lint", "--specs", str(specs)]) == 1
     assert f"{Path(gone).name}" in capsys.readouterr().out
 
 
-def test_all_faults_of_all_files_come_in_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    specs = tmp_path / "specs"
-    shutil.copytree(ROOT / "specs", specs)
+def test_all_faults_of_all_files_come_in_one_run(specs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     faults = [
         (ELEMENTS, "Axis <", "Axes <"),
         (ELEMENTS, "= Indices", "= Index"),

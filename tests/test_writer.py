@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dmlgen.diagnostics import SpecError
-from dmlgen.writer import MANIFEST, Result, check, unchanged_since, write
+from dmlgen.writer import MANIFEST, Result, check, recall, write
 
 OUTPUTS = {"python/dmlops/a.py": b"a = 1\n", "hlsl/gather.hlsl": b"// gather\n", "matrix/empty.json": b""}
 INPUTS = {"specs/a.yaml": "1" * 64}
@@ -198,7 +198,7 @@ def test_a_damaged_manifest_removes_nothing(tmp_path: Path, manifest: str, line:
         (finding,) = caught.value.findings
         assert (finding.code, finding.position.line) == ("bad-manifest", line)
         assert finding.position.file == (out / MANIFEST).as_posix()
-    assert not unchanged_since(out, {})
+    assert not recall(out).holds({})
     assert snapshot(tmp_path) == before
 
 
@@ -258,15 +258,15 @@ def test_check_sees_a_change_of_inputs_alone(tmp_path: Path) -> None:
     assert diff.startswith(f"--- a/{MANIFEST}\n")
 
 
-def test_unchanged_since(tmp_path: Path) -> None:
-    assert not unchanged_since(tmp_path, {})
-    assert not unchanged_since(tmp_path / "absent", INPUTS)
+def test_recall_tells_whether_all_is_as_it_was(tmp_path: Path) -> None:
+    assert not recall(tmp_path).holds({})
+    assert not recall(tmp_path / "absent").holds(INPUTS)
     write(OUTPUTS, tmp_path, INPUTS)
-    assert unchanged_since(tmp_path, INPUTS)
-    assert not unchanged_since(tmp_path, {**INPUTS, "specs/b.yaml": "0" * 64})
+    assert recall(tmp_path).holds(INPUTS)
+    assert not recall(tmp_path).holds({**INPUTS, "specs/b.yaml": "0" * 64})
     (tmp_path / "hlsl/gather.hlsl").write_text("// gathex\n")
-    assert not unchanged_since(tmp_path, INPUTS)
+    assert not recall(tmp_path).holds(INPUTS)
     write(OUTPUTS, tmp_path, INPUTS)
-    assert unchanged_since(tmp_path, INPUTS)
+    assert recall(tmp_path).holds(INPUTS)
     (tmp_path / "hlsl/gather.hlsl").unlink()
-    assert not unchanged_since(tmp_path, INPUTS)
+    assert not recall(tmp_path).holds(INPUTS)

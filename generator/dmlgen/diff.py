@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 
 from dmlgen.registry import Operator, Registry, Rule, Support
 
@@ -46,9 +45,7 @@ def _named(kind: str, old: Mapping[str, object], new: Mapping[str, object]) -> I
 
 
 def _rules(rules: tuple[Rule, ...]) -> dict[str, str]:
-    """Rules by identifier, as all that has meaning: where they stand in a file has none."""
-    meaning = [field.name for field in fields(Rule) if field.name not in ("position", "summary")]
-    return {rule.id: repr([getattr(rule, name) for name in meaning]) for rule in rules}
+    return {rule.id: repr(rule) for rule in rules}
 
 
 def _cells(rows: tuple[Support, ...]) -> set[str]:

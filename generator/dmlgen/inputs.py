@@ -4,12 +4,26 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dmlgen.registry import Registry
 
 
 def digests(specs: Path, root: Path) -> dict[str, str]:
     """One digest for each kind of input: the specs, and the project's templates and generator."""
     folders = {"specs": specs, "templates": root / "templates", "generator": root / "generator"}
     return {name: _digest(folder) for name, folder in folders.items()}
+
+
+def case_digests(registry: Registry) -> dict[str, str]:
+    """For each operator, by the path of its matrix, one digest of all that its test cases follow from."""
+    general = repr((registry.levels, registry.enums, registry.tensor, registry.operator_rules))
+    digests = {}
+    for operator in registry.operators:
+        meaning = repr((operator, registry.fusable(operator)))
+        digests[f"matrix/{operator.slug}.json"] = hashlib.sha256(f"{general}{meaning}".encode()).hexdigest()
+    return digests
 
 
 def _digest(folder: Path) -> str:

@@ -8,36 +8,36 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from dmlgen.description import Description, Tensor
+from dmlgen.description import Description, Nested, Struct, Tensor, Value
 from dmlgen.expr import ir
-from dmlgen.expr.evaluate import Compiled, Environment, compile_expression
-from dmlgen.registry import Check, FeatureLevel, Operator, Registry, Rule, Stage, Support
+from dmlgen.expr.evaluate import Compiled, Environment, Evaluator
+from dmlgen.registry import Check, FeatureLevel, Member, NumberType, Operator, Registry, Rule, Stage
+
+
+class Slot(NamedTuple):
+    """A member, or one entry of an array of tensors."""
+
+    member: str
+    at: int | None = None
+
+    @property
+    def path(self) -> str:
+        return self.member if self.at is None else f"{self.member}[{self.at}]"
 
 
 @dataclass(frozen=True, eq=False)
 class CompiledCheck:
-    """A check as functions of an environment; `iterations` are those of its loops, the guard apart."""
+    """A check as functions of an environment; `iterations` are those of its loops, where the guard holds."""
 
     check: Check
-    guard: Compiled | None
+    first_failure: Callable[[Environment], Environment | None]
     iterations: Callable[[Environment], Iterator[Environment]]
-    condition: Compiled
 
     def judges(self, environment: Environment) -> bool:
         """Whether the description has anything that the check judges."""
-        guarded = self.guard is None or self.guard(environment)
-        return guarded and next(self.iterations(environment), None) is not None
-
-    def first_failure(self, environment: Environment) -> Environment | None:
-        """The values of names in the first iteration that fails; None when the check holds."""
-        if self.guard is not None and not self.guard(environment):
-            return None
-        for inner in self.iterations(environment):
-            if not self.condition(inner):
-                return inner
-        return None
+        return next(self.iterations(environment), None) is not None
 
     def counters(self, environment: Environment) -> tuple[int, ...]:
         """The values of the loop variables, outermost first."""
@@ -54,10 +54,22 @@ class Failure(NamedTuple):
 
     rule: Rule
     member: str
-    owner: str
+    owner: Slot
     position: tuple[int, ...]
     check: CompiledCheck | None = None
     environment: Environment | None = None
+
+
+class _Verdict(NamedTuple):
+    """What is to be said of one tensor, whatever the operator; paths are relative to the tensor."""
+
+    complete: Tensor
+    beyond_range: tuple[str, ...]
+    structure: tuple[Failure, ...]
+    values: tuple[Failure, ...]
+
+
+_NOWHERE = Slot("")
 
 
 class GeneralJudge:
@@ -65,6 +77,7 @@ class GeneralJudge:
 
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
+        self.evaluator = Evaluator(registry.bits, registry.signed)
         self.rules = {rule.slug: rule for rule in registry.operator_rules}
         self.tensor_checks = [
             (rule, self.compile_check(check))
@@ -73,64 +86,64 @@ class GeneralJudge:
             for check in rule.checks
         ]
         self.defaults = {
-            field: self.compile(value) for field, value in sorted(registry.tensor.defaults.items())
+            field: self.evaluator.function(value) for field, value in sorted(registry.tensor.defaults.items())
         }
         self.integer_fields = {
             member.name: registry.types[member.type].range
             for member in registry.structs["BUFFER_TENSOR_DESC"].members
             if member.type in registry.types and member.name in Tensor._fields
         }
-        self._complete: dict[Tensor, Tensor] = {}
-        self._out_of_range: dict[Tensor, tuple[str, ...]] = {}
-        self._failures: dict[tuple[Tensor, bool], tuple[Failure, ...]] = {}
+        self.type_names = {entry.value: entry.name for entry in registry.data_types}
+        self._verdicts: dict[tuple[Tensor, bool], _Verdict] = {}
+        self._judges: dict[str, Judge] = {}
 
-    def compile(self, node: ir.Expr) -> Compiled:
-        return compile_expression(node, self.registry.bits, self.registry.signed)
+    def judge_of(self, operator: Operator) -> Judge:
+        """The judge of an operator, for its own descriptions and where it is nested in another's."""
+        found = self._judges.get(operator.name)
+        if found is None:
+            found = self._judges[operator.name] = Judge(self, operator)
+        return found
 
     def compile_check(self, check: Check) -> CompiledCheck:
-        guard = self.compile(check.guard) if check.guard is not None else None
-        loops = [self._loop(loop) for loop in check.loops]
+        evaluator = self.evaluator
+        return CompiledCheck(
+            check,
+            evaluator.first_failure(check.loops, check.guard, check.condition),
+            evaluator.iterations(check.loops, check.guard),
+        )
 
-        def iterations(environment: Environment) -> Iterator[Environment]:
-            found = [environment]
-            for loop in loops:
-                found = [inner for outer in found for inner in loop(outer)]
-            return iter(found)
-
-        return CompiledCheck(check, guard, iterations, self.compile(check.condition))
-
-    def complete(self, tensor: Tensor) -> Tensor:
-        """The tensor with the defaults in place of what was left out."""
-        found = self._complete.get(tensor)
+    def verdict(self, tensor: Tensor, is_input: bool) -> _Verdict:
+        """The tensor with the defaults in place of what was left out, and what is wrong with it."""
+        found = self._verdicts.get((tensor, is_input))
         if found is None:
-            environment = {"": tensor}
-            missing = {
-                field: default(environment)
-                for field, default in self.defaults.items()
-                if getattr(tensor, field) is None
-            }
-            found = self._complete[tensor] = tensor._replace(**missing)
-        return found
-
-    def tensor_failures(self, tensor: Tensor, is_input: bool) -> tuple[Failure, ...]:
-        """The failures of all rules of tensors, in order; paths are relative to the tensor."""
-        key = (tensor, is_input)
-        found = self._failures.get(key)
-        if found is None:
-            environment = {"": self.complete(tensor), "is_input": is_input}
-            found = self._failures[key] = tuple(
-                Failure(rule, check.check.member, "", (number, *check.counters(failing)), check, failing)
+            complete = self._complete(tensor)
+            environment = {"": complete, "is_input": is_input}
+            failures = [
+                Failure(
+                    rule, check.check.member, _NOWHERE, (number, *check.counters(failing)), check, failing
+                )
                 for number, (rule, check) in enumerate(self.tensor_checks)
                 if (failing := check.first_failure(environment)) is not None
-            )
+            ]
+            structure = tuple(failure for failure in failures if failure.rule.stage == Stage.STRUCTURE)
+            values = tuple(failure for failure in failures if failure.rule.stage == Stage.VALUES)
+            found = _Verdict(complete, tuple(self._beyond_range(tensor)), structure, values)
+            self._verdicts[tensor, is_input] = found
         return found
 
-    def out_of_range(self, tensor: Tensor) -> tuple[str, ...]:
-        """The fields and array entries that do not fit their C type."""
-        found = self._out_of_range.get(tensor)
-        if found is None:
-            found = self._out_of_range[tensor] = tuple(self._beyond_range(tensor))
-        return found
+    def scalar_type(self, data_type: int) -> NumberType | None:
+        """What a union holds that this tensor data type types; None of a type without elements."""
+        entry = self.registry.data_type.get(self.type_names.get(data_type, ""))
+        return NumberType(entry.name, entry.bits, entry.kind or "float") if entry is not None else None
+
+    def _complete(self, tensor: Tensor) -> Tensor:
+        environment = {"": tensor}
+        missing = {
+            field: default(environment)
+            for field, default in self.defaults.items()
+            if getattr(tensor, field) is None
+        }
+        return tensor._replace(**missing)
 
     def _beyond_range(self, tensor: Tensor) -> Iterator[str]:
         for field, (least, most) in self.integer_fields.items():
@@ -142,17 +155,13 @@ class GeneralJudge:
             elif value is not None and not least <= value <= most:
                 yield field
 
-    def _loop(self, loop: ir.Loop) -> Callable[[Environment], Iterator[Environment]]:
-        lower, upper, name = self.compile(loop.lower), self.compile(loop.upper), loop.variable.name
-        condition = self.compile(loop.condition) if loop.condition is not None else None
 
-        def run(environment: Environment) -> Iterator[Environment]:
-            for value in range(lower(environment), upper(environment)):
-                inner = {**environment, name: value}
-                if condition is None or condition(inner):
-                    yield inner
+class _Row(NamedTuple):
+    """One row of a support table: sets for quick answers, data types by value."""
 
-        return run
+    ranks: frozenset[int]
+    types: frozenset[int]
+    when: Compiled | None
 
 
 class Judge:
@@ -160,46 +169,134 @@ class Judge:
 
     def __init__(self, general: GeneralJudge, operator: Operator) -> None:
         self.general, self.operator = general, operator
-        self.registry = general.registry
+        self.registry = registry = general.registry
         self.checks = [
             (rule, general.compile_check(check))
             for rule in operator.rules
             if rule.form != "abi"
             for check in rule.checks
         ]
-        types = self.registry.types
-        for member in operator.members:
-            if member.count is not None or not (member.is_tensor or member.type in types):
-                raise NotImplementedError(f"{operator.name}.{member.name}: no judge of {member.type} members")
+        self._bounds = {
+            rule.id: (
+                rule.since.ordinal,
+                rule.until.ordinal if rule.until is not None else len(registry.levels),
+            )
+            for rule in (*operator.rules, *registry.tensor.rules)
+        }
+        self._checks_of = {
+            stage: [
+                (number, rule, check, *self._bounds[rule.id])
+                for number, (rule, check) in enumerate(self.checks)
+                if rule.stage == stage
+            ]
+            for stage in Stage
+        }
+        types = registry.types
         self.integers = {
             member.name: types[member.type].range
             for member in operator.attributes
-            if member.type in types and types[member.type].kind != "float"
+            if member.type in types and types[member.type].kind != "float" and member.type != "BOOL"
+        }
+        self.enums = {
+            member.name: frozenset(entry.value for entry in registry.enums[member.type].entries)
+            for member in operator.attributes
+            if member.type in registry.enums
+        }
+        self.scalars = {
+            member.name: member.typed_by for member in operator.attributes if member.typed_by is not None
+        }
+        self.arrays = {member.name: member.count for member in operator.members if member.count is not None}
+        self.nested = [member for member in operator.attributes if member.type == "OPERATOR_DESC"]
+        self.parts = {
+            member.name: {
+                part.name: types[part.type].range
+                for part in registry.structs[member.type].members
+                if part.type in types and types[part.type].kind != "float"
+            }
+            for member in operator.attributes
+            if member.type in registry.structs and member.type not in ("OPERATOR_DESC", "SCALAR_UNION")
         }
         self.inputs = frozenset(member.name for member in operator.inputs)
-        self.type_names = {entry.value: entry.name for entry in self.registry.data_types}
+        self._required = [
+            (number, member.name) for number, member in enumerate(operator.members) if not member.optional
+        ]
+        self._tensors = [member.name for member in operator.tensors]
+        self._slots = [(name, name in self.inputs, Slot(name)) for name in self._tensors]
 
     @cached_property
-    def _conditions(self) -> Mapping[Support, Compiled]:
-        rows = {row for table in self.operator.support.values() for row in table if row.when is not None}
-        return {row: self.general.compile(row.when) for row in rows if row.when is not None}
+    def _fusable(self) -> frozenset[str]:
+        return frozenset(operator.name for operator in self.registry.fusable(self.operator))
+
+    @cached_property
+    def scalar_checks(self) -> list[tuple[Rule, CompiledCheck]]:
+        """The checks that speak of no tensor, which hold for a nested description too."""
+        return [(rule, check) for rule, check in self.checks if not _speaks_of_tensors(check.check)]
+
+    @cached_property
+    def _tables(self) -> Mapping[str, Mapping[str, list[_Row]]]:
+        """The rows by level and tensor."""
+        value = {entry.name: entry.value for entry in self.registry.data_types}
+        tables: dict[str, dict[str, list[_Row]]] = {}
+        for level, supports in self.operator.support.items():
+            table: dict[str, list[_Row]] = {name: [] for name in self._tensors}
+            for support in supports:
+                when = self.general.evaluator.function(support.when) if support.when is not None else None
+                types = frozenset(value[name] for name in support.types)
+                table[support.tensor].append(_Row(frozenset(support.ranks), types, when))
+            tables[level] = table
+        return tables
+
+    @cached_property
+    def blocks(self) -> tuple[FeatureLevel, ...]:
+        """The levels at which judgement changes: the table or the rules in force are not those before."""
+        levels = self.registry.levels[self.operator.since.ordinal :]
+        fusable = self.registry.fusable(self.operator) if self.nested else ()
+        judges = (self, *(self.general.judge_of(operator) for operator in fusable))
+        bounds = {bound for judge in judges for both in judge._bounds.values() for bound in both}
+        return tuple(
+            level
+            for number, level in enumerate(levels)
+            if number == 0
+            or level.ordinal in bounds
+            or self.operator.support[level.name] != self.operator.support[levels[number - 1].name]
+        )
 
     def judge(self, description: Description, level: FeatureLevel) -> Iterator[Failure]:
         """The broken rules, of the first stage with any, in the order of their positions."""
         if level.ordinal < self.operator.since.ordinal:
-            yield Failure(self.general.rules["since"], "", "", (-1,))
+            yield Failure(self.general.rules["since"], "", _NOWHERE, (-1,))
             return
-        tensors = {name: value for name, value in description.items() if isinstance(value, Tensor)}
+        tensors = self.tensors(description)
         failure: Failure | None = None
         for failure in self._structure(description, tensors, level):
             yield failure
         if failure is not None:
             return
-        environment = self.environment(description)
-        for failure in self._counts(tensors, environment, level):
+        environment = self._environment(description, tensors)
+        table = self._tables[level.name]
+        for number, (slot, verdict) in enumerate(tensors):
+            rank = verdict.complete.DimensionCount
+            for row in table[slot.member]:
+                if rank in row.ranks and (row.when is None or row.when(environment)):
+                    break
+            else:
+                rule = self.general.rules["dimension-count"]
+                yield (failure := Failure(rule, f"{slot.path}.DimensionCount", slot, (1, 0, number)))
+        for failure in self._operator_rules(environment, level, Stage.COUNTS):
             yield failure
-        if failure is None:
-            yield from self._values(tensors, environment, level)
+        if failure is not None:
+            return
+        for number, (slot, verdict) in enumerate(tensors):
+            type_ = verdict.complete.DataType
+            for row in table[slot.member]:
+                if type_ in row.types and (row.when is None or row.when(environment)):
+                    break
+            else:
+                yield Failure(self.general.rules["data-type"], f"{slot.path}.DataType", slot, (2, 0, number))
+        yield from self._operator_rules(environment, level, Stage.VALUES)
+        for number, (slot, verdict) in enumerate(tensors):
+            if verdict.values:
+                yield from self._of_tensor(slot, verdict.values, level, (2, 2, number))
 
     def is_valid(self, description: Description, level: FeatureLevel) -> bool:
         """Whether no rule is broken."""
@@ -207,87 +304,152 @@ class Judge:
 
     def minimum_level(self, description: Description) -> FeatureLevel | None:
         """The lowest feature level at which no rule is broken."""
-        levels = self.registry.levels[self.operator.since.ordinal :]
-        return next((level for level in levels if self.is_valid(description, level)), None)
+        return next((level for level in self.blocks if self.is_valid(description, level)), None)
+
+    def tensors(self, description: Description) -> list[tuple[Slot, _Verdict]]:
+        """The tensors that are given, in the order of the members."""
+        found: list[tuple[Slot, _Verdict]] = []
+        verdict = self.general.verdict
+        for name, is_input, slot in self._slots:
+            value = description[name]
+            if isinstance(value, Tensor):
+                found.append((slot, verdict(value, is_input)))
+            elif isinstance(value, tuple):
+                for index, entry in enumerate(value):
+                    found.append((Slot(name, index), verdict(entry, is_input)))
+        return found
 
     def environment(self, description: Description) -> Environment:
         """The names of rules: members, their tensors complete."""
-        return {
-            name: self.general.complete(value) if isinstance(value, Tensor) else value
-            for name, value in description.items()
-        }
+        return self._environment(description, self.tensors(description))
 
-    def supported(self, tensor: str, environment: Environment, level: FeatureLevel) -> list[Support]:
-        """The rows of a level's table that hold for a tensor of this description."""
-        return [
-            row
-            for row in self.operator.support[level.name]
-            if row.tensor == tensor and (row.when is None or self._conditions[row](environment))
-        ]
+    def _environment(self, description: Description, tensors: list[tuple[Slot, _Verdict]]) -> Environment:
+        environment = dict(description)
+        for slot, verdict in tensors:
+            if slot.at is None:
+                environment[slot.member] = verdict.complete
+            else:
+                before = environment[slot.member]
+                assert isinstance(before, tuple)
+                entries = (*before[: slot.at], verdict.complete, *before[slot.at + 1 :])
+                environment[slot.member] = entries
+        return environment
+
+    def table(
+        self, tensor: str, environment: Environment, level: FeatureLevel
+    ) -> tuple[list[int], list[int]]:
+        """The dimension counts and data types (values) that a level takes for a tensor."""
+        rows = [row for row in self._tables[level.name][tensor] if row.when is None or row.when(environment)]
+        ranks = {rank for row in rows for rank in row.ranks}
+        types = {type_ for row in rows for type_ in row.types}
+        return sorted(ranks), sorted(types)
+
+    def in_force(self, rule: Rule, level: FeatureLevel) -> bool:
+        """Whether the rule is judged at the level."""
+        bounds = self._bounds.get(rule.id)
+        return bounds is None or bounds[0] <= level.ordinal < bounds[1]
 
     def _structure(
-        self, description: Description, tensors: Mapping[str, Tensor], level: FeatureLevel
+        self, description: Description, tensors: list[tuple[Slot, _Verdict]], level: FeatureLevel
     ) -> Iterator[Failure]:
-        general = self.general
-        for number, member in enumerate(self.operator.members):
-            if description[member.name] is None and not member.optional:
-                yield Failure(general.rules["required"], member.name, member.name, (0, 0, number))
-        for number, (name, (least, most)) in enumerate(self.integers.items()):
-            value = description[name]
-            if isinstance(value, int) and not least <= value <= most:
-                yield Failure(general.rules["integer-range"], name, name, (0, 1, number))
-        for number, (name, tensor) in enumerate(tensors.items()):
-            for path in general.out_of_range(tensor):
-                yield Failure(general.rules["integer-range"], f"{name}.{path}", name, (0, 2, number))
-        for number, (name, tensor) in enumerate(tensors.items()):
-            first: Rule | None = None
-            for failure in self._tensor_rules(name, tensor, level, (0, 3, number)):
-                if first not in (None, failure.rule):
-                    break  # the rules after the first broken one may rely on it
-                first = failure.rule
-                yield failure
+        general = self.general.rules
+        for number, name in self._required:
+            if description[name] is None:
+                yield Failure(general["required"], name, Slot(name), (0, 0, number))
+        yield from self._scalars(description)
+        for number, (slot, verdict) in enumerate(tensors):
+            for path in verdict.beyond_range:
+                yield Failure(general["integer-range"], f"{slot.path}.{path}", slot, (0, 2, number))
+        for name, count in self.arrays.items():
+            array = description[name]
+            if array is not None and len(array) != description[count]:  # type: ignore[arg-type]
+                yield Failure(general["array-length"], name, Slot(name), (0, 3))
+        for member in self.nested:
+            yield from self._nested(member, description[member.name], level)
+        for number, (slot, verdict) in enumerate(tensors):
+            if verdict.structure:
+                first = verdict.structure[0].rule  # the rules after the first broken one may rely on it
+                failures = tuple(failure for failure in verdict.structure if failure.rule is first)
+                yield from self._of_tensor(slot, failures, level, (0, 5, number))
 
-    def _counts(
-        self, tensors: Mapping[str, Tensor], environment: Environment, level: FeatureLevel
-    ) -> Iterator[Failure]:
-        for number, (name, tensor) in enumerate(tensors.items()):
-            rows = self.supported(name, environment, level)
-            if all(tensor.DimensionCount not in row.ranks for row in rows):
-                rule = self.general.rules["dimension-count"]
-                yield Failure(rule, f"{name}.DimensionCount", name, (1, 0, number))
-        yield from self._operator_rules(environment, level, Stage.COUNTS)
+    def _scalars(self, members: Description, prefix: str = "") -> Iterator[Failure]:
+        """Members that are no tensors, against their types. Of a nested description some may be left out."""
+        rules = self.general.rules
+        for name, (least, most) in self.integers.items():
+            value = members.get(name)
+            for entry in value if isinstance(value, tuple) else (value,):
+                if entry is not None and not least <= entry <= most:
+                    yield Failure(rules["integer-range"], prefix + name, Slot(name), (0, 1))
+        for name, parts in self.parts.items():
+            struct = members.get(name)
+            if isinstance(struct, Struct):
+                for part, (least, most) in parts.items():
+                    if not least <= struct[part] <= most:
+                        yield Failure(rules["integer-range"], f"{prefix}{name}.{part}", Slot(name), (0, 1))
+        for name, typed_by in self.scalars.items():
+            value, typing = members.get(name), members.get(typed_by)
+            type_ = self.general.scalar_type(typing.DataType if isinstance(typing, Tensor) else typing)  # type: ignore[arg-type]
+            if value is not None and type_ is not None and not fits(value, type_):
+                yield Failure(rules["scalar-range"], prefix + name, Slot(name), (0, 1))
+        for name, values in self.enums.items():
+            value = members.get(name)
+            if value is not None and value not in values:
+                yield Failure(rules["enum-value"], prefix + name, Slot(name), (0, 1))
 
-    def _values(
-        self, tensors: Mapping[str, Tensor], environment: Environment, level: FeatureLevel
-    ) -> Iterator[Failure]:
-        for number, (name, tensor) in enumerate(tensors.items()):
-            type_ = self.type_names.get(tensor.DataType)
-            if all(type_ not in row.types for row in self.supported(name, environment, level)):
-                yield Failure(self.general.rules["data-type"], f"{name}.DataType", name, (2, 0, number))
-        yield from self._operator_rules(environment, level, Stage.VALUES)
-        for number, (name, tensor) in enumerate(tensors.items()):
-            yield from self._tensor_rules(name, tensor, level, (2, 2, number))
+    def _nested(self, member: Member, value: Value, level: FeatureLevel) -> Iterator[Failure]:
+        entries = value if isinstance(value, tuple) else () if value is None else (value,)
+        rules = self.general.rules
+        for index, nested in enumerate(entries):
+            assert isinstance(nested, Nested)
+            path = f"{member.name}[{index}]" if isinstance(value, tuple) else member.name
+            operator, members = self.registry.operator[nested.operator], dict(nested.members)
+            if operator.name not in self._fusable:
+                yield Failure(rules["fused-activation"], path, Slot(member.name), (0, 4, 0))
+                continue
+            for tensor in operator.tensors:
+                if members.get(tensor.name) is not None:
+                    rule = rules["fused-activation-tensors"]
+                    yield Failure(rule, f"{path}.{tensor.name}", Slot(member.name), (0, 4, 1))
+            judge = self.general.judge_of(operator)
+            for failure in judge._scalars(members, f"{path}."):
+                yield failure._replace(owner=Slot(member.name))
+            for rule, check in judge.scalar_checks:
+                if judge.in_force(rule, level) and check.first_failure(members) is not None:
+                    yield Failure(rule, f"{path}.{check.check.member}", Slot(member.name), (0, 4, 2))
 
-    def _tensor_rules(
-        self, name: str, tensor: Tensor, level: FeatureLevel, position: tuple[int, ...]
+    def _of_tensor(
+        self, slot: Slot, failures: tuple[Failure, ...], level: FeatureLevel, position: tuple[int, ...]
     ) -> Iterator[Failure]:
-        for failure in self.general.tensor_failures(tensor, name in self.inputs):
-            if failure.rule.stage == position[0] and in_force(failure.rule, level):
+        for failure in failures:
+            if self.in_force(failure.rule, level):
                 yield failure._replace(
-                    member=f"{name}.{failure.member}", owner=name, position=(*position, *failure.position)
+                    member=f"{slot.path}.{failure.member}",
+                    owner=slot,
+                    position=(*position, *failure.position),
                 )
 
     def _operator_rules(
         self, environment: Environment, level: FeatureLevel, stage: Stage
     ) -> Iterator[Failure]:
-        for number, (rule, check) in enumerate(self.checks):
-            if rule.stage == stage and in_force(rule, level):
+        for number, rule, check, since, until in self._checks_of[stage]:
+            if since <= level.ordinal < until:
                 failing = check.first_failure(environment)
                 if failing is not None:
                     position = (stage, 1, number, *check.counters(failing))
-                    yield Failure(rule, check.check.member, "", position, check, failing)
+                    yield Failure(rule, check.check.member, _NOWHERE, position, check, failing)
 
 
-def in_force(rule: Rule, level: FeatureLevel) -> bool:
-    """Whether the rule is judged at the level."""
-    return rule.since.ordinal <= level.ordinal and (rule.until is None or level.ordinal < rule.until.ordinal)
+def fits(value: Any, type_: NumberType) -> bool:
+    """Whether a number is one of the type's."""
+    if type_.kind == "float":
+        return True
+    least, most = type_.range
+    return isinstance(value, int) and least <= value <= most
+
+
+def _speaks_of_tensors(check: Check) -> bool:
+    loops = [part for loop in check.loops for part in (loop.lower, loop.upper)]
+    expressions = [check.condition, *loops, *([check.guard] if check.guard is not None else [])]
+    return any(
+        isinstance(node, ir.Tensor | ir.Tensors) for expression in expressions for node in ir.walk(expression)
+    )

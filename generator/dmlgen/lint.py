@@ -59,9 +59,13 @@ def _operator(registry: Registry, operator: Operator) -> Iterator[Finding]:
     yield from _tables(registry, operator)
     inferred = {inference.tensor for inference in operator.inferences if inference.field == "Sizes"}
     for output in operator.outputs:
-        if output.name not in inferred and not output.count:
-            message = f"no rule says what the sizes of {output.name} are; `infer` or `same: Sizes` would"
-            yield Finding(operator.position, "output-not-inferred", message, severity="warning")
+        if not output.count and (output.name in inferred) == (output.name in operator.free):
+            message = (
+                f"no rule says what the sizes of {output.name} are; `infer` would, or `free` that none does"
+            )
+            if output.name in inferred:
+                message = f"a rule says what the sizes of {output.name} are, so they are not `free`"
+            yield Finding(operator.position, "output-not-inferred", message)
 
 
 def _expressions(operator: Operator) -> Iterator[ir.Expr]:
@@ -96,9 +100,9 @@ def _unbounded_members(operator: Operator) -> Iterator[Finding]:
     nodes = [node for rule in operator.rules for check in rule.checks for node in ir.walk(check.condition)]
     named = {node.name for node in nodes if isinstance(node, ir.Member)}
     for member in operator.attributes:
-        if member.type in ("UINT", "INT") and member.name not in named:
-            message = f"no rule speaks of {member.name}; any value would pass"
-            yield Finding(operator.position, "member-unbounded", message, severity="warning")
+        if member.type in ("UINT", "INT") and member.name not in named and member.name not in operator.free:
+            message = f"no rule bounds {member.name}; write one, or list it as `free`: any value is fine"
+            yield Finding(operator.position, "member-unbounded", message)
 
 
 def _tables(registry: Registry, operator: Operator) -> Iterator[Finding]:

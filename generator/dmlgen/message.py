@@ -26,9 +26,9 @@ def explain(condition: ir.Expr, because: str | None) -> tuple[Part, ...]:
         case ir.Compare(op=op, left=left, right=right):
             return _join([*_text(left), " is ", left, f"; it must {_MUST[op]}", *_operand(right), reason])
         case ir.OneOf(item=item, choices=choices):
-            return _join([*_text(item), " is ", item, "; it must be ", _alternatives(choices), reason])
+            return _join([*_text(item), " is ", item, "; it must be ", *_alternatives(choices), reason])
         case ir.Not(operand=ir.OneOf(item=item, choices=choices)):
-            return _join([*_text(item), " is ", item, "; it must not be ", _alternatives(choices), reason])
+            return _join([*_text(item), " is ", item, "; it must not be ", *_alternatives(choices), reason])
         case ir.Call(function="power_of_two", arguments=(item,)):
             return _join([*_text(item), " is ", item, "; it must be a power of two", reason])
         case ir.Present(item=given):
@@ -60,9 +60,12 @@ def _operand(node: ir.Expr) -> list[Part]:
     return [*_text(node), ", ", node]
 
 
-def _alternatives(choices: tuple[ir.Expr, ...]) -> str:
-    names = [_Texts().print(choice) for choice in choices]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+def _alternatives(choices: tuple[ir.Expr, ...]) -> list[Part]:
+    parts: list[Part] = []
+    for number, choice in enumerate(choices):
+        separator = "" if number == 0 else " or " if number == len(choices) - 1 else ", "
+        parts += [separator, *_operand(choice)]
+    return parts
 
 
 class _Texts(Printer):

@@ -1,5 +1,7 @@
 """The registry: everything that is known of DirectML's operators, resolved, typed and frozen.
 
+The `repr` of anything in it tells its whole meaning, and leaves out where in a file it stands.
+
 Nothing here is optional by omission: support tables are complete for every feature level, defaults are filled
 in, names are bound, rules are in the order in which they are judged. Outputs read this and nothing else.
 """
@@ -7,7 +9,7 @@ in, names are bound, rules are in the order in which they are judged. Outputs re
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -104,6 +106,7 @@ class Member:
 
     `type` names a number type, an enumeration, a struct, or is "void" or "tensor". `count` names the member
     that gives the number of entries where this one points to an array. `pointer` holds for every address.
+    `length` is the number of entries of an array that lies in the struct itself.
     `typed_by` names, for a union of number types, the data type member or tensor that says which one it is.
     """
 
@@ -115,6 +118,7 @@ class Member:
     optional: bool
     summary: str
     typed_by: str | None = None
+    length: int | None = None
 
     @property
     def is_tensor(self) -> bool:
@@ -123,13 +127,14 @@ class Member:
 
 @dataclass(frozen=True)
 class Struct:
-    """A struct of the header that describes no operator."""
+    """A struct of the header that describes no operator; in a union all members lie at the same place."""
 
     name: str
     since: FeatureLevel
     summary: str
     members: tuple[Member, ...]
     page: str | None
+    union: bool = False
 
     @property
     def c_name(self) -> str:
@@ -183,7 +188,7 @@ class Rule:
     until: FeatureLevel | None
     form: Form
     source: Provenance
-    position: Position
+    position: Position = field(repr=False)
     message: str = ""
     hint: str = ""
 
@@ -277,6 +282,7 @@ class Operator:
         str, ...
     ]  # operators that take this one as their fused activation; ("any",) for all that can
     members: tuple[Member, ...]
+    free: tuple[str, ...]  # outputs whose sizes the caller chooses, integers of which any value is fine
     definitions: tuple[Definition, ...]
     rules: tuple[Rule, ...]
     inferences: tuple[Inference, ...]
@@ -285,7 +291,7 @@ class Operator:
     examples: tuple[Example, ...]
     data: tuple[DataRequirement, ...]
     errata: tuple[Erratum, ...]
-    position: Position
+    position: Position = field(repr=False)
 
     @property
     def c_name(self) -> str:
@@ -347,7 +353,7 @@ class Registry:
     operators: tuple[Operator, ...]
     identifiers: frozenset[str]
     retired: frozenset[str]
-    identifiers_position: Position
+    identifiers_position: Position = field(repr=False)
 
     @cached_property
     def level(self) -> Mapping[str, FeatureLevel]:

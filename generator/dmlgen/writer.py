@@ -56,7 +56,7 @@ class _Manifest:
 def write(outputs: Mapping[str, bytes], directory: Path, inputs: Mapping[str, str]) -> Result:
     """Makes `directory` hold exactly the outputs, besides files of others; right bytes are left untouched.
 
-    `inputs` maps the name of each input to its digest, for `unchanged_since`. Everything is staged in the
+    `inputs` maps the name of each input to its digest, for `recall`. Everything is staged in the
     directory before the first file changes, and an error on the way is undone. Raises SpecError for a path
     that is unsafe or passes a symbolic link and for a damaged manifest, OSError if the disk refuses.
     """
@@ -80,16 +80,34 @@ def check(outputs: Mapping[str, bytes], directory: Path, inputs: Mapping[str, st
     )
 
 
-def unchanged_since(directory: Path, inputs: Mapping[str, str]) -> bool:
-    """Whether `write` last ran with these inputs, and every file it left is still there, byte for byte."""
+@dataclass(frozen=True)
+class Memory:
+    """What the last run left: its inputs, and those of its files that are still as it wrote them."""
+
+    inputs: Mapping[str, str]
+    files: Mapping[str, bytes]
+    whole: bool
+
+    def holds(self, inputs: Mapping[str, str]) -> bool:
+        """Whether that run had these inputs, and every file is still there, byte for byte."""
+        return self.whole and inputs.items() <= self.inputs.items()
+
+
+def recall(directory: Path) -> Memory:
+    """What the last `write` into the directory left; nothing where its manifest is gone or damaged."""
     try:
         manifest = _read_manifest(directory)
-        if manifest is None or manifest.inputs != inputs:
-            return False
+        if manifest is None:
+            return Memory({}, {}, False)
         found = {path: _read(directory, path) for path in manifest.files}
     except (SpecError, OSError):
-        return False
-    return all(data is not None and _Digest.of(data) == manifest.files[path] for path, data in found.items())
+        return Memory({}, {}, False)
+    files = {
+        path: data
+        for path, data in found.items()
+        if data is not None and _Digest.of(data) == manifest.files[path]
+    }
+    return Memory(manifest.inputs, files, len(files) == len(found))
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,28 @@ from typing import Any as _Any
 
 from .description import Description as Description
 from .description import Support as Support
+from .enums import AxisDirection as AxisDirection
+from .enums import BindingType as BindingType
+from .enums import ConvolutionDirection as ConvolutionDirection
+from .enums import ConvolutionMode as ConvolutionMode
+from .enums import CreateDeviceFlags as CreateDeviceFlags
+from .enums import DepthSpaceOrder as DepthSpaceOrder
+from .enums import ExecutionFlags as ExecutionFlags
+from .enums import Feature as Feature
 from .enums import FeatureLevel as FeatureLevel
+from .enums import GraphEdgeType as GraphEdgeType
+from .enums import GraphNodeType as GraphNodeType
+from .enums import InterpolationMode as InterpolationMode
+from .enums import IsInfinityMode as IsInfinityMode
+from .enums import MatrixTransform as MatrixTransform
+from .enums import MultiheadAttentionMaskType as MultiheadAttentionMaskType
 from .enums import OperatorType as OperatorType
+from .enums import PaddingMode as PaddingMode
+from .enums import QuantizationType as QuantizationType
+from .enums import RandomGeneratorType as RandomGeneratorType
+from .enums import RecurrentNetworkDirection as RecurrentNetworkDirection
+from .enums import ReduceFunction as ReduceFunction
+from .enums import RoundingMode as RoundingMode
 from .enums import TensorDataType as TensorDataType
 from .enums import TensorFlags as TensorFlags
 from .enums import TensorType as TensorType
@@ -23,6 +43,8 @@ from .errors import InvalidDescription as InvalidDescription
 from .errors import JsonError as JsonError
 from .json_form import from_json as from_json
 from .json_form import to_json as to_json
+from .structs import ScaleBias as ScaleBias
+from .structs import Size2d as Size2d
 from .tensor import TensorDesc as TensorDesc
 from .violation import Violation as Violation
 
@@ -30,19 +52,406 @@ if _TYPE_CHECKING:
     from . import abi as abi
     from . import gpu as gpu
     from . import reference as reference
+    from . import registry as registry
+    from .operators.activation_celu import ActivationCelu as ActivationCelu
+    from .operators.activation_elu import ActivationElu as ActivationElu
+    from .operators.activation_gelu import ActivationGelu as ActivationGelu
+    from .operators.activation_hard_sigmoid import ActivationHardSigmoid as ActivationHardSigmoid
+    from .operators.activation_hard_swish import ActivationHardSwish as ActivationHardSwish
+    from .operators.activation_hardmax import ActivationHardmax as ActivationHardmax
+    from .operators.activation_hardmax1 import ActivationHardmax1 as ActivationHardmax1
+    from .operators.activation_identity import ActivationIdentity as ActivationIdentity
+    from .operators.activation_leaky_relu import ActivationLeakyRelu as ActivationLeakyRelu
+    from .operators.activation_linear import ActivationLinear as ActivationLinear
+    from .operators.activation_log_softmax import ActivationLogSoftmax as ActivationLogSoftmax
+    from .operators.activation_log_softmax1 import ActivationLogSoftmax1 as ActivationLogSoftmax1
+    from .operators.activation_parameterized_relu import (
+        ActivationParameterizedRelu as ActivationParameterizedRelu,
+    )
+    from .operators.activation_parametric_softplus import (
+        ActivationParametricSoftplus as ActivationParametricSoftplus,
+    )
+    from .operators.activation_relu import ActivationRelu as ActivationRelu
+    from .operators.activation_relu_grad import ActivationReluGrad as ActivationReluGrad
+    from .operators.activation_scaled_elu import ActivationScaledElu as ActivationScaledElu
+    from .operators.activation_scaled_tanh import ActivationScaledTanh as ActivationScaledTanh
+    from .operators.activation_shrink import ActivationShrink as ActivationShrink
+    from .operators.activation_sigmoid import ActivationSigmoid as ActivationSigmoid
+    from .operators.activation_softmax import ActivationSoftmax as ActivationSoftmax
+    from .operators.activation_softmax1 import ActivationSoftmax1 as ActivationSoftmax1
+    from .operators.activation_softplus import ActivationSoftplus as ActivationSoftplus
+    from .operators.activation_softsign import ActivationSoftsign as ActivationSoftsign
+    from .operators.activation_swish import ActivationSwish as ActivationSwish
+    from .operators.activation_tanh import ActivationTanh as ActivationTanh
+    from .operators.activation_thresholded_relu import ActivationThresholdedRelu as ActivationThresholdedRelu
+    from .operators.adam_optimizer import AdamOptimizer as AdamOptimizer
+    from .operators.argmax import Argmax as Argmax
+    from .operators.argmin import Argmin as Argmin
+    from .operators.average_pooling import AveragePooling as AveragePooling
+    from .operators.average_pooling1 import AveragePooling1 as AveragePooling1
+    from .operators.average_pooling_grad import AveragePoolingGrad as AveragePoolingGrad
+    from .operators.batch_normalization import BatchNormalization as BatchNormalization
+    from .operators.batch_normalization_grad import BatchNormalizationGrad as BatchNormalizationGrad
+    from .operators.batch_normalization_training import (
+        BatchNormalizationTraining as BatchNormalizationTraining,
+    )
+    from .operators.batch_normalization_training_grad import (
+        BatchNormalizationTrainingGrad as BatchNormalizationTrainingGrad,
+    )
+    from .operators.cast import Cast as Cast
+    from .operators.convolution import Convolution as Convolution
+    from .operators.convolution_integer import ConvolutionInteger as ConvolutionInteger
+    from .operators.cumulative_product import CumulativeProduct as CumulativeProduct
+    from .operators.cumulative_summation import CumulativeSummation as CumulativeSummation
+    from .operators.depth_to_space import DepthToSpace as DepthToSpace
+    from .operators.depth_to_space1 import DepthToSpace1 as DepthToSpace1
+    from .operators.dequantize import Dequantize as Dequantize
+    from .operators.diagonal_matrix import DiagonalMatrix as DiagonalMatrix
+    from .operators.diagonal_matrix1 import DiagonalMatrix1 as DiagonalMatrix1
+    from .operators.dynamic_quantize_linear import DynamicQuantizeLinear as DynamicQuantizeLinear
+    from .operators.element_wise_abs import ElementWiseAbs as ElementWiseAbs
+    from .operators.element_wise_acos import ElementWiseAcos as ElementWiseAcos
+    from .operators.element_wise_acosh import ElementWiseAcosh as ElementWiseAcosh
+    from .operators.element_wise_add import ElementWiseAdd as ElementWiseAdd
+    from .operators.element_wise_add1 import ElementWiseAdd1 as ElementWiseAdd1
+    from .operators.element_wise_asin import ElementWiseAsin as ElementWiseAsin
+    from .operators.element_wise_asinh import ElementWiseAsinh as ElementWiseAsinh
+    from .operators.element_wise_atan import ElementWiseAtan as ElementWiseAtan
+    from .operators.element_wise_atan_yx import ElementWiseAtanYx as ElementWiseAtanYx
+    from .operators.element_wise_atanh import ElementWiseAtanh as ElementWiseAtanh
+    from .operators.element_wise_bit_and import ElementWiseBitAnd as ElementWiseBitAnd
+    from .operators.element_wise_bit_count import ElementWiseBitCount as ElementWiseBitCount
+    from .operators.element_wise_bit_not import ElementWiseBitNot as ElementWiseBitNot
+    from .operators.element_wise_bit_or import ElementWiseBitOr as ElementWiseBitOr
+    from .operators.element_wise_bit_shift_left import ElementWiseBitShiftLeft as ElementWiseBitShiftLeft
+    from .operators.element_wise_bit_shift_right import ElementWiseBitShiftRight as ElementWiseBitShiftRight
+    from .operators.element_wise_bit_xor import ElementWiseBitXor as ElementWiseBitXor
+    from .operators.element_wise_ceil import ElementWiseCeil as ElementWiseCeil
+    from .operators.element_wise_clip import ElementWiseClip as ElementWiseClip
+    from .operators.element_wise_clip1 import ElementWiseClip1 as ElementWiseClip1
+    from .operators.element_wise_clip_grad import ElementWiseClipGrad as ElementWiseClipGrad
+    from .operators.element_wise_clip_grad1 import ElementWiseClipGrad1 as ElementWiseClipGrad1
+    from .operators.element_wise_constant_pow import ElementWiseConstantPow as ElementWiseConstantPow
+    from .operators.element_wise_cos import ElementWiseCos as ElementWiseCos
+    from .operators.element_wise_cosh import ElementWiseCosh as ElementWiseCosh
+    from .operators.element_wise_dequantize_linear import (
+        ElementWiseDequantizeLinear as ElementWiseDequantizeLinear,
+    )
+    from .operators.element_wise_difference_square import (
+        ElementWiseDifferenceSquare as ElementWiseDifferenceSquare,
+    )
+    from .operators.element_wise_divide import ElementWiseDivide as ElementWiseDivide
+    from .operators.element_wise_erf import ElementWiseErf as ElementWiseErf
+    from .operators.element_wise_exp import ElementWiseExp as ElementWiseExp
+    from .operators.element_wise_floor import ElementWiseFloor as ElementWiseFloor
+    from .operators.element_wise_identity import ElementWiseIdentity as ElementWiseIdentity
+    from .operators.element_wise_if import ElementWiseIf as ElementWiseIf
+    from .operators.element_wise_is_infinity import ElementWiseIsInfinity as ElementWiseIsInfinity
+    from .operators.element_wise_is_nan import ElementWiseIsNan as ElementWiseIsNan
+    from .operators.element_wise_log import ElementWiseLog as ElementWiseLog
+    from .operators.element_wise_logical_and import ElementWiseLogicalAnd as ElementWiseLogicalAnd
+    from .operators.element_wise_logical_equals import ElementWiseLogicalEquals as ElementWiseLogicalEquals
+    from .operators.element_wise_logical_greater_than import (
+        ElementWiseLogicalGreaterThan as ElementWiseLogicalGreaterThan,
+    )
+    from .operators.element_wise_logical_greater_than_or_equal import (
+        ElementWiseLogicalGreaterThanOrEqual as ElementWiseLogicalGreaterThanOrEqual,
+    )
+    from .operators.element_wise_logical_less_than import (
+        ElementWiseLogicalLessThan as ElementWiseLogicalLessThan,
+    )
+    from .operators.element_wise_logical_less_than_or_equal import (
+        ElementWiseLogicalLessThanOrEqual as ElementWiseLogicalLessThanOrEqual,
+    )
+    from .operators.element_wise_logical_not import ElementWiseLogicalNot as ElementWiseLogicalNot
+    from .operators.element_wise_logical_or import ElementWiseLogicalOr as ElementWiseLogicalOr
+    from .operators.element_wise_logical_xor import ElementWiseLogicalXor as ElementWiseLogicalXor
+    from .operators.element_wise_max import ElementWiseMax as ElementWiseMax
+    from .operators.element_wise_mean import ElementWiseMean as ElementWiseMean
+    from .operators.element_wise_min import ElementWiseMin as ElementWiseMin
+    from .operators.element_wise_modulus_floor import ElementWiseModulusFloor as ElementWiseModulusFloor
+    from .operators.element_wise_modulus_truncate import (
+        ElementWiseModulusTruncate as ElementWiseModulusTruncate,
+    )
+    from .operators.element_wise_multiply import ElementWiseMultiply as ElementWiseMultiply
+    from .operators.element_wise_negate import ElementWiseNegate as ElementWiseNegate
+    from .operators.element_wise_pow import ElementWisePow as ElementWisePow
+    from .operators.element_wise_quantize_linear import ElementWiseQuantizeLinear as ElementWiseQuantizeLinear
+    from .operators.element_wise_quantized_linear_add import (
+        ElementWiseQuantizedLinearAdd as ElementWiseQuantizedLinearAdd,
+    )
+    from .operators.element_wise_recip import ElementWiseRecip as ElementWiseRecip
+    from .operators.element_wise_round import ElementWiseRound as ElementWiseRound
+    from .operators.element_wise_sign import ElementWiseSign as ElementWiseSign
+    from .operators.element_wise_sin import ElementWiseSin as ElementWiseSin
+    from .operators.element_wise_sinh import ElementWiseSinh as ElementWiseSinh
+    from .operators.element_wise_sqrt import ElementWiseSqrt as ElementWiseSqrt
+    from .operators.element_wise_subtract import ElementWiseSubtract as ElementWiseSubtract
+    from .operators.element_wise_tan import ElementWiseTan as ElementWiseTan
+    from .operators.element_wise_tanh import ElementWiseTanh as ElementWiseTanh
+    from .operators.element_wise_threshold import ElementWiseThreshold as ElementWiseThreshold
+    from .operators.fill_value_constant import FillValueConstant as FillValueConstant
+    from .operators.fill_value_sequence import FillValueSequence as FillValueSequence
+    from .operators.fold import Fold as Fold
     from .operators.gather import Gather as Gather
     from .operators.gather_elements import GatherElements as GatherElements
     from .operators.gather_nd import GatherNd as GatherNd
     from .operators.gather_nd1 import GatherNd1 as GatherNd1
+    from .operators.gemm import Gemm as Gemm
+    from .operators.gru import Gru as Gru
+    from .operators.join import Join as Join
+    from .operators.local_response_normalization import (
+        LocalResponseNormalization as LocalResponseNormalization,
+    )
+    from .operators.local_response_normalization_grad import (
+        LocalResponseNormalizationGrad as LocalResponseNormalizationGrad,
+    )
+    from .operators.lp_normalization import LpNormalization as LpNormalization
+    from .operators.lp_pooling import LpPooling as LpPooling
+    from .operators.lp_pooling1 import LpPooling1 as LpPooling1
+    from .operators.lstm import Lstm as Lstm
+    from .operators.matrix_multiply_integer import MatrixMultiplyInteger as MatrixMultiplyInteger
+    from .operators.matrix_multiply_integer_to_float import (
+        MatrixMultiplyIntegerToFloat as MatrixMultiplyIntegerToFloat,
+    )
+    from .operators.max_pooling import MaxPooling as MaxPooling
+    from .operators.max_pooling1 import MaxPooling1 as MaxPooling1
+    from .operators.max_pooling2 import MaxPooling2 as MaxPooling2
+    from .operators.max_pooling_grad import MaxPoolingGrad as MaxPoolingGrad
+    from .operators.max_unpooling import MaxUnpooling as MaxUnpooling
+    from .operators.mean_variance_normalization import MeanVarianceNormalization as MeanVarianceNormalization
+    from .operators.mean_variance_normalization1 import (
+        MeanVarianceNormalization1 as MeanVarianceNormalization1,
+    )
+    from .operators.mean_variance_normalization2 import (
+        MeanVarianceNormalization2 as MeanVarianceNormalization2,
+    )
+    from .operators.multihead_attention import MultiheadAttention as MultiheadAttention
+    from .operators.multihead_attention1 import MultiheadAttention1 as MultiheadAttention1
+    from .operators.nonzero_coordinates import NonzeroCoordinates as NonzeroCoordinates
+    from .operators.one_hot import OneHot as OneHot
+    from .operators.padding import Padding as Padding
+    from .operators.padding1 import Padding1 as Padding1
+    from .operators.quantize import Quantize as Quantize
+    from .operators.quantized_linear_average_pooling import (
+        QuantizedLinearAveragePooling as QuantizedLinearAveragePooling,
+    )
+    from .operators.quantized_linear_convolution import (
+        QuantizedLinearConvolution as QuantizedLinearConvolution,
+    )
+    from .operators.quantized_linear_matrix_multiply import (
+        QuantizedLinearMatrixMultiply as QuantizedLinearMatrixMultiply,
+    )
+    from .operators.random_generator import RandomGenerator as RandomGenerator
+    from .operators.reduce import Reduce as Reduce
+    from .operators.resample import Resample as Resample
+    from .operators.resample1 import Resample1 as Resample1
+    from .operators.resample2 import Resample2 as Resample2
+    from .operators.resample3 import Resample3 as Resample3
+    from .operators.resample_grad import ResampleGrad as ResampleGrad
+    from .operators.resample_grad1 import ResampleGrad1 as ResampleGrad1
+    from .operators.reverse_subsequences import ReverseSubsequences as ReverseSubsequences
+    from .operators.rnn import Rnn as Rnn
+    from .operators.roi_align import RoiAlign as RoiAlign
+    from .operators.roi_align1 import RoiAlign1 as RoiAlign1
+    from .operators.roi_align_grad import RoiAlignGrad as RoiAlignGrad
+    from .operators.roi_pooling import RoiPooling as RoiPooling
+    from .operators.scatter_elements import ScatterElements as ScatterElements
+    from .operators.scatter_nd import ScatterNd as ScatterNd
+    from .operators.slice import Slice as Slice
+    from .operators.slice1 import Slice1 as Slice1
+    from .operators.slice_grad import SliceGrad as SliceGrad
+    from .operators.space_to_depth import SpaceToDepth as SpaceToDepth
+    from .operators.space_to_depth1 import SpaceToDepth1 as SpaceToDepth1
+    from .operators.split import Split as Split
+    from .operators.tile import Tile as Tile
+    from .operators.top_k import TopK as TopK
+    from .operators.top_k1 import TopK1 as TopK1
+    from .operators.unfold import Unfold as Unfold
+    from .operators.upsample_2d import Upsample2d as Upsample2d
+    from .operators.value_scale_2d import ValueScale2d as ValueScale2d
 
 _LAZY = {
     "abi": ".abi",
     "gpu": ".gpu",
     "reference": ".reference",
+    "ElementWiseIdentity": ".operators.element_wise_identity",
+    "ElementWiseAbs": ".operators.element_wise_abs",
+    "ElementWiseAcos": ".operators.element_wise_acos",
+    "ElementWiseAdd": ".operators.element_wise_add",
+    "ElementWiseAsin": ".operators.element_wise_asin",
+    "ElementWiseAtan": ".operators.element_wise_atan",
+    "ElementWiseCeil": ".operators.element_wise_ceil",
+    "ElementWiseClip": ".operators.element_wise_clip",
+    "ElementWiseCos": ".operators.element_wise_cos",
+    "ElementWiseDivide": ".operators.element_wise_divide",
+    "ElementWiseExp": ".operators.element_wise_exp",
+    "ElementWiseFloor": ".operators.element_wise_floor",
+    "ElementWiseLog": ".operators.element_wise_log",
+    "ElementWiseLogicalAnd": ".operators.element_wise_logical_and",
+    "ElementWiseLogicalEquals": ".operators.element_wise_logical_equals",
+    "ElementWiseLogicalGreaterThan": ".operators.element_wise_logical_greater_than",
+    "ElementWiseLogicalLessThan": ".operators.element_wise_logical_less_than",
+    "ElementWiseLogicalNot": ".operators.element_wise_logical_not",
+    "ElementWiseLogicalOr": ".operators.element_wise_logical_or",
+    "ElementWiseLogicalXor": ".operators.element_wise_logical_xor",
+    "ElementWiseMax": ".operators.element_wise_max",
+    "ElementWiseMean": ".operators.element_wise_mean",
+    "ElementWiseMin": ".operators.element_wise_min",
+    "ElementWiseMultiply": ".operators.element_wise_multiply",
+    "ElementWisePow": ".operators.element_wise_pow",
+    "ElementWiseConstantPow": ".operators.element_wise_constant_pow",
+    "ElementWiseRecip": ".operators.element_wise_recip",
+    "ElementWiseSin": ".operators.element_wise_sin",
+    "ElementWiseSqrt": ".operators.element_wise_sqrt",
+    "ElementWiseSubtract": ".operators.element_wise_subtract",
+    "ElementWiseTan": ".operators.element_wise_tan",
+    "ElementWiseThreshold": ".operators.element_wise_threshold",
+    "ElementWiseQuantizeLinear": ".operators.element_wise_quantize_linear",
+    "ElementWiseDequantizeLinear": ".operators.element_wise_dequantize_linear",
+    "ActivationElu": ".operators.activation_elu",
+    "ActivationHardmax": ".operators.activation_hardmax",
+    "ActivationHardSigmoid": ".operators.activation_hard_sigmoid",
+    "ActivationIdentity": ".operators.activation_identity",
+    "ActivationLeakyRelu": ".operators.activation_leaky_relu",
+    "ActivationLinear": ".operators.activation_linear",
+    "ActivationLogSoftmax": ".operators.activation_log_softmax",
+    "ActivationParameterizedRelu": ".operators.activation_parameterized_relu",
+    "ActivationParametricSoftplus": ".operators.activation_parametric_softplus",
+    "ActivationRelu": ".operators.activation_relu",
+    "ActivationScaledElu": ".operators.activation_scaled_elu",
+    "ActivationScaledTanh": ".operators.activation_scaled_tanh",
+    "ActivationSigmoid": ".operators.activation_sigmoid",
+    "ActivationSoftmax": ".operators.activation_softmax",
+    "ActivationSoftplus": ".operators.activation_softplus",
+    "ActivationSoftsign": ".operators.activation_softsign",
+    "ActivationTanh": ".operators.activation_tanh",
+    "ActivationThresholdedRelu": ".operators.activation_thresholded_relu",
+    "Convolution": ".operators.convolution",
+    "Gemm": ".operators.gemm",
+    "Reduce": ".operators.reduce",
+    "AveragePooling": ".operators.average_pooling",
+    "LpPooling": ".operators.lp_pooling",
+    "MaxPooling": ".operators.max_pooling",
+    "RoiPooling": ".operators.roi_pooling",
+    "Slice": ".operators.slice",
+    "Cast": ".operators.cast",
+    "Split": ".operators.split",
+    "Join": ".operators.join",
+    "Padding": ".operators.padding",
+    "ValueScale2d": ".operators.value_scale_2d",
+    "Upsample2d": ".operators.upsample_2d",
     "Gather": ".operators.gather",
+    "SpaceToDepth": ".operators.space_to_depth",
+    "DepthToSpace": ".operators.depth_to_space",
+    "Tile": ".operators.tile",
+    "TopK": ".operators.top_k",
+    "BatchNormalization": ".operators.batch_normalization",
+    "MeanVarianceNormalization": ".operators.mean_variance_normalization",
+    "LocalResponseNormalization": ".operators.local_response_normalization",
+    "LpNormalization": ".operators.lp_normalization",
+    "Rnn": ".operators.rnn",
+    "Lstm": ".operators.lstm",
+    "Gru": ".operators.gru",
+    "ElementWiseSign": ".operators.element_wise_sign",
+    "ElementWiseIsNan": ".operators.element_wise_is_nan",
+    "ElementWiseErf": ".operators.element_wise_erf",
+    "ElementWiseSinh": ".operators.element_wise_sinh",
+    "ElementWiseCosh": ".operators.element_wise_cosh",
+    "ElementWiseTanh": ".operators.element_wise_tanh",
+    "ElementWiseAsinh": ".operators.element_wise_asinh",
+    "ElementWiseAcosh": ".operators.element_wise_acosh",
+    "ElementWiseAtanh": ".operators.element_wise_atanh",
+    "ElementWiseIf": ".operators.element_wise_if",
+    "ElementWiseAdd1": ".operators.element_wise_add1",
+    "ActivationShrink": ".operators.activation_shrink",
+    "MaxPooling1": ".operators.max_pooling1",
+    "MaxUnpooling": ".operators.max_unpooling",
+    "DiagonalMatrix": ".operators.diagonal_matrix",
+    "ScatterElements": ".operators.scatter_elements",
+    "OneHot": ".operators.one_hot",
+    "Resample": ".operators.resample",
+    "ElementWiseBitShiftLeft": ".operators.element_wise_bit_shift_left",
+    "ElementWiseBitShiftRight": ".operators.element_wise_bit_shift_right",
+    "ElementWiseRound": ".operators.element_wise_round",
+    "ElementWiseIsInfinity": ".operators.element_wise_is_infinity",
+    "ElementWiseModulusTruncate": ".operators.element_wise_modulus_truncate",
+    "ElementWiseModulusFloor": ".operators.element_wise_modulus_floor",
+    "FillValueConstant": ".operators.fill_value_constant",
+    "FillValueSequence": ".operators.fill_value_sequence",
+    "CumulativeSummation": ".operators.cumulative_summation",
+    "ReverseSubsequences": ".operators.reverse_subsequences",
     "GatherElements": ".operators.gather_elements",
     "GatherNd": ".operators.gather_nd",
+    "ScatterNd": ".operators.scatter_nd",
+    "MaxPooling2": ".operators.max_pooling2",
+    "Slice1": ".operators.slice1",
+    "TopK1": ".operators.top_k1",
+    "DepthToSpace1": ".operators.depth_to_space1",
+    "SpaceToDepth1": ".operators.space_to_depth1",
+    "MeanVarianceNormalization1": ".operators.mean_variance_normalization1",
+    "Resample1": ".operators.resample1",
+    "MatrixMultiplyInteger": ".operators.matrix_multiply_integer",
+    "QuantizedLinearMatrixMultiply": ".operators.quantized_linear_matrix_multiply",
+    "ConvolutionInteger": ".operators.convolution_integer",
+    "QuantizedLinearConvolution": ".operators.quantized_linear_convolution",
+    "ElementWiseBitAnd": ".operators.element_wise_bit_and",
+    "ElementWiseBitOr": ".operators.element_wise_bit_or",
+    "ElementWiseBitXor": ".operators.element_wise_bit_xor",
+    "ElementWiseBitNot": ".operators.element_wise_bit_not",
+    "ElementWiseBitCount": ".operators.element_wise_bit_count",
+    "ElementWiseLogicalGreaterThanOrEqual": ".operators.element_wise_logical_greater_than_or_equal",
+    "ElementWiseLogicalLessThanOrEqual": ".operators.element_wise_logical_less_than_or_equal",
+    "ActivationCelu": ".operators.activation_celu",
+    "ActivationReluGrad": ".operators.activation_relu_grad",
+    "AveragePoolingGrad": ".operators.average_pooling_grad",
+    "MaxPoolingGrad": ".operators.max_pooling_grad",
+    "RandomGenerator": ".operators.random_generator",
+    "NonzeroCoordinates": ".operators.nonzero_coordinates",
+    "ResampleGrad": ".operators.resample_grad",
+    "SliceGrad": ".operators.slice_grad",
+    "AdamOptimizer": ".operators.adam_optimizer",
+    "Argmin": ".operators.argmin",
+    "Argmax": ".operators.argmax",
+    "RoiAlign": ".operators.roi_align",
     "GatherNd1": ".operators.gather_nd1",
+    "ElementWiseAtanYx": ".operators.element_wise_atan_yx",
+    "ElementWiseClipGrad": ".operators.element_wise_clip_grad",
+    "ElementWiseDifferenceSquare": ".operators.element_wise_difference_square",
+    "LocalResponseNormalizationGrad": ".operators.local_response_normalization_grad",
+    "CumulativeProduct": ".operators.cumulative_product",
+    "BatchNormalizationGrad": ".operators.batch_normalization_grad",
+    "ElementWiseQuantizedLinearAdd": ".operators.element_wise_quantized_linear_add",
+    "DynamicQuantizeLinear": ".operators.dynamic_quantize_linear",
+    "RoiAlign1": ".operators.roi_align1",
+    "RoiAlignGrad": ".operators.roi_align_grad",
+    "BatchNormalizationTraining": ".operators.batch_normalization_training",
+    "BatchNormalizationTrainingGrad": ".operators.batch_normalization_training_grad",
+    "ElementWiseClip1": ".operators.element_wise_clip1",
+    "ElementWiseClipGrad1": ".operators.element_wise_clip_grad1",
+    "Padding1": ".operators.padding1",
+    "ElementWiseNegate": ".operators.element_wise_negate",
+    "ActivationGelu": ".operators.activation_gelu",
+    "ActivationSoftmax1": ".operators.activation_softmax1",
+    "ActivationLogSoftmax1": ".operators.activation_log_softmax1",
+    "ActivationHardmax1": ".operators.activation_hardmax1",
+    "Resample2": ".operators.resample2",
+    "ResampleGrad1": ".operators.resample_grad1",
+    "DiagonalMatrix1": ".operators.diagonal_matrix1",
+    "MultiheadAttention": ".operators.multihead_attention",
+    "LpPooling1": ".operators.lp_pooling1",
+    "AveragePooling1": ".operators.average_pooling1",
+    "ActivationSwish": ".operators.activation_swish",
+    "ActivationHardSwish": ".operators.activation_hard_swish",
+    "QuantizedLinearAveragePooling": ".operators.quantized_linear_average_pooling",
+    "MatrixMultiplyIntegerToFloat": ".operators.matrix_multiply_integer_to_float",
+    "MeanVarianceNormalization2": ".operators.mean_variance_normalization2",
+    "MultiheadAttention1": ".operators.multihead_attention1",
+    "Quantize": ".operators.quantize",
+    "Dequantize": ".operators.dequantize",
+    "Resample3": ".operators.resample3",
+    "Fold": ".operators.fold",
+    "Unfold": ".operators.unfold",
 }
 
 

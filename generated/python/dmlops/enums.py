@@ -70,14 +70,352 @@ class TensorFlags(IntFlag):
     OWNED_BY_DML = 1
 
 
+class ReduceFunction(IntEnum):
+    """What REDUCE makes of the elements along its axes."""
+
+    ARGMAX = 0
+    ARGMIN = 1
+    AVERAGE = 2
+    L1 = 3
+    L2 = 4
+    LOG_SUM = 5
+    LOG_SUM_EXP = 6
+    MAX = 7
+    MIN = 8
+    MULTIPLY = 9
+    SUM = 10
+    SUM_SQUARE = 11
+
+
+class MatrixTransform(IntEnum):
+    """What is done to a matrix before it is multiplied."""
+
+    NONE = 0
+    TRANSPOSE = 1
+
+
+class ConvolutionMode(IntEnum):
+    """Whether the filter is mirrored."""
+
+    CONVOLUTION = 0
+    CROSS_CORRELATION = 1
+
+
+class ConvolutionDirection(IntEnum):
+    """Whether the convolution is transposed."""
+
+    FORWARD = 0
+    BACKWARD = 1
+
+
+class PaddingMode(IntEnum):
+    """Which values padding takes."""
+
+    CONSTANT = 0
+    EDGE = 1
+    REFLECTION = 2
+    SYMMETRIC = 3
+    WRAP = 4
+
+
+class InterpolationMode(IntEnum):
+    """How values between samples are found."""
+
+    NEAREST_NEIGHBOR = 0
+    LINEAR = 1
+
+
+class RecurrentNetworkDirection(IntEnum):
+    """In which direction a recurrent network reads its sequence."""
+
+    FORWARD = 0
+    BACKWARD = 1
+    BIDIRECTIONAL = 2
+
+
+class RoundingMode(IntEnum):
+    """How halves are rounded."""
+
+    HALVES_TO_NEAREST_EVEN = 0
+    TOWARD_ZERO = 1
+    TOWARD_INFINITY = 2
+
+
+class IsInfinityMode(IntEnum):
+    """Which infinities count."""
+
+    EITHER = 0
+    POSITIVE = 1
+    NEGATIVE = 2
+
+
+class AxisDirection(IntEnum):
+    """The direction along an axis."""
+
+    INCREASING = 0
+    DECREASING = 1
+
+
+class DepthSpaceOrder(IntEnum):
+    """The order of channels and blocks in depth."""
+
+    DEPTH_COLUMN_ROW = 0
+    COLUMN_ROW_DEPTH = 1
+
+
+class RandomGeneratorType(IntEnum):
+    """The algorithm of random numbers."""
+
+    PHILOX_4X32_10 = 0
+
+
+class MultiheadAttentionMaskType(IntEnum):
+    """The form of an attention mask."""
+
+    NONE = 0
+    KEY_SEQUENCE_LENGTH = 1
+    KEY_SEQUENCE_END_START = 2
+    KEY_QUERY_SEQUENCE_LENGTH_START_END = 3
+    BOOLEAN = 4
+
+
+class QuantizationType(IntEnum):
+    """Which quantization parameters there are."""
+
+    NONE = 0
+    SCALE = 1
+    SCALE_ZERO_POINT = 2
+
+
+class Feature(IntEnum):
+    """What a device can be asked."""
+
+    TENSOR_DATA_TYPE_SUPPORT = 0
+    FEATURE_LEVELS = 1
+
+
+class ExecutionFlags(IntFlag):
+    """Options of compiling an operator."""
+
+    NONE = 0
+    ALLOW_HALF_PRECISION_COMPUTATION = 1
+    DISABLE_META_COMMANDS = 2
+    DESCRIPTORS_VOLATILE = 4
+
+
+class CreateDeviceFlags(IntFlag):
+    """Options of creating a device."""
+
+    NONE = 0
+    DEBUG = 1
+
+
+class BindingType(IntEnum):
+    """Kinds of bindings."""
+
+    NONE = 0
+    BUFFER = 1
+    BUFFER_ARRAY = 2
+
+
+class GraphEdgeType(IntEnum):
+    """Kinds of graph edges."""
+
+    INVALID = 0
+    INPUT = 1
+    OUTPUT = 2
+    INTERMEDIATE = 3
+
+
+class GraphNodeType(IntEnum):
+    """Kinds of graph nodes."""
+
+    INVALID = 0
+    OPERATOR = 1
+    CONSTANT = 2
+
+
 class OperatorType(IntEnum):
     """The operators of the registry."""
 
     INVALID = 0
+    ELEMENT_WISE_IDENTITY = 1
+    ELEMENT_WISE_ABS = 2
+    ELEMENT_WISE_ACOS = 3
+    ELEMENT_WISE_ADD = 4
+    ELEMENT_WISE_ASIN = 5
+    ELEMENT_WISE_ATAN = 6
+    ELEMENT_WISE_CEIL = 7
+    ELEMENT_WISE_CLIP = 8
+    ELEMENT_WISE_COS = 9
+    ELEMENT_WISE_DIVIDE = 10
+    ELEMENT_WISE_EXP = 11
+    ELEMENT_WISE_FLOOR = 12
+    ELEMENT_WISE_LOG = 13
+    ELEMENT_WISE_LOGICAL_AND = 14
+    ELEMENT_WISE_LOGICAL_EQUALS = 15
+    ELEMENT_WISE_LOGICAL_GREATER_THAN = 16
+    ELEMENT_WISE_LOGICAL_LESS_THAN = 17
+    ELEMENT_WISE_LOGICAL_NOT = 18
+    ELEMENT_WISE_LOGICAL_OR = 19
+    ELEMENT_WISE_LOGICAL_XOR = 20
+    ELEMENT_WISE_MAX = 21
+    ELEMENT_WISE_MEAN = 22
+    ELEMENT_WISE_MIN = 23
+    ELEMENT_WISE_MULTIPLY = 24
+    ELEMENT_WISE_POW = 25
+    ELEMENT_WISE_CONSTANT_POW = 26
+    ELEMENT_WISE_RECIP = 27
+    ELEMENT_WISE_SIN = 28
+    ELEMENT_WISE_SQRT = 29
+    ELEMENT_WISE_SUBTRACT = 30
+    ELEMENT_WISE_TAN = 31
+    ELEMENT_WISE_THRESHOLD = 32
+    ELEMENT_WISE_QUANTIZE_LINEAR = 33
+    ELEMENT_WISE_DEQUANTIZE_LINEAR = 34
+    ACTIVATION_ELU = 35
+    ACTIVATION_HARDMAX = 36
+    ACTIVATION_HARD_SIGMOID = 37
+    ACTIVATION_IDENTITY = 38
+    ACTIVATION_LEAKY_RELU = 39
+    ACTIVATION_LINEAR = 40
+    ACTIVATION_LOG_SOFTMAX = 41
+    ACTIVATION_PARAMETERIZED_RELU = 42
+    ACTIVATION_PARAMETRIC_SOFTPLUS = 43
+    ACTIVATION_RELU = 44
+    ACTIVATION_SCALED_ELU = 45
+    ACTIVATION_SCALED_TANH = 46
+    ACTIVATION_SIGMOID = 47
+    ACTIVATION_SOFTMAX = 48
+    ACTIVATION_SOFTPLUS = 49
+    ACTIVATION_SOFTSIGN = 50
+    ACTIVATION_TANH = 51
+    ACTIVATION_THRESHOLDED_RELU = 52
+    CONVOLUTION = 53
+    GEMM = 54
+    REDUCE = 55
+    AVERAGE_POOLING = 56
+    LP_POOLING = 57
+    MAX_POOLING = 58
+    ROI_POOLING = 59
+    SLICE = 60
+    CAST = 61
+    SPLIT = 62
+    JOIN = 63
+    PADDING = 64
+    VALUE_SCALE_2D = 65
+    UPSAMPLE_2D = 66
     GATHER = 67
+    SPACE_TO_DEPTH = 68
+    DEPTH_TO_SPACE = 69
+    TILE = 70
+    TOP_K = 71
+    BATCH_NORMALIZATION = 72
+    MEAN_VARIANCE_NORMALIZATION = 73
+    LOCAL_RESPONSE_NORMALIZATION = 74
+    LP_NORMALIZATION = 75
+    RNN = 76
+    LSTM = 77
+    GRU = 78
+    ELEMENT_WISE_SIGN = 79
+    ELEMENT_WISE_IS_NAN = 80
+    ELEMENT_WISE_ERF = 81
+    ELEMENT_WISE_SINH = 82
+    ELEMENT_WISE_COSH = 83
+    ELEMENT_WISE_TANH = 84
+    ELEMENT_WISE_ASINH = 85
+    ELEMENT_WISE_ACOSH = 86
+    ELEMENT_WISE_ATANH = 87
+    ELEMENT_WISE_IF = 88
+    ELEMENT_WISE_ADD1 = 89
+    ACTIVATION_SHRINK = 90
+    MAX_POOLING1 = 91
+    MAX_UNPOOLING = 92
+    DIAGONAL_MATRIX = 93
+    SCATTER_ELEMENTS = 94
+    ONE_HOT = 95
+    RESAMPLE = 96
+    ELEMENT_WISE_BIT_SHIFT_LEFT = 97
+    ELEMENT_WISE_BIT_SHIFT_RIGHT = 98
+    ELEMENT_WISE_ROUND = 99
+    ELEMENT_WISE_IS_INFINITY = 100
+    ELEMENT_WISE_MODULUS_TRUNCATE = 101
+    ELEMENT_WISE_MODULUS_FLOOR = 102
+    FILL_VALUE_CONSTANT = 103
+    FILL_VALUE_SEQUENCE = 104
+    CUMULATIVE_SUMMATION = 105
+    REVERSE_SUBSEQUENCES = 106
     GATHER_ELEMENTS = 107
     GATHER_ND = 108
+    SCATTER_ND = 109
+    MAX_POOLING2 = 110
+    SLICE1 = 111
+    TOP_K1 = 112
+    DEPTH_TO_SPACE1 = 113
+    SPACE_TO_DEPTH1 = 114
+    MEAN_VARIANCE_NORMALIZATION1 = 115
+    RESAMPLE1 = 116
+    MATRIX_MULTIPLY_INTEGER = 117
+    QUANTIZED_LINEAR_MATRIX_MULTIPLY = 118
+    CONVOLUTION_INTEGER = 119
+    QUANTIZED_LINEAR_CONVOLUTION = 120
+    ELEMENT_WISE_BIT_AND = 121
+    ELEMENT_WISE_BIT_OR = 122
+    ELEMENT_WISE_BIT_XOR = 123
+    ELEMENT_WISE_BIT_NOT = 124
+    ELEMENT_WISE_BIT_COUNT = 125
+    ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL = 126
+    ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL = 127
+    ACTIVATION_CELU = 128
+    ACTIVATION_RELU_GRAD = 129
+    AVERAGE_POOLING_GRAD = 130
+    MAX_POOLING_GRAD = 131
+    RANDOM_GENERATOR = 132
+    NONZERO_COORDINATES = 133
+    RESAMPLE_GRAD = 134
+    SLICE_GRAD = 135
+    ADAM_OPTIMIZER = 136
+    ARGMIN = 137
+    ARGMAX = 138
+    ROI_ALIGN = 139
     GATHER_ND1 = 140
+    ELEMENT_WISE_ATAN_YX = 141
+    ELEMENT_WISE_CLIP_GRAD = 142
+    ELEMENT_WISE_DIFFERENCE_SQUARE = 143
+    LOCAL_RESPONSE_NORMALIZATION_GRAD = 144
+    CUMULATIVE_PRODUCT = 145
+    BATCH_NORMALIZATION_GRAD = 146
+    ELEMENT_WISE_QUANTIZED_LINEAR_ADD = 147
+    DYNAMIC_QUANTIZE_LINEAR = 148
+    ROI_ALIGN1 = 149
+    ROI_ALIGN_GRAD = 150
+    BATCH_NORMALIZATION_TRAINING = 151
+    BATCH_NORMALIZATION_TRAINING_GRAD = 152
+    ELEMENT_WISE_CLIP1 = 153
+    ELEMENT_WISE_CLIP_GRAD1 = 154
+    PADDING1 = 155
+    ELEMENT_WISE_NEGATE = 156
+    ACTIVATION_GELU = 157
+    ACTIVATION_SOFTMAX1 = 158
+    ACTIVATION_LOG_SOFTMAX1 = 159
+    ACTIVATION_HARDMAX1 = 160
+    RESAMPLE2 = 161
+    RESAMPLE_GRAD1 = 162
+    DIAGONAL_MATRIX1 = 163
+    MULTIHEAD_ATTENTION = 164
+    LP_POOLING1 = 165
+    AVERAGE_POOLING1 = 166
+    ACTIVATION_SWISH = 167
+    ACTIVATION_HARD_SWISH = 168
+    QUANTIZED_LINEAR_AVERAGE_POOLING = 169
+    MATRIX_MULTIPLY_INTEGER_TO_FLOAT = 170
+    MEAN_VARIANCE_NORMALIZATION2 = 171
+    MULTIHEAD_ATTENTION1 = 172
+    QUANTIZE = 173
+    DEQUANTIZE = 174
+    RESAMPLE3 = 175
+    FOLD = 176
+    UNFOLD = 177
 
 
 class FeatureLevel(IntEnum):
@@ -120,8 +458,17 @@ class FeatureLevel(IntEnum):
 
 def feature_level(level: FeatureLevel | str) -> FeatureLevel:
     """The level that a caller names. Raises ValueError, with the names that come close, when there is none."""
+    known = _LEVELS.get(level)
+    if known is not None:
+        return known
     named: Any = level
     return FeatureLevel(named)
+
+
+_LEVELS: dict[FeatureLevel | str, FeatureLevel] = {
+    **{str(level): level for level in FeatureLevel},
+    **{level: level for level in FeatureLevel},
+}
 
 
 BITS: dict[int, int] = {
@@ -139,6 +486,16 @@ BITS: dict[int, int] = {
     TensorDataType.UINT4: 4,
     TensorDataType.INT4: 4,
 }
+
+SIGNED = frozenset(
+    {
+        TensorDataType.INT32,
+        TensorDataType.INT16,
+        TensorDataType.INT8,
+        TensorDataType.INT64,
+        TensorDataType.INT4,
+    }
+)
 
 _KINDS: dict[int, str] = {
     TensorDataType.FLOAT32: "float",
@@ -160,12 +517,52 @@ ENUMS: dict[str, type[IntEnum] | type[IntFlag]] = {
     "TENSOR_DATA_TYPE": TensorDataType,
     "TENSOR_TYPE": TensorType,
     "TENSOR_FLAGS": TensorFlags,
+    "REDUCE_FUNCTION": ReduceFunction,
+    "MATRIX_TRANSFORM": MatrixTransform,
+    "CONVOLUTION_MODE": ConvolutionMode,
+    "CONVOLUTION_DIRECTION": ConvolutionDirection,
+    "PADDING_MODE": PaddingMode,
+    "INTERPOLATION_MODE": InterpolationMode,
+    "RECURRENT_NETWORK_DIRECTION": RecurrentNetworkDirection,
+    "ROUNDING_MODE": RoundingMode,
+    "IS_INFINITY_MODE": IsInfinityMode,
+    "AXIS_DIRECTION": AxisDirection,
+    "DEPTH_SPACE_ORDER": DepthSpaceOrder,
+    "RANDOM_GENERATOR_TYPE": RandomGeneratorType,
+    "MULTIHEAD_ATTENTION_MASK_TYPE": MultiheadAttentionMaskType,
+    "QUANTIZATION_TYPE": QuantizationType,
+    "FEATURE": Feature,
+    "EXECUTION_FLAGS": ExecutionFlags,
+    "CREATE_DEVICE_FLAGS": CreateDeviceFlags,
+    "BINDING_TYPE": BindingType,
+    "GRAPH_EDGE_TYPE": GraphEdgeType,
+    "GRAPH_NODE_TYPE": GraphNodeType,
 }
 
 PREFIXES: dict[str, str] = {
     "TENSOR_DATA_TYPE": "DML_TENSOR_DATA_TYPE_",
     "TENSOR_TYPE": "DML_TENSOR_TYPE_",
     "TENSOR_FLAGS": "DML_TENSOR_FLAG_",
+    "REDUCE_FUNCTION": "DML_REDUCE_FUNCTION_",
+    "MATRIX_TRANSFORM": "DML_MATRIX_TRANSFORM_",
+    "CONVOLUTION_MODE": "DML_CONVOLUTION_MODE_",
+    "CONVOLUTION_DIRECTION": "DML_CONVOLUTION_DIRECTION_",
+    "PADDING_MODE": "DML_PADDING_MODE_",
+    "INTERPOLATION_MODE": "DML_INTERPOLATION_MODE_",
+    "RECURRENT_NETWORK_DIRECTION": "DML_RECURRENT_NETWORK_DIRECTION_",
+    "ROUNDING_MODE": "DML_ROUNDING_MODE_",
+    "IS_INFINITY_MODE": "DML_IS_INFINITY_MODE_",
+    "AXIS_DIRECTION": "DML_AXIS_DIRECTION_",
+    "DEPTH_SPACE_ORDER": "DML_DEPTH_SPACE_ORDER_",
+    "RANDOM_GENERATOR_TYPE": "DML_RANDOM_GENERATOR_TYPE_",
+    "MULTIHEAD_ATTENTION_MASK_TYPE": "DML_MULTIHEAD_ATTENTION_MASK_TYPE_",
+    "QUANTIZATION_TYPE": "DML_QUANTIZATION_TYPE_",
+    "FEATURE": "DML_FEATURE_",
+    "EXECUTION_FLAGS": "DML_EXECUTION_FLAG_",
+    "CREATE_DEVICE_FLAGS": "DML_CREATE_DEVICE_FLAG_",
+    "BINDING_TYPE": "DML_BINDING_TYPE_",
+    "GRAPH_EDGE_TYPE": "DML_GRAPH_EDGE_TYPE_",
+    "GRAPH_NODE_TYPE": "DML_GRAPH_NODE_TYPE_",
 }
 
 

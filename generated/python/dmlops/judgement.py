@@ -6,6 +6,7 @@ Operators test a description quickly and come here only when something is wrong,
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from .arithmetic import decimal
@@ -19,6 +20,8 @@ from .violation import Violation
 
 Accepted = dict[FeatureLevel | str, tuple[frozenset[int], ...]]
 
+ACTIVATION = "OPERATOR_DESC"
+
 
 def accepted_by_level(support: Tables) -> Accepted:
     """For each level, by itself and by name: the dimension counts and data types of every tensor in turn."""
@@ -29,13 +32,24 @@ def accepted_by_level(support: Tables) -> Accepted:
     return accepted
 
 
+def accepted_in_case(desc: Description) -> Accepted:
+    """The same, where it depends on the description's members."""
+    key = desc.OPERATOR, desc.case()
+    if key not in _accepted:
+        _accepted[key] = accepted_by_level(desc.support())
+    return _accepted[key]
+
+
+_accepted: dict[tuple[str, tuple[bool, ...]], Accepted] = {}
+
+
 def before(desc: Description, level: FeatureLevel | str) -> list[Violation]:
-    """The violation of asking for too low a level; ValueError if there is no such level."""
+    """The violation of asking for a level before the operator's first; ValueError if there is none."""
     values = {"operator": desc.OPERATOR, "since": desc.SINCE, "level": feature_level(level)}
     return [_violation("since", "Type", values)]
 
 
-def structure(desc: Description) -> list[Violation]:
+def structure(desc: Description, level: FeatureLevel | str) -> list[Violation]:
     """Members that are absent or hold what their type cannot, and tensors that cannot be read."""
     violations = [
         _violation("required", member.name, {"member": member.name, "operator": desc.OPERATOR})
@@ -43,50 +57,138 @@ def structure(desc: Description) -> list[Violation]:
         if member.pointer and not member.optional and getattr(desc, member.name) is None
     ]
     for member in desc.MEMBERS:
-        value = getattr(desc, member.name)
-        if isinstance(value, TensorDesc):
-            for field in STRUCTS["DML_BUFFER_TENSOR_DESC"]:
-                violations += _integer_range(field, f"{member.name}.{field.name}", getattr(value, field.name))
-        else:
-            violations += _integer_range(member, member.name, value)
+        violations += _values_fit(desc, member, member.name)
     for member in desc.MEMBERS:
-        if member.type in ENUMS:
-            violations += _enum_value(member, getattr(desc, member.name))
-    for member, tensor in tensors(desc):
-        check_structure(tensor, member.name, member.role == "input", violations)
+        violations += _array_length(desc, member)
+    for path, activation in _activations(desc):
+        violations += _activation(desc, path, activation, level)
+    for path, member, tensor in tensors(desc):
+        check_structure(tensor, path, member.role == "input", violations)
     return violations
 
 
 def dimension_counts(desc: Description, level: FeatureLevel | str, violations: list[Violation]) -> None:
     """Dimension counts that the level's support table has not."""
-    level = feature_level(level)
-    for member, tensor in tensors(desc):
-        accepted = {one: table[member.name].ranks for one, table in desc.SUPPORT.items()}
+    level, support = feature_level(level), desc.support()
+    for path, member, tensor in tensors(desc):
+        accepted = {one: table[member.name].ranks for one, table in support.items()}
         value = tensor.DimensionCount
         if value not in accepted[level]:
-            path = f"{member.name}.DimensionCount"
+            path = f"{path}.DimensionCount"
             shown = {"member": path, "value": value, "level": level, "choices": _ranks(accepted[level])}
             violations.append(_unsupported("dimension-count", shown, accepted))
 
 
 def values(desc: Description, level: FeatureLevel | str, violations: list[Violation]) -> None:
     """Data types that the level's support table has not, and the rules on the values in tensors."""
-    level = feature_level(level)
-    for member, tensor in tensors(desc):
-        accepted = {one: table[member.name].types for one, table in desc.SUPPORT.items()}
+    level, support = feature_level(level), desc.support()
+    for path, member, tensor in tensors(desc):
+        accepted = {one: table[member.name].types for one, table in support.items()}
         if tensor.DataType not in accepted[level]:
             choices = _either([one.name for one in accepted[level]])
-            path = f"{member.name}.DataType"
-            shown = {"member": path, "value": tensor.DataType, "level": level, "choices": choices}
+            shown = {
+                "member": f"{path}.DataType",
+                "value": tensor.DataType,
+                "level": level,
+                "choices": choices,
+            }
             violations.append(_unsupported("data-type", shown, accepted))
-        check_values(tensor, member.name, member.role == "input", violations)
+        check_values(tensor, path, member.role == "input", violations)
 
 
-def tensors(desc: Description) -> Iterator[tuple[Member, TensorDesc]]:
-    """The tensors that are given, in the order of the struct."""
+def tensors(desc: Description) -> Iterator[tuple[str, Member, TensorDesc]]:
+    """The tensors that are given, with their paths, in the order of the struct."""
     for member in desc.MEMBERS:
-        if member.type == "tensor" and getattr(desc, member.name) is not None:
-            yield member, getattr(desc, member.name)
+        if member.type == "tensor":
+            for path, tensor in _entries(desc, member):
+                yield path, member, tensor
+
+
+def holds(typed_by: TensorDesc | int | None, value: float) -> bool:
+    """Whether a union's value fits the data type that a tensor, or a member, gives it."""
+    bounds = _bounds(typed_by.DataType if isinstance(typed_by, TensorDesc) else typed_by)
+    return bounds is None or (isinstance(value, int) and bounds[0] <= value <= bounds[1])
+
+
+@cache
+def _bounds(type_: int | None) -> tuple[int, int] | None:
+    """The range of an integer data type; None for those of other types."""
+    named = next((one for one in TensorDataType if one == type_ and one.kind in ("signed", "unsigned")), None)
+    if named is None:
+        return None
+    half = 1 << (named.bits - 1)
+    return (-half, half - 1) if named.kind == "signed" else (0, 2 * half - 1)
+
+
+def _entries(desc: Description, member: Member) -> Iterator[tuple[str, Any]]:
+    """What stands at an address: the entries of an array, or the one value, with their paths."""
+    value = getattr(desc, member.name)
+    if value is None:
+        return
+    if member.count:
+        yield from ((f"{member.name}[{position}]", one) for position, one in enumerate(value))
+    else:
+        yield member.name, value
+
+
+def _values_fit(desc: Description, member: Member, path: str) -> Iterator[Violation]:
+    """Whether a member's numbers fit their type."""
+    value = getattr(desc, member.name)
+    if value is None:
+        return
+    if member.type == "tensor":
+        for where, tensor in _entries(desc, member):
+            for field in STRUCTS["DML_BUFFER_TENSOR_DESC"]:
+                yield from _integer_range(field, f"{where}.{field.name}", getattr(tensor, field.name))
+    elif member.typed_by:
+        typed_by = getattr(desc, member.typed_by)
+        if not holds(typed_by, value):
+            type_ = typed_by.DataType if isinstance(typed_by, TensorDesc) else typed_by
+            least, most = _bounds(type_) or (0, 0)
+            yield _violation(
+                "scalar-range",
+                path,
+                {"member": path, "value": _number(value), "least": least, "most": most, "type": type_.name},
+            )
+    elif member.type in ENUMS:
+        yield from _enum_value(member, path, value)
+    elif f"DML_{member.type}" in STRUCTS and member.type != ACTIVATION:
+        for field in STRUCTS[f"DML_{member.type}"]:
+            yield from _integer_range(field, f"{path}.{field.name}", getattr(value, field.name))
+    else:
+        yield from _integer_range(member, path, value)
+
+
+def _array_length(desc: Description, member: Member) -> Iterator[Violation]:
+    value = getattr(desc, member.name)
+    if member.count and value is not None and len(value) != getattr(desc, member.count):
+        count = decimal(getattr(desc, member.count))
+        shown = {"member": member.name, "value": len(value), "count": count, "choices": member.count}
+        yield _violation("array-length", member.name, shown)
+
+
+def _activations(desc: Description) -> Iterator[tuple[str, Description]]:
+    for member in desc.MEMBERS:
+        if member.type == ACTIVATION:
+            yield from _entries(desc, member)
+
+
+def _activation(
+    desc: Description, path: str, activation: Description, level: FeatureLevel | str
+) -> Iterator[Violation]:
+    """Whether the operator can take a fused activation, which has no tensors of its own."""
+    if activation.OPERATOR not in desc.FUSABLE:
+        shown = {"member": path, "value": activation.OPERATOR, "operator": desc.OPERATOR}
+        yield _violation("fused-activation", path, {**shown, "choices": _either(desc.FUSABLE)})
+        return
+    for given, _, _ in tensors(activation):
+        where = f"{path}.{given}"
+        yield _violation("fused-activation-tensors", where, {"member": where})
+    for member in activation.MEMBERS:
+        if member.type != "tensor":
+            yield from _values_fit(activation, member, f"{path}.{member.name}")
+    for violation in activation.attribute_violations(level):
+        yield Violation(violation.rule, f"{path}.{violation.member}", violation.message)
 
 
 def _integer_range(member: Member, path: str, value: Any) -> Iterator[Violation]:
@@ -101,10 +203,10 @@ def _integer_range(member: Member, path: str, value: Any) -> Iterator[Violation]
             return
 
 
-def _enum_value(member: Member, value: int) -> Iterator[Violation]:
+def _enum_value(member: Member, path: str, value: int) -> Iterator[Violation]:
     if value not in ENUMS[member.type].__members__.values():
-        shown = {"member": member.name, "value": decimal(value), "type": f"DML_{member.type}"}
-        yield _violation("enum-value", member.name, shown)
+        shown = {"member": path, "value": decimal(value), "type": f"DML_{member.type}"}
+        yield _violation("enum-value", path, shown)
 
 
 def _unsupported(
@@ -124,6 +226,10 @@ def _violation(rule: str, member: str, shown: dict[str, Any], hint: bool = False
     return Violation(text.id, member, message.format_map(shown))
 
 
+def _number(value: float) -> str:
+    return decimal(value) if isinstance(value, int) else f"{value:g}"
+
+
 def _ranks(ranks: Iterable[int]) -> str:
     """Dimension counts, with runs of three or more as "1 to 8"."""
     runs: list[list[int]] = []
@@ -138,5 +244,5 @@ def _ranks(ranks: Iterable[int]) -> str:
     return _either(texts)
 
 
-def _either(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+def _either(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else "".join(names) or "none"

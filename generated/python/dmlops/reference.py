@@ -39,7 +39,7 @@ def run(desc: Description, inputs: Mapping[str, np.ndarray]) -> dict[str, np.nda
         return arrays[name][at]
 
     outputs: dict[str, np.ndarray] = {}
-    for member, tensor in tensors(desc):
+    for _, member, tensor in tensors(desc):
         if member.role == "output":
             result = outputs[member.name] = np.empty(tensor.Sizes, tensor.DataType.numpy)
             for part, at in _chunks(tensor):
@@ -49,7 +49,7 @@ def run(desc: Description, inputs: Mapping[str, np.ndarray]) -> dict[str, np.nda
 
 def _arrays(desc: Description, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The inputs, after a look at names, shapes and types."""
-    given = {member.name: tensor for member, tensor in tensors(desc) if member.role == "input"}
+    given = {member.name: tensor for _, member, tensor in tensors(desc) if member.role == "input"}
     unknown = [name for name in inputs if name not in given]
     if unknown:
         raise ValueError(f"{desc.OPERATOR} has no input {unknown[0]!r}; its inputs are {', '.join(given)}")

@@ -63,13 +63,36 @@ class TensorDesc:
         return self.implied_size if self.TotalTensorSizeInBytes is None else self.TotalTensorSizeInBytes
 
 
-def inferred(tensor: TensorDesc | None, DataType: TensorDataType, Sizes: tuple[int, ...]) -> TensorDesc:
-    """An output with the data type and sizes that follow from the rest of a description.
+ABSENT = TensorDesc(TensorDataType.UNKNOWN, ())  # what rules read of a tensor that is not there
 
-    What else was given stays; strides stay only with the sizes, and a total size with both.
+
+def tensor_at(tensors: tuple[TensorDesc, ...], index: int) -> TensorDesc:
+    """A tensor of an array; ABSENT where it has none."""
+    return tensors[index] if 0 <= index < len(tensors) else ABSENT
+
+
+def inferred_if_given(
+    tensor: TensorDesc | None, DataType: TensorDataType | None = None, Sizes: tuple[int, ...] | None = None
+) -> TensorDesc | None:
+    """The same of an output that may be absent: then it stays so."""
+    return None if tensor is None else inferred(tensor, DataType, Sizes)
+
+
+def inferred(
+    tensor: TensorDesc | None, DataType: TensorDataType | None = None, Sizes: tuple[int, ...] | None = None
+) -> TensorDesc:
+    """An output with the data type and sizes that follow from the rest of a description, if they do.
+
+    What else was given stays; strides stay only with the sizes, and a total size with both. Raises ValueError for
+    an output that is absent and does not follow in full.
     """
     if tensor is None:
+        if DataType is None or Sizes is None:
+            rest = "DataType" if DataType is None else "Sizes"
+            raise ValueError(f"an output is absent, and its {rest} does not follow")
         return TensorDesc(DataType, Sizes)
+    DataType = tensor.DataType if DataType is None else DataType
+    Sizes = tensor.Sizes if Sizes is None else Sizes
     same_sizes = tensor.Sizes == Sizes
     return TensorDesc(
         DataType,

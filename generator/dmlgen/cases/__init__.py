@@ -13,15 +13,17 @@ from random import Random
 from typing import Any, Literal
 
 from dmlgen.cases import negatives
-from dmlgen.cases.data import Computation, Data, sample_inputs
-from dmlgen.cases.moves import Proposer, State
+from dmlgen.cases.data import Computation, Data, moves_data, sample_inputs
+from dmlgen.cases.moves import State
 from dmlgen.cases.negatives import Attempt
-from dmlgen.cases.positives import Goal, Positives
+from dmlgen.cases.positives import Positives
+from dmlgen.cases.samples import tensors_of
 from dmlgen.cases.search import Search, Subject
-from dmlgen.description import Tensor
-from dmlgen.judge import CompiledCheck, GeneralJudge, Judge, in_force
+from dmlgen.description import Tensor, Value, from_json
+from dmlgen.judge import CompiledCheck, GeneralJudge
 from dmlgen.registry import Example, FeatureLevel, Operator, Registry, Rule
 
+_BOUNDARY_TURNS = 3  # tensors that are tried for a boundary of a rule of every tensor
 Kind = Literal["positive", "boundary", "negative", "twin", "example"]
 
 
@@ -60,11 +62,15 @@ class RuleCoverage:
 
 @dataclass(frozen=True)
 class Cases:
-    """All cases of an operator; `missed` are entries of the support table that no valid description shows."""
+    """All cases of an operator.
+
+    `missed` says, each in a sentence, what no valid description was found for: entries of the support table,
+    examples that break a rule.
+    """
 
     cases: tuple[Case, ...]
     coverage: tuple[RuleCoverage, ...]
-    missed: tuple[Goal, ...]
+    missed: tuple[str, ...]
 
 
 class CaseSearch:
@@ -73,26 +79,29 @@ class CaseSearch:
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
         self._general = GeneralJudge(registry)
-        self._proposer = Proposer(registry, self._general.compile)
 
     def cases(self, operator: Operator) -> Cases:
         """The cases of one operator."""
-        return _OperatorCases(self.registry, Judge(self._general, operator), self._proposer).all()
+        return _OperatorCases(self._general, operator).all()
 
 
 class _OperatorCases:
-    def __init__(self, registry: Registry, judge: Judge, proposer: Proposer) -> None:
-        self.registry, self.operator, self.judge = registry, judge.operator, judge
-        self.search = Search(judge, proposer)
-        compute = self.operator.compute
-        self.computation = Computation(judge, compute) if compute is not None else None
+    def __init__(self, general: GeneralJudge, operator: Operator) -> None:
+        self.registry, self.operator = general.registry, operator
+        self.search = Search(general, operator)
+        compute = operator.compute
+        self.computation: Computation | None = None
+        if compute is not None and moves_data(compute.value):
+            self.computation = Computation(general.judge_of(operator), compute)
         self.found: dict[str, Case] = {}
         self.valid: dict[Hashable, str] = {}
+        self.missed: list[str] = []
 
     def all(self) -> Cases:
         positives = Positives(self.search)
-        for goal, state in positives.found.items():
-            self._add_positive(goal, state)
+        self._note_missed(positives)
+        for name, state in positives.found.items():
+            self._add_positive(name, state)
         for example in self.operator.examples:
             self._add_example(example)
         bases = _bases(self.search, positives.found.values())
@@ -105,16 +114,22 @@ class _OperatorCases:
         coverage = tuple(
             self._coverage(rule, attempts.get(rule.id)) for rule in self.registry.rules_of(self.operator)
         )
-        return Cases(tuple(self.found.values()), coverage, tuple(positives.missed))
+        return Cases(tuple(self.found.values()), coverage, tuple(self.missed))
+
+    def _note_missed(self, positives: Positives) -> None:
+        for goal in positives.missed:
+            what = [goal.type, f"{goal.rank} dimensions" if goal.rank else None]
+            shown = " of ".join(part for part in what if part)
+            self.missed.append(f"no valid description has {goal.tensor} as {shown} at {goal.level.name}")
+        if not positives.found:
+            self.missed.append("no valid description was found at all")
 
     def _can_be_judged(self, rule: Rule) -> bool:
-        levels = self.registry.levels[self.operator.since.ordinal :]
-        return rule.form != "abi" and any(in_force(rule, level) for level in levels)
+        return rule.form != "abi" and any(self.search.in_force(rule, level) for level in self.search.blocks)
 
-    def _add_positive(self, goal: Goal, state: State) -> None:
+    def _add_positive(self, name: str, state: State) -> None:
         inputs: Data | None = None
         outputs: Data | None = None
-        name = f"{goal.tensor}-{goal.type}-{goal.rank}"
         if self.computation is not None:
             random = Random(f"{self.operator.name}/{name}")
             inputs = sample_inputs(self.registry, self.operator, state.description, random)
@@ -122,16 +137,29 @@ class _OperatorCases:
         self._add("positive", name, state, inputs=inputs, outputs=outputs)
 
     def _add_example(self, example: Example) -> None:
-        description: dict[str, Tensor | int | None] = {}
-        for member in self.operator.members:
-            if member.is_tensor and member.name in example.tensors:
-                data = example.tensors[member.name]
-                description[member.name] = Tensor(self.registry.data_type[data.type].value, data.sizes)
-            else:
-                value = example.members.get(member.name)
-                assert value is None or isinstance(value, int)
-                description[member.name] = value
-        level = self.judge.minimum_level(description) or self.registry.levels[-1]
+        description: dict[str, Value] = {}
+        lengths: dict[str, int] = {}
+        try:
+            for member in self.operator.members:
+                if member.is_tensor and member.name in example.tensors:
+                    data = example.tensors[member.name]
+                    description[member.name] = Tensor(self.registry.data_type[data.type].value, data.sizes)
+                else:
+                    value = from_json(self.registry, member, example.members.get(member.name))
+                    description[member.name] = value
+                    if member.count is not None and isinstance(value, tuple):
+                        lengths[member.count] = len(value)
+            for name, length in lengths.items():
+                description[name] = length if description[name] is None else description[name]
+            level = self.search.minimum_level(State(self.registry.levels[-1], description))
+        except ValueError as error:
+            self.missed.append(f"example {example.id}: {error}")
+            return
+        state = State(level or self.registry.levels[-1], description)
+        if level is None:
+            broken = sorted({f"{failure.rule.id} ({failure.member})" for failure in self.search.judge(state)})
+            self.missed.append(f"example {example.id} breaks {', '.join(broken)}")
+            return
         inputs, outputs = (
             {
                 member.name: example.tensors[member.name].data
@@ -140,7 +168,7 @@ class _OperatorCases:
             }
             for members in (self.operator.inputs, self.operator.outputs)
         )
-        self._add("example", example.id, State(level, description), inputs=inputs, outputs=outputs)
+        self._add("example", example.id, state, inputs=inputs, outputs=outputs)
 
     def _add_boundaries(self, rule: Rule, bases: list[State]) -> None:
         """For every ordering comparison of the rule; the tensors take turns in rules of tensors."""
@@ -149,16 +177,19 @@ class _OperatorCases:
             if subject.check is not None:
                 subjects.setdefault(subject.check, []).append(subject)
         for number, group in enumerate(subjects.values()):
-            subject = group[len(self.found) % len(group)]
-            state = negatives.boundary(self.search, subject, bases)
-            if state is not None and state.key not in self.valid:
-                self._add("boundary", f"{rule.id}-{number + 1}", state)
+            turn = len(self.found) % len(group)
+            for subject in (group[turn:] + group[:turn])[:_BOUNDARY_TURNS]:
+                state = negatives.boundary(self.search, subject, bases)
+                if state is not None and state.key not in self.valid:
+                    self._add("boundary", f"{rule.id}-{number + 1}", state)
+                if state is not None:
+                    break
 
     def _add_negatives(self, attempt: Attempt) -> None:
         names: Counter[str] = Counter()
         for negative in attempt.found:
             owner = negative.subject.owner
-            name = f"{attempt.rule.id}-{owner}" if owner else attempt.rule.id
+            name = f"{attempt.rule.id}-{owner.path}" if owner.member else attempt.rule.id
             names[name] += 1
             name = f"{name}-{names[name]}" if names[name] > 1 else name
             twin = self.valid.get(negative.twin.key) or self._add("twin", name, negative.twin)
@@ -172,7 +203,7 @@ class _OperatorCases:
         form: Literal["any", "json"] = "any"
         if any(failure.rule.form == "json" for failure in failures):
             form = "json"
-        level = self.judge.minimum_level(state.description)
+        level = self.search.minimum_level(state)
         self.found[id_] = Case(id_, kind, state, rules, level, form, **more)
         if not failures:
             self.valid.setdefault(state.key, id_)
@@ -200,8 +231,7 @@ def _bases(search: Search, states: Iterable[State]) -> list[State]:
     """The valid states to start from: without strides, newest level first, of about two dimensions."""
 
     def plainness(state: State) -> int:
-        tensors = [value for value in state.description.values() if isinstance(value, Tensor)]
-        return sum(abs(tensor.DimensionCount - 2) for tensor in tensors)
+        return sum(abs(tensor.DimensionCount - 2) for _, tensor in tensors_of(state.description))
 
     by_level: dict[int, list[State]] = {}
     for state in sorted(states, key=plainness):
@@ -212,10 +242,9 @@ def _bases(search: Search, states: Iterable[State]) -> list[State]:
 
 
 def _without_strides(state: State) -> State:
-    return State(
-        state.level,
-        {
-            name: value._replace(Strides=None) if isinstance(value, Tensor) else value
-            for name, value in state.description.items()
-        },
-    )
+    def plain(value: Any) -> Any:
+        if isinstance(value, Tensor):
+            return value._replace(Strides=None)
+        return tuple(map(plain, value)) if isinstance(value, tuple) else value
+
+    return state._replace(description={name: plain(value) for name, value in state.description.items()})

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from operator import mul
 from random import Random
+from typing import Any
 
 from dmlgen.cases.moves import packed
+from dmlgen.cases.samples import tensors_of
 from dmlgen.description import Description, Tensor
 from dmlgen.expr import ir
 from dmlgen.expr.evaluate import LOAD
@@ -16,7 +18,18 @@ from dmlgen.judge import Judge
 from dmlgen.registry import Compute, EnumEntry, Operator, Registry
 
 Elements = tuple[int | float, ...]  # of a tensor, row-major
-Data = Mapping[str, Elements]
+Data = Mapping[str, Elements | tuple[Elements, ...]]  # by member; of an array of tensors, each one's
+
+
+def moves_data(node: ir.Expr) -> bool:
+    """Whether a value is an element of an input or a constant, so that it is exact for any data type."""
+    match node:
+        case ir.Definition(value=value):
+            return moves_data(value)
+        case ir.Conditional(then=then, otherwise=otherwise):
+            return moves_data(then) and moves_data(otherwise)
+        case _:
+            return isinstance(node, ir.Load | ir.Number)
 
 
 class Computation:
@@ -24,17 +37,17 @@ class Computation:
 
     def __init__(self, judge: Judge, compute: Compute) -> None:
         self.output, self._judge = compute.output, judge
-        self._element = judge.general.compile(compute.value)
+        self._element = judge.general.evaluator.function(compute.value)
 
     def run(self, description: Description, inputs: Data) -> Data:
         """The output's elements. The description is valid, and every tensor that is read has its data."""
-        strides = {
-            name: packed(value.Sizes) for name, value in description.items() if isinstance(value, Tensor)
-        }
 
-        def load(name: str, coordinate: tuple[int, ...]) -> int | float:
-            place: int = sum(map(mul, coordinate, strides[name]))
-            return inputs[name][place]
+        def load(name: str, index: int | None, coordinate: tuple[int, ...]) -> Any:
+            tensor: Any = description[name]
+            elements: Any = inputs[name]
+            if index is not None:
+                tensor, elements = tensor[index], elements[index]
+            return elements[sum(map(mul, coordinate, packed(tensor.Sizes)))]
 
         environment = {**self._judge.environment(description), LOAD: load}
         sizes = environment[self.output].Sizes
@@ -47,15 +60,20 @@ def sample_inputs(registry: Registry, operator: Operator, description: Descripti
     assert operator.compute is not None
     indices = set(_index_tensors(operator.compute.value))
     types = {entry.value: entry for entry in registry.data_types}
-    tensors = {name: value for name, value in description.items() if isinstance(value, Tensor)}
-    largest = max(size for tensor in tensors.values() for size in tensor.Sizes)
-    inputs: dict[str, Elements] = {}
+    largest = max(size for _, tensor in tensors_of(description) for size in tensor.Sizes)
+
+    def elements(name: str, tensor: Tensor) -> Elements:
+        count, type_ = math.prod(tensor.Sizes), types[tensor.DataType]
+        values = _indices(type_, largest, random) if name in indices else _distinct(type_)
+        return tuple(next(values) for _ in range(count))
+
+    inputs: dict[str, Elements | tuple[Elements, ...]] = {}
     for member in operator.inputs:
-        if member.name in tensors:
-            tensor = tensors[member.name]
-            count, type_ = math.prod(tensor.Sizes), types[tensor.DataType]
-            values = _indices(type_, largest, random) if member.name in indices else _distinct(type_)
-            inputs[member.name] = tuple(next(values) for _ in range(count))
+        value = description[member.name]
+        if isinstance(value, Tensor):
+            inputs[member.name] = elements(member.name, value)
+        elif isinstance(value, tuple):
+            inputs[member.name] = tuple(elements(member.name, tensor) for tensor in value)
     return inputs
 
 

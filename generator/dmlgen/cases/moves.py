@@ -6,13 +6,14 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
-from dmlgen.description import Description, Tensor
+from dmlgen.description import Description, Struct, Tensor, Value
 from dmlgen.expr import ir
-from dmlgen.expr.evaluate import Compiled, Environment
-from dmlgen.registry import FeatureLevel, Registry
+from dmlgen.expr.evaluate import Compiled, Environment, Evaluator
+from dmlgen.registry import FeatureLevel, Operator, Registry
 
 MAX_DIMENSIONS = 16  # beyond any that an operator takes, so that counts can be too large
 WIDE = 1 << 16  # two sizes of it have more elements than fit 32 bits
+_LISTS = (ir.INTS, ir.FLOATS)
 
 
 class State(NamedTuple):
@@ -28,12 +29,14 @@ class State(NamedTuple):
 
 
 class Place(NamedTuple):
-    """What a move changes: a member, a tensor's field or an array's entry; no member: the feature level.
+    """What a move changes: a member, its field or part, an array's entry; no member: the feature level.
 
-    In proposals from rules of tensors the member is "", the tensor under judgement.
+    `at` is the place in an array of tensors. In proposals from rules of tensors the member is "", the
+    tensor under judgement.
     """
 
     member: str | None
+    at: int | None = None
     field: str | None = None
     entry: int | None = None
 
@@ -44,23 +47,15 @@ class Place(NamedTuple):
 
 
 class Move(NamedTuple):
+    """A change. A member that counts arrays changes their lengths too, and they it; unless it is `alone`."""
+
     place: Place
     value: Any
-
-    def apply(self, state: State) -> State:
-        """The state with the change made."""
-        member, field, entry = self.place
-        if member is None:
-            return state._replace(level=self.value)
-        value = self.value
-        if field is not None:
-            tensor = state.description[member]
-            assert isinstance(tensor, Tensor)
-            value = _with_field(tensor, field, entry, value)
-        return state._replace(description={**state.description, member: value})
+    alone: bool = False
 
 
 Proposal: TypeAlias = Callable[[Environment], Iterable[Move]]
+Values: TypeAlias = Callable[[Environment], Iterable[Any]]
 
 
 def packed(sizes: tuple[int, ...]) -> tuple[int, ...]:
@@ -71,6 +66,50 @@ def packed(sizes: tuple[int, ...]) -> tuple[int, ...]:
         strides.insert(0, step)
         step *= size
     return tuple(strides)
+
+
+class Editor:
+    """Makes moves in descriptions of one operator. `entry` gives an entry to fill an array with."""
+
+    def __init__(self, operator: Operator, entry: Callable[[str], Value]) -> None:
+        self._entry = entry
+        self._count_of = {member.name: member.count for member in operator.members if member.count}
+        self._counted: dict[str, list[str]] = {}
+        for name, count in self._count_of.items():
+            self._counted.setdefault(count, []).append(name)
+
+    def apply(self, move: Move, state: State) -> State:
+        """The state with the change made."""
+        (member, at, field, entry), value, alone = move
+        if member is None:
+            return state._replace(level=value)
+        whole: Any = state.description[member]
+        target = whole[at] if at is not None else whole
+        if field is not None and isinstance(target, Tensor):
+            value = _with_field(target, field, entry, value)
+        elif field is not None and isinstance(target, Struct):
+            value = target.replace(field, value)
+        elif entry is not None:
+            value = (*target[:entry], value, *target[entry + 1 :])
+        if at is not None:
+            value = (*whole[:at], value, *whole[at + 1 :])
+        description = {**state.description, member: value}
+        if not alone and field is None and entry is None and at is None:
+            self._resize(description, member)
+        return state._replace(description=description)
+
+    def _resize(self, description: dict[str, Value], member: str) -> None:
+        count = self._count_of.get(member, member)
+        array = description[member]
+        length: Any = len(array) if isinstance(array, tuple) and count != member else description[count]
+        if count in self._counted:
+            description[count] = length
+            for name in self._counted[count]:
+                entries = description[name]
+                if isinstance(entries, tuple) and len(entries) != length:
+                    fill = entries[-1] if entries else self._entry(name)
+                    added = min(max(length - len(entries), 0), MAX_DIMENSIONS)
+                    description[name] = entries[: max(length, 0)] + (fill,) * added
 
 
 def _with_field(tensor: Tensor, field: str, entry: int | None, value: Any) -> Tensor:
@@ -96,13 +135,29 @@ _FLIPPED: dict[str, str] = {"==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">
 
 
 class Proposer:
-    """Proposes moves. `compile_expression` makes a function of an expression."""
+    """Proposes moves; `sample` gives a value of a member that is absent and is to be given."""
 
-    def __init__(self, registry: Registry, compile_expression: Callable[[ir.Expr], Compiled]) -> None:
-        self.compile = compile_expression
-        self.data_types = [entry.value for entry in registry.data_types]
+    def __init__(
+        self, registry: Registry, evaluator: Evaluator, operator: Operator, sample: Callable[[str], Value]
+    ) -> None:
+        self._evaluator, self._sample = evaluator, sample
+        self._optional = {member.name for member in operator.members if member.optional}
+        self._enums = {name: [entry.value for entry in enum.entries] for name, enum in registry.enums.items()}
+        self._enums["TENSOR_DATA_TYPE"] = [entry.value for entry in registry.data_types]
         self.defaults = registry.tensor.defaults
         self.largest = registry.types["UINT"].range[1]
+
+    def compile(self, node: ir.Expr) -> Compiled:
+        """The function of an expression, made when it is first asked for."""
+        made: Compiled | None = None
+
+        def value(environment: Environment) -> Any:
+            nonlocal made
+            if made is None:
+                made = self._evaluator.function(node)
+            return made(environment)
+
+        return value
 
     def directed(self, condition: ir.Expr, wanted: bool) -> list[Proposal]:
         """Moves that give one side of the condition just the value that makes it hold, or fail.
@@ -110,10 +165,21 @@ class Proposer:
         The first values are those at the bound, so that cases lie as near to it as can be.
         """
         match condition:
+            case ir.Definition(value=value):
+                return self.directed(value, wanted)
             case ir.Not(operand=operand):
                 return self.directed(operand, not wanted)
             case ir.Logic(operands=operands):
                 return [proposal for operand in operands for proposal in self.directed(operand, wanted)]
+            case ir.Conditional(test=test, then=then, otherwise=otherwise):
+                parts = (then, otherwise)
+                return [
+                    *(proposal for part in parts for proposal in self.directed(part, wanted)),
+                    *self.directed(test, True),
+                    *self.directed(test, False),
+                ]
+            case ir.Reduce(kind="all" | "any", loop=loop, body=body):
+                return [self._in_loop(loop, proposal) for proposal in self.directed(body, wanted)]
             case ir.Compare(op=op, left=left, right=right):
                 op_wanted = op if wanted else _NEGATED[op]
                 return [
@@ -124,32 +190,60 @@ class Proposer:
                 values = [self.compile(choice) for choice in choices]
                 if wanted:
                     return self._assign(item, lambda env: [value(env) for value in values])
-                return self._assign(item, lambda env: [max(value(env) for value in values) + 1])
+                return self._assign(item, lambda env: self._others(item.type, [v(env) for v in values]))
             case ir.Call(function="power_of_two", arguments=(item,)):
                 factor = 1 if wanted else 3
                 return self._assign(item, lambda env: [factor << shift for shift in (0, 1, 2, 3, 4)])
+            case ir.Present(item=item):
+                return self._given(item, wanted)
+            case ir.Member(type=ir.BOOL):
+                return self._assign(condition, lambda env: [wanted])
         return []
 
     def nearby(self, condition: ir.Expr) -> list[Proposal]:
         """Moves of whatever the condition reads, to neighbouring and to notable values."""
-        reads: dict[ir.Expr, None] = {}
-        for node in self._read(condition):
-            if node.type.kind in ("int", "ints", "enum"):
-                reads[node] = None
-        return [
-            proposal
-            for node in reads
-            for proposal in ([self._entries(node)] if node.type == ir.INTS else self._around(node))
-        ]
+        proposals: list[Proposal] = []
+        for node in dict.fromkeys(self._read(condition)):
+            if isinstance(node, ir.Present):
+                proposals += [*self._given(node.item, True), *self._given(node.item, False)]
+            elif node.type in _LISTS:
+                proposals.append(self._entries(node))
+            elif node.type == ir.BOOL:
+                proposals += self._assign(node, lambda env: [True, False])
+            elif node.type.kind in ("int", "float", "enum"):
+                proposals += self._around(node)
+        return proposals
 
-    def _read(self, expression: ir.Expr) -> Iterator[ir.Field | ir.Member]:
+    def _read(self, expression: ir.Expr) -> Iterator[ir.Expr]:
         """The members and fields that an expression reads, also through the defaults of fields."""
         for node in ir.walk(expression):
-            if isinstance(node, ir.Field | ir.Member):
+            if isinstance(node, ir.Field) and node.tensor.index is not None:
+                firsts = (replace(node.tensor, index=ir.Number(number, ir.INT)) for number in range(3))
+                yield from (replace(node, tensor=tensor) for tensor in firsts)
+            elif isinstance(node, ir.Field | ir.Member | ir.Part | ir.Present):
                 yield node
             if isinstance(node, ir.Field) and node.name in self.defaults:
                 for inner in self._read(self.defaults[node.name]):
                     yield replace(inner, tensor=node.tensor) if isinstance(inner, ir.Field) else inner
+
+    def _given(self, item: ir.Expr, wanted: bool) -> list[Proposal]:
+        """Moves that give an optional member, or take it away."""
+        match item:
+            case ir.Tensor(name=name, index=None) | ir.Member(name=name) if name in self._optional:
+                pass
+            case _:
+                return [] if wanted else self._assign(item, lambda env: [None])
+
+        def propose(environment: Environment) -> Iterator[Move]:
+            if (environment[name] is not None) != wanted:
+                yield Move(Place(name), self._sample(name) if wanted else None)
+
+        return [propose]
+
+    def _others(self, type_: ir.Type, values: list[Any]) -> list[Any]:
+        """Values of the type that are none of these, the nearest first."""
+        known = self._enums[type_.name or ""] if type_.kind == "enum" else []
+        return [*(value for value in known if value not in values), max(values) + 1]
 
     def _towards(self, target: ir.Expr, op: str, bound: ir.Expr) -> list[Proposal]:
         value = self.compile(bound)
@@ -159,40 +253,117 @@ class Proposer:
         if op in ("==", "<=", ">="):
             return [bound]
         if type_.kind == "enum":
-            return [value for value in self.data_types if value != bound]
+            return [value for value in self._enums[type_.name or ""] if value != bound]
         if isinstance(bound, tuple):
             return [(*bound[:i], entry + 1, *bound[i + 1 :]) for i, entry in reversed(list(enumerate(bound)))]
+        if type_ == ir.BOOL:
+            return [not bound]
+        if type_ == ir.FLOAT:
+            return {"!=": [bound + 1], "<": [bound - 0.5, bound - 1], ">": [bound + 0.5, bound + 1]}[op]
         return {"!=": [bound + 1, bound - 1], "<": [bound - 1, bound // 2], ">": [bound + 1]}[op]
 
     def _around(self, node: ir.Expr) -> list[Proposal]:
         current = self.compile(node)
         if node.type.kind == "enum":
-            return self._assign(node, lambda env: [v for v in self.data_types if v != current(env)])
+            values = self._enums[node.type.name or ""]
+            return self._assign(node, lambda env: [v for v in values if v != current(env)])
         return self._assign(node, lambda env: self._notable(current(env)))
 
-    def _notable(self, value: int) -> list[int]:
+    def _notable(self, value: int | float) -> list[int | float]:
+        if isinstance(value, float):
+            return [new for new in (value + 0.5, value - 0.5, 1.0, 0.0, -1.0, 2.0) if new != value]
         values = (value + 1, value - 1, 1, 2, 0, value * 2, value // 2, self.largest)
         return [new for new in dict.fromkeys(values) if new != value]
 
     def _entries(self, node: ir.Expr) -> Proposal:
         """Moves of an array: entry by entry; strides also as a whole."""
-        assert isinstance(node, ir.Field)
-        place = Place(node.tensor.name, node.name)
+        place, array = self._place(node), self.compile(node)
 
         def propose(environment: Environment) -> Iterator[Move]:
-            tensor = environment[node.tensor.name]
-            entries = getattr(tensor, node.name)
-            if node.name == "Strides":
-                count = tensor.DimensionCount
+            where = place(environment) if place is not None else None
+            if where is None:
+                return
+            entries = array(environment)
+            if where.field == "Strides":
+                assert isinstance(node, ir.Field)
+                tensor = self.compile(node.tensor)(environment)
+                if tensor is None:
+                    return
                 shorter = (entries or packed(tensor.Sizes))[1:]
-                yield from (Move(place, new) for new in ((0,) * count, None, shorter))
-            for index, entry in reversed(list(enumerate(entries or ()))):
-                for new in (*self._notable(entry), WIDE):
-                    yield Move(place._replace(entry=index), new)
+                yield from (Move(where, new) for new in ((0,) * tensor.DimensionCount, None, shorter))
+            for index, entry in reversed(list(enumerate(entries))):
+                for new in (*self._notable(entry), *((WIDE,) if isinstance(entry, int) else ())):
+                    yield Move(where._replace(entry=index), new)
 
         return propose
 
-    def _assign(self, target: ir.Expr, values: Callable[[Environment], Iterable[Any]]) -> list[Proposal]:
+    def _in_loop(self, loop: ir.Loop, proposal: Proposal) -> Proposal:
+        """The proposal for every iteration."""
+        iterations: Callable[[Environment], Iterator[Environment]] | None = None
+
+        def propose(environment: Environment) -> Iterator[Move]:
+            nonlocal iterations
+            if iterations is None:
+                iterations = self._evaluator.iterations((loop,), None)
+            for inner in iterations(environment):
+                yield from proposal(inner)
+
+        return propose
+
+    def _assign(self, target: ir.Expr, values: Values) -> list[Proposal]:
+        """Moves after which the target has one of the values, as far as what it is computed from allows."""
+        match target:
+            case ir.Definition(value=inner):
+                return self._assign(inner, values)
+            case ir.Conditional(test=test, then=then, otherwise=otherwise):
+                holds = self.compile(test)
+                return [
+                    *self._assign(then, lambda env: values(env) if holds(env) else ()),
+                    *self._assign(otherwise, lambda env: () if holds(env) else values(env)),
+                ]
+            case ir.Binary(op=op, left=left, right=right) if target.type == ir.INTS:
+                first, second = self.compile(left), self.compile(right)
+                return [
+                    *self._assign(left, lambda env: [v[: len(first(env))] for v in values(env)]),
+                    *self._assign(right, lambda env: [v[-len(second(env)) :] for v in values(env)]),
+                ]
+            case ir.Binary(op=op, left=left, right=right) if target.type == ir.INT and op in _LEFT:
+                first, second = self.compile(left), self.compile(right)
+                solve_left, solve_right = _LEFT[op], _RIGHT.get(op)
+                proposals = self._assign(
+                    left, lambda env: [solve_left(v, first(env), second(env)) for v in values(env)]
+                )
+                if solve_right is not None:
+                    proposals += self._assign(
+                        right, lambda env: [solve_right(v, first(env)) for v in values(env)]
+                    )
+                return proposals
+            case ir.Call(function="max" | "min", arguments=arguments):
+                return [proposal for argument in arguments for proposal in self._assign(argument, values)]
+            case ir.Call(function="abs", arguments=(inner,)):
+                return self._assign(inner, lambda env: [new for v in values(env) for new in (v, -v)])
+            case ir.Call(function="product" | "sum" as function, arguments=(inner,)):
+                array, rest = self.compile(inner), int(function == "product")
+                return self._assign(
+                    inner, lambda env: [(rest,) * (len(array(env)) - 1) + (v,) for v in values(env)]
+                )
+            case ir.Call(function="align", arguments=(inner, _, _)):
+                array = self.compile(inner)
+                return self._assign(inner, lambda env: [v[-len(array(env)) :] for v in values(env)])
+            case ir.Call(function="replace", arguments=(inner, _, _)):
+                return self._assign(inner, values)
+            case ir.ListOf(items=items):
+                return [
+                    proposal
+                    for number, item in enumerate(items)
+                    for proposal in self._assign(item, _nth(values, number))
+                ]
+            case ir.Reduce(kind="list", loop=loop, body=body):
+                lower, name = self.compile(loop.lower), loop.variable.name
+                inner_values: Values = lambda env: [  # noqa: E731
+                    v[env[name] - lower(env)] for v in values(env) if 0 <= env[name] - lower(env) < len(v)
+                ]
+                return [self._in_loop(loop, proposal) for proposal in self._assign(body, inner_values)]
         place = self._place(target)
         if place is None:
             return []
@@ -209,19 +380,48 @@ class Proposer:
         match target:
             case ir.Definition(value=value):
                 return self._place(value)
-            case ir.Member(name=name, type=ir.INT):
+            case ir.Member(name=name):
                 return lambda env: Place(name)
+            case ir.Part(member=ir.Member(name=name), name=part):
+                return lambda env: Place(name, field=part) if env[name] is not None else None
             case ir.Field(tensor=ir.Tensor(name=name, index=None), name=field):
-                return lambda env: Place(name, field)
-            case ir.Index(
-                sequence=ir.Field(tensor=ir.Tensor(name=name, index=None), name=field), index=index
-            ):
-                entry = self.compile(index)
+                return lambda env: Place(name, field=field) if env[name] is not None else None
+            case ir.Field(tensor=ir.Tensor(name=name, index=at), name=field) if at is not None:
+                index_of = self.compile(at)
+
+                def tensor_place(environment: Environment) -> Place | None:
+                    index = index_of(environment)
+                    return Place(name, index, field) if 0 <= index < len(environment[name] or ()) else None
+
+                return tensor_place
+            case ir.Index(sequence=sequence, index=index) if array_place := self._place(sequence):
+                entry, array = self.compile(index), self.compile(sequence)
 
                 def entry_place(environment: Environment) -> Place | None:
-                    at = entry(environment)
-                    present = 0 <= at < len(getattr(environment[name], field) or ())
-                    return Place(name, field, at) if present else None
+                    at, where = entry(environment), array_place(environment)
+                    present = where is not None and 0 <= at < len(array(environment))
+                    return where._replace(entry=at) if where is not None and present else None
 
                 return entry_place
         return None
+
+
+def _nth(values: Values, number: int) -> Values:
+    return lambda env: [v[number] for v in values(env) if number < len(v)]
+
+
+# For `left op right == value`: what left may be, given value, left and right as they are; and right.
+_LEFT: dict[str, Callable[[int, int, int], int]] = {
+    "+": lambda value, left, right: value - right,
+    "-": lambda value, left, right: value + right,
+    "*": lambda value, left, right: value // right if right else 0,
+    "//": lambda value, left, right: value * right,
+    "%": lambda value, left, right: (max(left // right, 1) * right + value) if right else 0,
+}
+_RIGHT: dict[str, Callable[[int, int], int]] = {
+    "+": lambda value, left: value - left,
+    "-": lambda value, left: left - value,
+    "*": lambda value, left: value // left if left else 0,
+    "//": lambda value, left: left // value if value else left + 1,
+    "%": lambda value, left: 1 if value == 0 else left + value,
+}

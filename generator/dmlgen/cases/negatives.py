@@ -13,9 +13,13 @@ from dmlgen.description import Tensor
 from dmlgen.expr import ir
 from dmlgen.registry import Rule
 
-FEW = 12  # bases that are enough for most rules
-_MOVES = 60  # tried on one base
-_BREAKING, _HIDING = 6, 2  # of these, those after which other failures are mended
+FEW = 6  # bases that are enough for most rules
+_MORE = 12  # further ones, for those that they are not enough for
+_TURNS = 3  # tensors that a rule of every tensor is to be broken for, if it can be for one of them
+_MOVES = 40  # tried on one base
+_IS_INPUT = ir.Member("is_input", ir.BOOL)
+_MOST = 5  # times the effort, for what is hard to find
+_BREAKING, _HIDING = 4, 2  # of these, those after which other failures are mended
 
 
 class Negative(NamedTuple):
@@ -38,17 +42,50 @@ class Attempt:
 def attempt(search: Search, rule: Rule, bases: Sequence[State]) -> Attempt:
     """A negative for every subject of the rule that has one; `bases` are valid states, the plainest first.
 
-    The later bases are tried only for a rule that the first ones do not break.
+    The later bases are tried only for a rule that the first ones do not break; and more moves from all of
+    them for one of the operator's own.
     """
     result = Attempt(rule)
-    for some in (bases[:FEW], bases[FEW:]):
-        for subject in search.subjects(rule):
-            negative = _alone(search, subject, some, result) or _with_mending(search, subject, some, result)
+    for turn, subject in enumerate(search.subjects(rule)):
+        if subject.check is not None and subject.owner.member and result.found and turn >= _TURNS:
+            break
+        fitting = _fitting(search, subject, bases)
+        efforts = [(fitting[:FEW], 1), (fitting[FEW : FEW + _MORE], 1)]
+        if subject.check is not None and not subject.owner.member:
+            efforts.append((fitting, _MOST))
+        for some, effort in efforts[: 1 if result.found else None]:
+            negative = _alone(search, subject, some, result) or _with_mending(
+                search, subject, some, result, effort
+            )
             if negative is not None:
                 result.found.append(negative)
-        if result.found:
-            break
+                break
     return result
+
+
+def _fitting(search: Search, subject: Subject, bases: Sequence[State]) -> list[State]:
+    """Those bases first in which the subject judges something; at a level at which its rule is in force.
+
+    What is about a member needs the member to be there.
+    """
+    states: list[State] = []
+    for base in bases:
+        if not search.in_force(subject.rule, base.level):
+            levels = [level for level in search.blocks if search.in_force(subject.rule, level)]
+            base = base._replace(level=levels[-1])
+            if not search.is_valid(base):
+                continue
+        states.append(base)
+    states.sort(key=lambda state: not search.judged(subject, state))
+    return states if _can_be_judged(subject) else [state for state in states if search.judged(subject, state)]
+
+
+def _can_be_judged(subject: Subject) -> bool:
+    """Whether a change of the description may make the subject's guard hold."""
+    guard = subject.check.check.guard if subject.check is not None else None
+    return guard is None or any(
+        not isinstance(node, ir.Number | ir.Not | ir.Logic) and node != _IS_INPUT for node in ir.walk(guard)
+    )
 
 
 def boundary(search: Search, subject: Subject, bases: Sequence[State]) -> State | None:
@@ -60,7 +97,7 @@ def boundary(search: Search, subject: Subject, bases: Sequence[State]) -> State 
     slack = 1 if isinstance(condition, ir.Compare) and condition.op in ("<", ">") else 0
     for base in bases:
         for move in islice(search.ways_to_the_bound(subject, base), _MOVES):
-            near = move.apply(base)
+            near = search.apply(move, base)
             if gap(near) == slack:
                 state = search.mend(near, pinned=frozenset({move.place.whole}))
                 if state is not None and gap(state) == slack:
@@ -72,7 +109,7 @@ def _alone(search: Search, subject: Subject, bases: Sequence[State], result: Att
     """By one move from a valid state, which then is the twin."""
     for base in bases:
         for move in islice(search.ways_to_break(subject, base), _MOVES):
-            state = move.apply(base)
+            state = search.apply(move, base)
             failures = search.judge(state)
             if subject.is_broken(failures):
                 companions = {failure.rule.id for failure in failures} - {subject.rule.id}
@@ -83,35 +120,35 @@ def _alone(search: Search, subject: Subject, bases: Sequence[State], result: Att
 
 
 def _with_mending(
-    search: Search, subject: Subject, bases: Sequence[State], result: Attempt
+    search: Search, subject: Subject, bases: Sequence[State], result: Attempt, effort: int
 ) -> Negative | None:
     """By one move from a valid state, and others that mend what else it broke."""
     for base in bases:
-        for move in _promising(search, subject, base, result):
-            state = search.mend(move.apply(base), subject.rule, frozenset({move.place.whole}))
+        for move in _promising(search, subject, base, result, effort):
+            state = search.mend(search.apply(move, base), subject.rule, frozenset({move.place.whole}))
             if state is not None and subject.is_broken(search.judge(state)):
                 return Negative(subject, state, _twin(search, subject, state, base))
     return None
 
 
-def _promising(search: Search, subject: Subject, base: State, result: Attempt) -> list[Move]:
+def _promising(search: Search, subject: Subject, base: State, result: Attempt, effort: int) -> list[Move]:
     """Moves that break the rule; if there are none, some that break an earlier one, which may hide it."""
     breaking: list[Move] = []
     hiding: list[Move] = []
     for move in islice(search.ways_to_break(subject, base), _MOVES):
-        failures = search.judge(move.apply(base))
+        failures = search.judge(search.apply(move, base))
         if subject.is_broken(failures):
             breaking.append(move)
         elif failures and failures[0].rule.stage < subject.rule.stage:
             result.companions |= {failure.rule.id for failure in failures}
             hiding.append(move)
-    return breaking[:_BREAKING] or hiding[:_HIDING]
+    return breaking[: _BREAKING * effort] or hiding[: _HIDING * effort]
 
 
 def _twin(search: Search, subject: Subject, state: State, base: State) -> State:
     """The valid state nearest to one that breaks a rule: one change away, if any is."""
     for move in search.remedies(state):
-        twin = move.apply(state)
+        twin = search.apply(move, state)
         if search.is_valid(twin):
             return twin
     level = search.minimum_level(state)

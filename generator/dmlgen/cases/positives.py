@@ -1,156 +1,175 @@
-"""Valid descriptions that together show the whole support table, and every pair of the choices beside it."""
+"""Valid descriptions that together show the whole support table, and many pairs of the choices beside it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from itertools import combinations, product
-from random import Random
+from itertools import combinations, zip_longest
 from typing import NamedTuple
 
-from dmlgen.cases.moves import Place, State, packed
+from dmlgen.cases.moves import Place, State
+from dmlgen.cases.samples import MAX_ELEMENTS, Chosen, laid_out, tensors_of
 from dmlgen.cases.search import Search
-from dmlgen.description import Tensor
-from dmlgen.registry import FeatureLevel, Member, Operator, Registry
+from dmlgen.expr import ir
+from dmlgen.registry import FeatureLevel, Support
 
-MAX_ELEMENTS = 24  # of a tensor, so that cases stay readable
-_SIZES = (1, 2, 2, 3, 4)
-_ATTEMPTS = 6
+_ATTEMPTS, _GREEDY = 24, 3  # at one goal; of these with choices that bring most
+_MOST_ELEMENTS = 1 << 20  # of a tensor whose data no case shows
+_MORE = 12  # cases beside those that the table needs, for the sake of pairs
 
 
 class Goal(NamedTuple):
-    """A data type and dimension count of a tensor, at the lowest level whose table has them."""
+    """A data type and dimension count of a tensor, at the lowest level whose table has them.
+
+    What is None does not matter.
+    """
 
     level: FeatureLevel
     tensor: str
-    type: str
-    rank: int
+    type: str | None
+    rank: int | None
 
 
 class Positives:
-    """Valid states by goal; goals that no state was found for are `missed`."""
+    """Valid states by name; goals that no state was found for are `missed`."""
 
     def __init__(self, search: Search) -> None:
         self.search, self.registry = search, search.registry
-        self.operator = search.operator
-        self.random = Random(self.operator.name)
-        self.found: dict[Goal, State] = {}
+        self.operator, self.sampler = search.operator, search.sampler
+        self.found: dict[str, State] = {}
         self.missed: list[Goal] = []
-        self._pairs: set[frozenset[tuple[str, object]]] = set()
-        covered: set[tuple[str, int, int]] = set()
-        for goal in goals(self.registry, self.operator):
-            wanted = (goal.tensor, self.registry.data_type[goal.type].value, goal.rank)
-            if wanted in covered:
-                continue
-            state = self._reach(goal)
-            if state is None:
-                self.missed.append(goal)
-                continue
-            self.found[goal] = state
-            tensors = [
-                (name, value) for name, value in state.description.items() if isinstance(value, Tensor)
-            ]
-            covered |= {(name, tensor.DataType, tensor.DimensionCount) for name, tensor in tensors}
+        self._pairs: set[tuple[object, ...]] = set()
+        self._shown: set[tuple[str, ir.Expr | None, str | int]] = set()
+        self._value = {entry.name: entry.value for entry in self.registry.data_types}
+        self._name = {value: name for name, value in self._value.items()}
+        for level in search.blocks:
+            for row in self.operator.support[level.name]:
+                self._show(level, row)
+        if self.found:
+            self._show_choices()
 
-    def _reach(self, goal: Goal) -> State | None:
-        """A valid state that shows the goal, with strides where rules allow them."""
-        value = self.registry.data_type[goal.type].value
-        for _ in range(_ATTEMPTS):
-            chosen = self._choose(goal)
-            pinned = frozenset({Place(goal.tensor, "DataType"), Place(goal.tensor, "DimensionCount")})
-            state = self.search.mend(self._sample(goal, chosen), pinned=pinned)
-            if state is None:
+    def _show_choices(self) -> None:
+        """Every value of an enumeration, optional members given and absent, as far as rules allow; pairs."""
+        level = self.registry.levels[-1]
+        rows = self.operator.support[level.name]
+        row = next((row for row in rows if not self.operator.member[row.tensor].optional), rows[0])
+        ranks = sorted(row.ranks, key=lambda rank: abs(rank - 3))[:3]
+        plain = Goal(level, row.tensor, None, ranks[0])
+        for name, values in self.search.choices(level).items():
+            for value in values if not name.endswith((".DataType", ".layout")) else ():
+                if not any(_shows_choice(state, name, value) for state in self.found.values()):
+                    state = self._reach(plain, row, (name, value))
+                    if state is not None:
+                        self._keep(f"choice-{len(self.found)}", state, row)
+        for number in range(_MORE):
+            state = self._reach(plain._replace(rank=ranks[number % len(ranks)]), row)
+            if state is not None:
+                self._keep(f"pairs-{number + 1}", state, row)
+
+    def _show(self, level: FeatureLevel, row: Support) -> None:
+        """Every type and every dimension count of the row, two at a time where that can be."""
+        types = [type_ for type_ in row.types if not self._shows(row, type_)]
+        ranks = [rank for rank in row.ranks if not self._shows(row, rank)]
+        for type_, rank in zip_longest(types, ranks):
+            if not self._shows(row, type_) and not self._shows(row, rank):
+                self._try(Goal(level, row.tensor, type_, rank), row)
+            for value, goal in (
+                (type_, Goal(level, row.tensor, type_, None)),
+                (rank, Goal(level, row.tensor, None, rank)),
+            ):
+                if not self._shows(row, value) and not self._try(goal, row):
+                    self.missed.append(goal)
+
+    def _try(self, goal: Goal, row: Support) -> bool:
+        state = self._reach(goal, row)
+        if state is not None:
+            name = "-".join(str(part) for part in goal[1:] if part is not None)
+            self._keep(name if name not in self.found else f"{name}-{len(self.found)}", state, row)
+        return state is not None
+
+    def _shows(self, row: Support, value: str | int | None) -> bool:
+        return value is None or (row.tensor, row.when, value) in self._shown
+
+    def _keep(self, name: str, state: State, row: Support) -> None:
+        """Note what the state shows: of the row's tensor under the row's condition, of others under none."""
+        self.found[name] = state
+        for member, tensor in tensors_of(state.description):
+            when = row.when if member == row.tensor else None
+            type_ = self._name[tensor.DataType]
+            self._shown |= {(member, when, type_), (member, when, tensor.DimensionCount)}
+
+    def _reach(self, goal: Goal, row: Support, choice: tuple[str, object] | None = None) -> State | None:
+        """A valid state that shows the goal and the choice, with strides where rules allow them."""
+        value = None if goal.type is None else self._value[goal.type]
+        when = None if row.when is None else self.search.compile(row.when)
+        array = self.operator.member[goal.tensor].count is not None
+        for attempt in range(_ATTEMPTS):
+            slot = Place(goal.tensor, attempt % 2 if array else None)
+            pinned = {Place(goal.tensor), *((Place(_member(choice[0])),) if choice is not None else ())}
+            if attempt % 3 != 2:  # what was chosen may not be reached from where the sample is
+                pinned |= {slot._replace(field="DataType")} if goal.type else set()
+                pinned |= {slot._replace(field="DimensionCount")} if goal.rank else set()
+            rank = goal.rank or self.sampler.random.choice(row.ranks)
+            chosen = self._choose(goal, row, attempt < _GREEDY, choice)
+            description = self.sampler.description(rank, goal.level, chosen)
+            start = State(goal.level, description)
+            if row.when is not None:
+                start = self._choosing(row.when, start)
+                pinned |= {Place(node.name) for node in ir.walk(row.when) if isinstance(node, ir.Member)}
+            state = self.search.mend(self.search.infer(start), pinned=frozenset(pinned))
+            if state is None or not self._is_small(state):
                 continue
-            tensor = state.description[goal.tensor]
-            assert isinstance(tensor, Tensor)
-            if (tensor.DataType, tensor.DimensionCount) != (value, goal.rank) or not _small(state):
-                continue
-            state = self._lay_out(state, chosen)
-            self._pairs |= set(map(frozenset, combinations(chosen.items(), 2)))
-            return state
+            shows = any(
+                member == goal.tensor
+                and value in (None, tensor.DataType)
+                and goal.rank in (None, tensor.DimensionCount)
+                for member, tensor in tensors_of(state.description)
+            )
+            shows = shows and (choice is None or _shows_choice(state, *choice))
+            if shows and (when is None or when(self.search.environment(state))):
+                laid = State(state.level, laid_out(state.description, self.operator, chosen))
+                self._pairs.update(combinations(sorted(chosen.items(), key=lambda item: item[0]), 2))
+                return laid if self.search.is_valid(laid) else state
         return None
 
-    def _choose(self, goal: Goal) -> dict[str, object]:
-        """Types, dimension count and layouts that show the most pairs not seen yet."""
-        chosen: dict[str, object] = {"rank": goal.rank, f"{goal.tensor}.DataType": goal.type}
-        choices: dict[str, Sequence[object]] = {}
-        for member in self.operator.tensors:
-            rows = [row for row in self.operator.support[goal.level.name] if row.tensor == member.name]
-            choices[f"{member.name}.DataType"] = [type_ for row in rows for type_ in row.types]
-            choices[f"{member.name}.layout"] = layouts(member)
-        for name, values in choices.items():
+    def _choosing(self, when: ir.Expr, state: State) -> State:
+        """The state with members that a row's condition reads changed so that it holds."""
+        moves = list(self.search.ways_to_choose(when, state))
+        return self.search.apply(self.sampler.random.choice(moves), state) if moves else state
+
+    def _is_small(self, state: State) -> bool:
+        """Whether the tensors are small enough for their data to be written out, if it is to be."""
+        most = 4 * MAX_ELEMENTS if self.operator.compute is not None else _MOST_ELEMENTS
+        return all(math.prod(tensor.Sizes) <= most for _, tensor in tensors_of(state.description))
+
+    def _choose(self, goal: Goal, row: Support, greedy: bool, choice: tuple[str, object] | None) -> Chosen:
+        """Types, layouts and so on: if greedy, those that show the most pairs not seen yet."""
+        chosen: dict[str, object] = {f"{goal.tensor}.given": True}
+        chosen |= {choice[0]: choice[1]} if choice is not None else {}
+        if goal.type is not None:
+            chosen[f"{goal.tensor}.DataType"] = goal.type
+        else:
+            chosen[f"{goal.tensor}.DataType"] = self.sampler.random.choice(row.types)
+        for name, values in self.search.choices(goal.level).items():
             if name not in chosen:
-                shuffled = self.random.sample(values, len(values))
-                chosen[name] = max(shuffled, key=lambda value: self._new_pairs(chosen, (name, value)))
+                shuffled = self.sampler.random.sample(values, len(values))
+                chosen[name] = shuffled[0]
+                if greedy:
+                    chosen[name] = max(shuffled, key=lambda value: self._new_pairs(chosen, (name, value)))
         return chosen
 
-    def _new_pairs(self, chosen: dict[str, object], choice: tuple[str, object]) -> int:
-        return sum(frozenset((choice, other)) not in self._pairs for other in chosen.items())
-
-    def _sample(self, goal: Goal, chosen: dict[str, object]) -> State:
-        """A state that need not be valid."""
-        common = self._sizes(goal.rank)
-        alike = self.random.random() < 0.5
-        description: dict[str, Tensor | int | None] = {}
-        for member in self.operator.members:
-            if member.is_tensor:
-                type_ = self.registry.data_type[str(chosen[f"{member.name}.DataType"])]
-                description[member.name] = Tensor(type_.value, common if alike else self._sizes(goal.rank))
-            else:
-                description[member.name] = self.random.randint(0, goal.rank)
-        return State(goal.level, description)
-
-    def _sizes(self, rank: int) -> tuple[int, ...]:
-        sizes: list[int] = []
-        for _ in range(rank):
-            size = self.random.choice(_SIZES)
-            sizes.append(size if math.prod(sizes) * size <= MAX_ELEMENTS else 1)
-        self.random.shuffle(sizes)
-        return tuple(sizes)
-
-    def _lay_out(self, state: State, chosen: dict[str, object]) -> State:
-        description = dict(state.description)
-        for member in self.operator.tensors:
-            tensor = description[member.name]
-            if isinstance(tensor, Tensor):
-                strides = laid_out(str(chosen[f"{member.name}.layout"]), tensor.Sizes)
-                description[member.name] = tensor._replace(Strides=strides)
-        after = State(state.level, description)
-        return after if self.search.is_valid(after) else state
+    def _new_pairs(self, chosen: Chosen, choice: tuple[str, object]) -> int:
+        pairs = self._pairs
+        return sum(
+            ((choice, other) if choice[0] < other[0] else (other, choice)) not in pairs
+            for other in chosen.items()
+        )
 
 
-def goals(registry: Registry, operator: Operator) -> Iterator[Goal]:
-    """What the tables of all levels have, lowest level first."""
-    seen: set[tuple[str, str, int]] = set()
-    for level in registry.levels[operator.since.ordinal :]:
-        for row in operator.support[level.name]:
-            for type_, rank in product(row.types, row.ranks):
-                if (row.tensor, type_, rank) not in seen:
-                    seen.add((row.tensor, type_, rank))
-                    yield Goal(level, row.tensor, type_, rank)
+def _member(choice: str) -> str:
+    return choice.partition(".")[0]
 
 
-def layouts(member: Member) -> tuple[str, ...]:
-    """How a tensor may lie in memory; elements of an output may not share a place."""
-    everywhere = ("default", "packed", "padded", "transposed")
-    return (*everywhere, "broadcast") if member.role == "input" else everywhere
-
-
-def laid_out(layout: str, sizes: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The strides of a layout."""
-    match layout:
-        case "packed":
-            return packed(sizes)
-        case "padded":
-            return packed((*sizes[:-1], sizes[-1] + 1))
-        case "transposed":
-            return tuple(reversed(packed(tuple(reversed(sizes)))))
-        case "broadcast":
-            return (0, *packed(sizes)[1:])
-        case _:
-            return None
-
-
-def _small(state: State) -> bool:
-    tensors = (value for value in state.description.values() if isinstance(value, Tensor))
-    return all(math.prod(tensor.Sizes) <= 2 * MAX_ELEMENTS for tensor in tensors)
+def _shows_choice(state: State, name: str, value: object) -> bool:
+    """Whether a member has the value; or for a choice `.given`, whether it is given."""
+    found = state.description[_member(name)]
+    return (found is not None) == value if name.endswith(".given") else found == value

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
-from dmlgen.cases.moves import Move, Place, Proposal, Proposer, State
-from dmlgen.description import Tensor
+from dmlgen.cases.moves import Editor, Move, Place, Proposal, Proposer, State
+from dmlgen.cases.samples import Choices, Sampler
+from dmlgen.description import Nested, Tensor
 from dmlgen.expr import ir
-from dmlgen.expr.evaluate import Environment
-from dmlgen.judge import CompiledCheck, Failure, Judge, in_force
-from dmlgen.registry import FeatureLevel, Rule, Stage
+from dmlgen.expr.evaluate import Compiled, Environment
+from dmlgen.judge import CompiledCheck, Failure, GeneralJudge, Slot
+from dmlgen.registry import FeatureLevel, Operator, Rule, Stage
 
-_STEPS, _PATIENCE = 24, 3  # in all, and of these in a row those that bring nothing
+_STEPS, _PATIENCE = 80, 3  # in all, and of these in a row those that bring nothing
+_STEPS_BROKEN = 24  # while a broken rule is to stay broken
+_CANDIDATES = 24  # moves that are looked at in one step
 _BEYOND_ALL = (len(Stage),)
 _NO_PLACES: frozenset[Place] = frozenset()
+_NO_SLOT = Slot("")
 
 
 class Subject(NamedTuple):
@@ -24,12 +29,15 @@ class Subject(NamedTuple):
     """
 
     rule: Rule
-    owner: str
+    owner: Slot
     check: CompiledCheck | None = None
 
     def is_broken(self, failures: Iterable[Failure]) -> bool:
         return any(
-            f.rule is self.rule and f.check is self.check and self.owner in ("", f.owner) for f in failures
+            failure.rule is self.rule
+            and failure.check is self.check
+            and self.owner.member in ("", failure.owner.member)
+            for failure in failures
         )
 
 
@@ -51,10 +59,27 @@ class _Remedies(NamedTuple):
 class Search:
     """Searches among the descriptions of one operator."""
 
-    def __init__(self, judge: Judge, proposer: Proposer) -> None:
-        self._judge, self.proposer = judge, proposer
-        self.registry, self.operator = judge.registry, judge.operator
+    def __init__(self, general: GeneralJudge, operator: Operator) -> None:
+        self._judge = general.judge_of(operator)
+        self.registry, self.operator = general.registry, operator
+        self.sampler = Sampler(general.registry, operator)
+        self._proposer = Proposer(
+            general.registry,
+            general.evaluator,
+            operator,
+            lambda name: self.sampler.value(operator.member[name], 2),
+        )
+        self._editor = Editor(operator, self.sampler.entry)
         self._remedies: dict[CompiledCheck, _Remedies] = {}
+        self._choices: dict[FeatureLevel, Choices] = {}
+        self._infer = [
+            (inference, self._proposer.compile(inference.value)) for inference in operator.inferences
+        ]
+
+    @property
+    def blocks(self) -> tuple[FeatureLevel, ...]:
+        """The levels at which judgement changes."""
+        return self._judge.blocks
 
     def judge(self, state: State) -> list[Failure]:
         return list(self._judge.judge(state.description, state.level))
@@ -65,19 +90,54 @@ class Search:
     def minimum_level(self, state: State) -> FeatureLevel | None:
         return self._judge.minimum_level(state.description)
 
+    def environment(self, state: State) -> Environment:
+        return self._judge.environment(state.description)
+
+    def compile(self, node: ir.Expr) -> Compiled:
+        return self._proposer.compile(node)
+
+    def choices(self, level: FeatureLevel) -> Choices:
+        found = self._choices.get(level)
+        if found is None:
+            found = self._choices[level] = self.sampler.choices(level)
+        return found
+
+    def apply(self, move: Move, state: State) -> State:
+        return self._editor.apply(move, state)
+
+    def infer(self, state: State) -> State:
+        """The state with those fields of outputs that follow from the rest."""
+        for inference, value in self._infer:
+            if isinstance(state.description[inference.tensor], Tensor):
+                new = value(self.environment(state))
+                if new and not (inference.field == "Sizes" and max(new) > 1 << 10):
+                    state = self.apply(Move(Place(inference.tensor, field=inference.field), new), state)
+        return state
+
+    def ways_to_choose(self, when: ir.Expr, state: State) -> Iterator[Move]:
+        """Single moves that may make the condition of a row of the support table hold."""
+        yield from _moves(self._proposer.directed(when, wanted=True), self.environment(state), _NO_SLOT)
+
     def remedies(self, state: State) -> Iterator[Move]:
         """Single moves that may mend what is broken."""
         for failure in self.judge(state):
-            yield from self._remedy(failure, state)
+            yield from islice(self._remedy(failure, state), _CANDIDATES)
 
     def judges(self, rule: Rule, state: State) -> bool:
         """Whether a valid state has anything that the rule judges."""
-        if not in_force(rule, state.level):
+        if not self._judge.in_force(rule, state.level):
             return False
-        for subject in self.subjects(rule):
-            if subject.check is None or subject.check.judges(self._environment(subject.owner, state)):
-                return True
-        return False
+        return any(self.judged(subject, state) for subject in self.subjects(rule))
+
+    def judged(self, subject: Subject, state: State) -> bool:
+        """Whether the state has what the subject is about, and its check something to judge."""
+        if subject.owner.member and state.description[subject.owner.member] in (None, ()):
+            return False
+        return subject.check is None or subject.check.judges(self._environment(subject.owner, state))
+
+    def in_force(self, rule: Rule, level: FeatureLevel) -> bool:
+        """Whether the rule is judged at the level."""
+        return self._judge.in_force(rule, level)
 
     def gap(self, subject: Subject) -> Callable[[State], int | None] | None:
         """How far the sides of the subject's comparison are apart in a state, where they are nearest.
@@ -87,10 +147,12 @@ class Search:
         condition = subject.check.check.condition if subject.check is not None else None
         if not isinstance(condition, ir.Compare) or condition.op in ("==", "!="):
             return None
-        left, right = self.proposer.compile(condition.left), self.proposer.compile(condition.right)
+        left, right = self._proposer.compile(condition.left), self._proposer.compile(condition.right)
 
         def measure(state: State) -> int | None:
             assert subject.check is not None
+            if subject.owner.member and state.description[subject.owner.member] in (None, ()):
+                return None
             environments = subject.check.iterations(self._environment(subject.owner, state))
             return min((abs(left(env) - right(env)) for env in environments), default=None)
 
@@ -106,13 +168,15 @@ class Search:
         standing = self._standing(state, keep)
         seen = {state.key}
         patience = _PATIENCE
-        for _ in range(_STEPS):
+        for _ in range(_STEPS if keep is None else _STEPS_BROKEN):
             if standing is None or standing.failure is None:
                 return standing and state
             best: tuple[_Standing, State] | None = None
-            for move in self._remedy(standing.failure, state):
-                after = move.apply(state)
-                if move.place.whole in pinned or after.key in seen:
+            for move in islice(self._remedy(standing.failure, state), _CANDIDATES):
+                if move.place.whole in pinned:
+                    continue
+                after = self.apply(move, state)
+                if after.key in seen:
                     continue
                 found = self._standing(after, keep)
                 if found is not None and (best is None or found.position > best[0].position):
@@ -141,23 +205,43 @@ class Search:
         return _Standing(_BEYOND_ALL if other is None else other.position, other)
 
     def subjects(self, rule: Rule) -> Iterator[Subject]:
-        """All that can break the rule."""
-        tensors = [member.name for member in self.operator.tensors]
-        if rule in self.registry.tensor.rules:
-            for owner, check in self._judge.general.tensor_checks:
-                if owner is rule:
-                    yield from (Subject(rule, name, check) for name in tensors)
-        elif rule in self.operator.rules:
-            yield from (Subject(rule, "", check) for owner, check in self._judge.checks if owner is rule)
-        elif rule.slug == "since":
-            yield Subject(rule, "")
-        elif rule.slug == "integer-range":
-            yield from (Subject(rule, name) for name in (*tensors, *self._judge.integers))
-        elif rule.slug in ("required", "dimension-count", "data-type"):
-            yield from (Subject(rule, name) for name in tensors)
+        """All that can break the rule; rules of every tensor take turns at which they begin with."""
+        tensors = [
+            Slot(member.name, 0 if member.count is not None else None) for member in self.operator.tensors
+        ]
+        judge, operator = self._judge, self.operator
+        match rule.slug if not rule.checks else "":
+            case "since":
+                yield Subject(rule, _NO_SLOT)
+            case "required":
+                required = [member for member in operator.members if not member.optional and member.pointer]
+                yield from (Subject(rule, Slot(member.name)) for member in required)
+            case "integer-range":
+                owners = [*tensors, *map(Slot, judge.integers), *map(Slot, judge.parts)]
+                yield from (Subject(rule, owner) for owner in owners)
+            case "enum-value":
+                yield from (Subject(rule, Slot(name)) for name in judge.enums)
+            case "scalar-range":
+                yield from (Subject(rule, Slot(name)) for name in judge.scalars)
+            case "array-length":
+                yield from (Subject(rule, Slot(name)) for name in judge.arrays)
+            case "fused-activation" | "fused-activation-tensors":
+                yield from (Subject(rule, Slot(member.name)) for member in judge.nested)
+            case "dimension-count" | "data-type":
+                yield from (Subject(rule, slot) for slot in tensors)
+            case "":
+                for turn, (owner, check) in enumerate(judge.general.tensor_checks, 1):
+                    if owner is rule:
+                        start = turn % len(tensors)
+                        yield from (Subject(rule, slot, check) for slot in tensors[start:] + tensors[:start])
+                for owner, check in judge.checks:
+                    if owner is rule:
+                        yield Subject(rule, _NO_SLOT, check)
 
     def ways_to_break(self, subject: Subject, state: State) -> Iterator[Move]:
         """Single moves that may break the rule for the subject."""
+        if subject.owner.member and state.description[subject.owner.member] in (None, ()):
+            return
         if subject.check is None:
             yield from self._general_violations(subject, state)
             return
@@ -169,87 +253,149 @@ class Search:
 
     def ways_to_the_bound(self, subject: Subject, state: State) -> Iterator[Move]:
         """Single moves after which the subject's comparison should hold, but only just."""
+        if subject.owner.member and state.description[subject.owner.member] in (None, ()):
+            return
         if subject.check is not None:
             environment = self._environment(subject.owner, state)
             for inner in subject.check.iterations(environment):
                 yield from _moves(self._proposals(subject.check).mend, inner, subject.owner)
             yield from _moves(self._proposals(subject.check).nearby, environment, subject.owner)
 
-    def _environment(self, owner: str, state: State) -> Environment:
+    def _environment(self, owner: Slot, state: State) -> Environment:
         environment = self._judge.environment(state.description)
-        if owner:
-            return {"": environment[owner], "is_input": owner in self._judge.inputs}
+        if owner.member:
+            tensor = environment[owner.member]
+            tensor = tensor if owner.at is None else tensor[owner.at]
+            return {"": tensor, "is_input": owner.member in self._judge.inputs}
         return environment
 
     def _remedy(self, failure: Failure, state: State) -> Iterator[Move]:
         """Moves that may make the broken rule hold, the most promising first."""
+        owner = failure.owner
         if failure.check is not None and failure.environment is not None:
             proposals = self._proposals(failure.check)
-            yield from _moves(proposals.mend, failure.environment, failure.owner)
-            yield from _moves(proposals.nearby, failure.environment, failure.owner)
-        elif failure.rule.slug == "data-type":
-            _, types = self._table(failure.owner, state)
-            yield from (Move(Place(failure.owner, "DataType"), value) for value in types)
-        elif failure.rule.slug == "dimension-count":
-            ranks, _ = self._table(failure.owner, state)
-            tensor = state.description[failure.owner]
-            assert isinstance(tensor, Tensor)
-            nearest = sorted(ranks, key=lambda rank: abs(rank - tensor.DimensionCount))
-            yield from (Move(Place(failure.owner, "DimensionCount"), rank) for rank in nearest)
+            yield from _moves(proposals.mend, failure.environment, owner)
+            yield from _moves(proposals.nearby, failure.environment, owner)
+        elif failure.rule.slug in ("data-type", "dimension-count"):
+            environment = self._judge.environment(state.description)
+            ranks, types = self._judge.table(owner.member, environment, state.level)
+            if failure.rule.slug == "data-type":
+                yield from (Move(Place(*owner, field="DataType"), value) for value in types)
+            else:
+                rank = len(self._tensor(owner, state).Sizes)
+                nearest = sorted(ranks, key=lambda other: abs(other - rank))
+                yield from (Move(Place(*owner, field="DimensionCount"), rank) for rank in nearest)
+            for row in self.operator.support[state.level.name]:
+                if row.tensor == owner.member and row.when is not None:
+                    yield from self.ways_to_choose(row.when, state)
+        elif failure.rule.slug == "required":
+            yield Move(Place(owner.member), self.sampler.value(self.operator.member[owner.member], 2))
+        elif failure.rule.slug == "array-length":
+            array = state.description[owner.member]
+            assert isinstance(array, tuple)
+            yield Move(Place(self._judge.arrays[owner.member]), len(array))
+        elif failure.rule.slug == "scalar-range":
+            yield from (Move(Place(owner.member), value) for value in (0, 1))
+
+    def _tensor(self, slot: Slot, state: State) -> Tensor:
+        value = state.description[slot.member]
+        tensor = value if slot.at is None else value[slot.at]  # type: ignore[index]
+        assert isinstance(tensor, Tensor)
+        return tensor
 
     def _general_violations(self, subject: Subject, state: State) -> Iterator[Move]:
-        slug, owner = subject.rule.slug, subject.owner
-        if slug == "since":
-            below = self.registry.levels[: self.operator.since.ordinal]
-            yield from (Move(Place(None), level) for level in reversed(below))
-        elif slug == "required":
-            yield Move(Place(owner), None)
-        elif slug == "integer-range":
-            yield from self._beyond_range(owner, state)
-        elif slug == "dimension-count":
-            ranks, _ = self._table(owner, state)
-            others = (rank for rank in range(1, max(ranks) + 2) if rank not in ranks)
-            yield from (Move(Place(owner, "DimensionCount"), rank) for rank in others)
-        elif slug == "data-type":
-            _, types = self._table(owner, state)
-            values = (entry.value for entry in self.registry.data_types if entry.value not in types)
-            yield from (Move(Place(owner, "DataType"), value) for value in values)
+        judge, owner, name = self._judge, subject.owner, subject.owner.member
+        value = state.description.get(name)
+        match subject.rule.slug:
+            case "since":
+                below = self.registry.levels[: self.operator.since.ordinal]
+                yield from (Move(Place(None), level) for level in reversed(below))
+            case "required":
+                yield Move(Place(name), None, alone=True)
+            case "integer-range":
+                yield from self._beyond_range(owner, state)
+            case "enum-value":
+                yield Move(Place(name), max(judge.enums[name]) + 1)
+            case "scalar-range":
+                typing = state.description[judge.scalars[name]]
+                data_type = typing.DataType if isinstance(typing, Tensor) else typing
+                type_ = judge.general.scalar_type(data_type)  # type: ignore[arg-type]
+                if type_ is not None and type_.kind != "float":
+                    least, most = type_.range
+                    yield from (Move(Place(name), new) for new in (most + 1, least - 1))
+            case "array-length":
+                array = state.description[name]
+                assert isinstance(array, tuple)
+                yield Move(
+                    Place(name), (*array, array[-1] if array else self.sampler.entry(name)), alone=True
+                )
+                yield Move(Place(name), array[:-1], alone=True)
+            case "fused-activation":
+                fusable = self.registry.fusable(self.operator)
+                for other in self.registry.operators:
+                    if other not in fusable and all(member.is_tensor for member in other.members):
+                        yield from self._with_nested(name, value, Nested(other.name))
+                        return
+            case "fused-activation-tensors":
+                first = value[0] if isinstance(value, tuple) else value
+                assert isinstance(first, Nested)
+                tensors = self.registry.operator[first.operator].inputs
+                given = Tensor(self.registry.data_types[0].value, (1,))
+                if tensors:
+                    new = Nested(first.operator, ((tensors[0].name, given), *first.members))
+                    yield from self._with_nested(name, value, new)
+            case "dimension-count" | "data-type":
+                ranks, types = judge.table(name, judge.environment(state.description), state.level)
+                if subject.rule.slug == "data-type":
+                    values = (entry.value for entry in self.registry.data_types if entry.value not in types)
+                    yield from (Move(Place(*owner, field="DataType"), new) for new in values)
+                elif ranks:
+                    others = (rank for rank in range(1, max(ranks) + 2) if rank not in ranks)
+                    yield from (Move(Place(*owner, field="DimensionCount"), rank) for rank in others)
 
-    def _beyond_range(self, owner: str, state: State) -> Iterator[Move]:
+    def _with_nested(self, name: str, value: object, nested: Nested) -> Iterator[Move]:
+        yield Move(Place(name), (nested, *value[1:]) if isinstance(value, tuple) else nested, alone=True)
+
+    def _beyond_range(self, owner: Slot, state: State) -> Iterator[Move]:
         """Values just outside of the C type; tensors take turns at showing their fields."""
-        if owner in self._judge.integers:
-            least, most = self._judge.integers[owner]
-            yield from (Move(Place(owner), value) for value in (most + 1, least - 1))
-            return
-        fields = list(self._judge.general.integer_fields.items())
-        turn = [member.name for member in self.operator.tensors].index(owner)
-        tensor = state.description[owner]
-        for field, (_, most) in fields[turn:] + fields[:turn]:
-            array = isinstance(getattr(tensor, field), tuple)
-            if array or field != "Strides":
-                yield Move(Place(owner, field, 0 if array else None), most + 1)
-
-    def _table(self, tensor: str, state: State) -> tuple[list[int], list[int]]:
-        """The dimension counts and data types (values) that the level supports for a tensor."""
-        rows = self._judge.supported(tensor, self._judge.environment(state.description), state.level)
-        ranks = dict.fromkeys(rank for row in rows for rank in row.ranks)
-        types = dict.fromkeys(self.registry.data_type[name].value for row in rows for name in row.types)
-        return list(ranks), list(types)
+        name = owner.member
+        if name in self._judge.integers:
+            least, most = self._judge.integers[name]
+            array = state.description[name]
+            place = Place(name, entry=len(array) - 1) if isinstance(array, tuple) else Place(name)
+            yield from (Move(place, value, alone=True) for value in (most + 1, least - 1))
+        elif name in self._judge.parts:
+            for part, (_, most) in self._judge.parts[name].items():
+                yield Move(Place(name, field=part), most + 1)
+        else:
+            fields = list(self._judge.general.integer_fields.items())
+            turn = [member.name for member in self.operator.tensors].index(name) % len(fields)
+            tensor = self._tensor(owner, state)
+            for field, (_, most) in fields[turn:] + fields[:turn]:
+                array = isinstance(getattr(tensor, field), tuple)
+                if array or field != "Strides":
+                    yield Move(Place(*owner, field, 0 if array else None), most + 1)
 
     def _proposals(self, check: CompiledCheck) -> _Remedies:
         found = self._remedies.get(check)
         if found is None:
-            condition = check.check.condition
+            condition, guard = check.check.condition, check.check.guard
             parts = [condition, *(part for loop in check.check.loops for part in (loop.lower, loop.upper))]
             found = self._remedies[check] = _Remedies(
-                mend=self.proposer.directed(condition, wanted=True),
-                violate=self.proposer.directed(condition, wanted=False),
-                nearby=[proposal for part in parts for proposal in self.proposer.nearby(part)],
+                mend=[
+                    *self._proposer.directed(condition, wanted=True),
+                    *(self._proposer.directed(guard, wanted=False) if guard is not None else ()),
+                ],
+                violate=self._proposer.directed(condition, wanted=False),
+                nearby=[proposal for part in parts for proposal in self._proposer.nearby(part)],
             )
         return found
 
 
-def _moves(proposals: Iterable[Proposal], environment: Environment, owner: str) -> Iterator[Move]:
+def _moves(proposals: Iterable[Proposal], environment: Environment, owner: Slot) -> Iterator[Move]:
     for proposal in proposals:
         for move in proposal(environment):
-            yield move._replace(place=move.place._replace(member=move.place.member or owner))
+            if move.place.member == "":
+                yield move._replace(place=move.place._replace(member=owner.member, at=owner.at))
+            else:
+                yield move

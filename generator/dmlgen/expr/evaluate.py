@@ -1,15 +1,17 @@
-"""Expressions as functions: `compile_expression(node)(environment)` is their value for one description.
+"""Expressions as functions: `Evaluator.function(node)(environment)` is their value for one description.
 
 The generator itself uses this, to search for test cases; the generated validators do not. A description is
-given as a mapping from names to values: tensors are objects with the fields of a tensor, an absent member is
-None, an absent array empty. An expression that computes also needs a function under LOAD: of a tensor's name
-and a coordinate, the element there.
+given as a mapping from names to values: tensors are objects with the fields of a tensor, arrays tuples; an
+absent member is None. Fields of an absent tensor are 0 or empty. An expression that computes also needs a
+function under LOAD: of a tensor's name, its place in an array of tensors or None, and a coordinate.
+
+Functions are Python source of our own making, from nodes that are already typed: every name in it is a key
+of the environment, written as a quoted string.
 """
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from dmlgen.expr import ir
@@ -20,14 +22,8 @@ Compiled: TypeAlias = Callable[[Environment], Any]
 LIMIT = (1 << 63) - 1
 LOAD = "load()"  # no name that a spec can define
 
-_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
+_SMALL_CALLS = frozenset({"len", "bits", "min", "max"})
+_FIELDS = ("DataType", "Flags", "DimensionCount", "TotalTensorSizeInBytes", "GuaranteedBaseOffsetAlignment")
 
 
 def saturate(value: Any) -> Any:
@@ -38,102 +34,172 @@ def saturate(value: Any) -> Any:
 
 
 def compile_expression(node: ir.Expr, bits: Mapping[int, int], signed: frozenset[int]) -> Compiled:
-    """A function from an environment to the value of `node`.
+    """The function of one expression; for `bits` and `signed` see Evaluator."""
+    return Evaluator(bits, signed).function(node)
+
+
+class _Absent:
+    """Stands for a tensor that is absent where one of its fields is read."""
+
+    Sizes = Strides = None
+
+    def __init__(self) -> None:
+        for field in _FIELDS:
+            setattr(self, field, 0)
+
+
+class Evaluator:
+    """Makes functions of expressions, and keeps them: many operators share their rules.
 
     `bits` gives the bits of an element of each tensor data type and `signed` the signed integer types,
     both by enumeration value.
     """
 
-    def build(node: ir.Expr) -> Compiled:
-        match node:
-            case ir.Number(value=value) | ir.EnumValue(value=value) | ir.Constant(value=value):
-                return lambda env: value
-            case ir.Local(name=name) | ir.Member(name=name) | ir.Tensors(name=name):
-                return lambda env: env[name]
-            case ir.Definition(value=inner):
-                return build(inner)
-            case ir.Tensor(name=name, index=None):
-                return lambda env: env[name]
-            case ir.Tensor(name=name, index=index) if index is not None:
-                at = build(index)
-                return lambda env: _entry(env[name], at(env), None)
-            case ir.Field(tensor=owner, name=name, type=ir.INTS):
-                tensor = build(owner)
-                return lambda env: getattr(tensor(env), name) or ()
-            case ir.Field(tensor=owner, name=name):
-                tensor = build(owner)
-                return lambda env: getattr(tensor(env), name)
-            case ir.Part(member=owner, name=name):
-                struct = build(owner)
-                return lambda env: _part(struct(env), name)
-            case ir.Present(item=ir.Field(tensor=owner, name=name)):
-                tensor = build(owner)
-                return lambda env: getattr(tensor(env), name) is not None
-            case ir.Present(item=item):
-                given = build(item)
-                return lambda env: given(env) is not None
-            case ir.Index(sequence=sequence, index=index):
-                array, at = build(sequence), build(index)
-                return lambda env: _entry(array(env), at(env), 0)
-            case ir.Slice(sequence=sequence, lower=lower, upper=upper):
-                array = build(sequence)
-                first = build(lower) if lower is not None else lambda env: 0
-                last = build(upper) if upper is not None else lambda env: LIMIT
-                return lambda env: tuple(array(env)[max(first(env), 0) : max(last(env), 0)])
-            case ir.ListOf(items=items):
-                entries = [build(item) for item in items]
-                return lambda env: tuple(entry(env) for entry in entries)
-            case ir.Negate(operand=operand):
-                value_of = build(operand)
-                return lambda env: -value_of(env)
-            case ir.Not(operand=operand):
-                value_of = build(operand)
-                return lambda env: not value_of(env)
-            case ir.Binary(op=op, left=left, right=right):
-                apply, a, b = _ARITHMETIC[op], build(left), build(right)
-                return lambda env: saturate(apply(a(env), b(env)))
-            case ir.Compare(op=op, left=left, right=right):
-                holds, a, b = _COMPARE[op], build(left), build(right)
-                return lambda env: holds(a(env), b(env))
-            case ir.OneOf(item=item, choices=choices):
-                value_of, values = build(item), [build(choice) for choice in choices]
-                return lambda env: value_of(env) in [value(env) for value in values]
-            case ir.Logic(op=op, operands=operands):
-                parts, decisive = [build(operand) for operand in operands], op == "or"
-                return lambda env: any(p(env) for p in parts) if decisive else all(p(env) for p in parts)
-            case ir.Conditional(test=test, then=then, otherwise=otherwise):
-                condition, yes, no = build(test), build(then), build(otherwise)
-                return lambda env: yes(env) if condition(env) else no(env)
-            case ir.Reduce(kind=kind, body=body):
-                loop, value_of, combine = iterate(node.loop), build(body), _REDUCE[kind]
-                return lambda env: combine(value_of(inner) for inner in loop(env))
-            case ir.Call(function="bits", arguments=(item,)):
-                value_of = build(item)
-                return lambda env: bits.get(value_of(env), 0)
-            case ir.Call(function="signed", arguments=(item,)):
-                value_of = build(item)
-                return lambda env: value_of(env) in signed
-            case ir.Call(function=function, arguments=arguments):
-                apply_call, values = _FUNCTIONS[function], [build(argument) for argument in arguments]
-                return lambda env: apply_call(*[value(env) for value in values])
-            case ir.Load(tensor=ir.Tensor(name=name, index=None), coordinate=coordinate):
-                at = build(coordinate)
-                return lambda env: env[LOAD](name, at(env))
-        raise TypeError(f"{type(node).__name__} has no value")
+    def __init__(self, bits: Mapping[int, int], signed: frozenset[int]) -> None:
+        self._names = {**_NAMES, "bits_": bits.get, "signed_": signed, "absent_": _Absent()}
+        self._functions: dict[object, Callable[..., Any]] = {}
 
-    def iterate(loop: ir.Loop) -> Callable[[Environment], Any]:
-        lower, upper, name = build(loop.lower), build(loop.upper), loop.variable.name
-        condition = build(loop.condition) if loop.condition is not None else None
+    def function(self, node: ir.Expr) -> Compiled:
+        """A function from an environment to the value of `node`."""
+        found = self._functions.get(node)
+        if found is None:
+            found = self._functions[node] = eval(f"lambda e: {_source(node, frozenset())}", self._names)
+        return found
 
-        def run(env: Environment) -> Any:
-            for value in range(lower(env), upper(env)):
-                inner = {**env, name: value}
-                if condition is None or condition(inner):
-                    yield inner
+    def first_failure(
+        self, loops: Sequence[ir.Loop], guard: ir.Expr | None, condition: ir.Expr
+    ) -> Callable[[Environment], Environment | None]:
+        """A function to the first iteration, as environment, in which the condition fails; else None."""
+        return self._define((tuple(loops), guard, condition), loops, guard, condition, "return")
 
-        return run
+    def iterations(
+        self, loops: Sequence[ir.Loop], guard: ir.Expr | None
+    ) -> Callable[[Environment], Iterator[Environment]]:
+        """A function to the environments of all iterations; there are none where the guard fails."""
+        return self._define((tuple(loops), guard), loops, guard, None, "yield")
 
-    return build(node)
+    def _define(
+        self,
+        key: object,
+        loops: Sequence[ir.Loop],
+        guard: ir.Expr | None,
+        condition: ir.Expr | None,
+        result: str,
+    ) -> Callable[..., Any]:
+        found = self._functions.get(key)
+        if found is None:
+            lines = ["def run(e):"]
+            if guard is not None:
+                lines.append(f" if not ({_source(guard, frozenset())}): return")
+            bound: frozenset[str] = frozenset()
+            indent = " "
+            for loop in loops:
+                lower, upper = _source(loop.lower, bound), _source(loop.upper, bound)
+                bound |= {loop.variable.name}
+                lines.append(f"{indent}for v_{loop.variable.name} in range({lower}, {upper}):")
+                indent += " "
+                if loop.condition is not None:
+                    lines.append(f"{indent}if not ({_source(loop.condition, bound)}): continue")
+            if condition is not None:
+                lines.append(f"{indent}if not ({_source(condition, bound)}):")
+                indent += " "
+            names = ", ".join(f"{name!r}: v_{name}" for name in sorted(bound))
+            lines.append(f"{indent}{result} {{**e, {names}}}" if names else f"{indent}{result} e")
+            space = dict(self._names)
+            exec("\n".join(lines), space)
+            found = self._functions[key] = space["run"]
+        return found
+
+
+def _source(node: ir.Expr, bound: frozenset[str]) -> str:
+    """Python source of the value; `bound` are loop variables that are Python's own."""
+
+    def of(part: ir.Expr) -> str:
+        return _source(part, bound)
+
+    match node:
+        case ir.Number(value=value) | ir.EnumValue(value=value) | ir.Constant(value=value):
+            return f"({value!r})"
+        case ir.Local(name=name) if name in bound:
+            return f"v_{name}"
+        case ir.Member(name=name, type=type_) if type_ in (ir.INTS, ir.FLOATS):
+            return f"(e[{name!r}] or ())"
+        case ir.Tensors(name=name):
+            return f"(e[{name!r}] or ())"
+        case ir.Local(name=name) | ir.Member(name=name) | ir.Tensor(name=name, index=None):
+            return f"e[{name!r}]"
+        case ir.Definition(value=inner):
+            return of(inner)
+        case ir.Tensor(name=name, index=index) if index is not None:
+            return f"entry_(e[{name!r}] or (), {of(index)}, None)"
+        case ir.Field(tensor=owner, name=name, type=type_):
+            value_of = f"({of(owner)} or absent_).{name}"
+            return f"({value_of} or ())" if type_ == ir.INTS else value_of
+        case ir.Part(member=owner, name=name):
+            return f"part_({of(owner)}, {name!r})"
+        case ir.Present(item=ir.Field(tensor=owner, name=name)):
+            return f"(({of(owner)} or absent_).{name} is not None)"
+        case ir.Present(item=ir.Member(name=name)):
+            return f"(e[{name!r}] is not None)"
+        case ir.Present(item=item):
+            return f"({of(item)} is not None)"
+        case ir.Index(sequence=sequence, index=index):
+            return f"entry_({of(sequence)}, {of(index)}, 0)"
+        case ir.Slice(sequence=sequence, lower=lower, upper=upper):
+            first = f"max({of(lower)}, 0)" if lower is not None else ""
+            last = f"max({of(upper)}, 0)" if upper is not None else ""
+            return f"{of(sequence)}[{first}:{last}]"
+        case ir.ListOf(items=items):
+            return f"({''.join(f'{of(item)}, ' for item in items)})"
+        case ir.Negate(operand=operand):
+            return f"(-{of(operand)})"
+        case ir.Not(operand=operand):
+            return f"(not {of(operand)})"
+        case ir.Binary(op="//" | "%" as op, left=left, right=right):
+            return f"{_DIVIDE[op]}({of(left)}, {of(right)})"
+        case ir.Binary(op=op, left=left, right=right):
+            exact = node.type != ir.INT or op in ("&", "|") or _is_small(node)
+            return f"({of(left)} {op} {of(right)})" if exact else f"saturate_({of(left)} {op} {of(right)})"
+        case ir.Compare(op=op, left=left, right=right):
+            return f"({of(left)} {op} {of(right)})"
+        case ir.OneOf(item=item, choices=choices):
+            return f"({of(item)} in ({''.join(f'{of(choice)}, ' for choice in choices)}))"
+        case ir.Logic(op=op, operands=operands):
+            return f"({f' {op} '.join(of(operand) for operand in operands)})"
+        case ir.Conditional(test=test, then=then, otherwise=otherwise):
+            return f"({of(then)} if {of(test)} else {of(otherwise)})"
+        case ir.Reduce(kind=kind, loop=loop, body=body):
+            name = loop.variable.name
+            within = bound | {name}
+            condition = f" if {_source(loop.condition, within)}" if loop.condition is not None else ""
+            over = f"range({of(loop.lower)}, {of(loop.upper)})"
+            return f"{_REDUCE[kind]}({_source(body, within)} for v_{name} in {over}{condition})"
+        case ir.Call(function="bits", arguments=(item,)):
+            return f"bits_({of(item)}, 0)"
+        case ir.Call(function="signed", arguments=(item,)):
+            return f"({of(item)} in signed_)"
+        case ir.Call(function=function, arguments=arguments) if function in _FUNCTIONS:
+            return f"{function}_({', '.join(of(argument) for argument in arguments)})"
+        case ir.Load(tensor=ir.Tensor(name=name, index=index), coordinate=coordinate):
+            return f"e[{LOAD!r}]({name!r}, {of(index) if index is not None else None}, {of(coordinate)})"
+    raise TypeError(f"{type(node).__name__} has no value")
+
+
+def _is_small(node: ir.Expr) -> bool:
+    """Whether an integer is far from 64 bits for any description, so that it need not be clamped."""
+    match node:
+        case ir.Number(value=value) | ir.Constant(value=value):
+            return abs(value) < 1 << 32
+        case ir.Local() | ir.Field(name="DimensionCount"):
+            return True
+        case ir.Call(function=function, arguments=arguments) if function in _SMALL_CALLS:
+            return function in ("len", "bits") or all(map(_is_small, arguments))
+        case ir.Binary(op="+" | "-", left=left, right=right):
+            return _is_small(left) and _is_small(right)
+        case ir.Definition(value=inner):
+            return _is_small(inner)
+        case _:
+            return False
 
 
 def _entry(array: Any, index: int, default: Any) -> Any:
@@ -151,42 +217,66 @@ def _product(values: Any) -> int:
     return result
 
 
+def _smallest(values: Any) -> Any:
+    return min(values, default=0)
+
+
+def _largest(values: Any) -> Any:
+    return max(values, default=0)
+
+
+def _sum(values: Any) -> Any:
+    return saturate(sum(values))
+
+
 def _align(array: tuple[int, ...], length: int, fill: int) -> tuple[int, ...]:
     length = max(length, 0)
-    return (fill,) * (length - len(array)) + tuple(array[max(len(array) - length, 0) :])
+    return (fill,) * (length - len(array)) + array[max(len(array) - length, 0) :]
 
 
 def _replace(array: tuple[int, ...], index: int, value: int) -> tuple[int, ...]:
-    return tuple(value if position == index else entry for position, entry in enumerate(array))
+    return (*array[:index], value, *array[index + 1 :]) if 0 <= index < len(array) else array
 
 
-_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "+": lambda a, b: a + b if not isinstance(a, tuple) else (*a, *b),
-    "-": operator.sub,
-    "*": operator.mul,
-    "//": lambda a, b: a // b if b else 0,
-    "%": lambda a, b: a % b if b else 0,
-    "&": operator.and_,
-    "|": operator.or_,
-}
-_REDUCE: dict[str, Callable[[Any], Any]] = {
-    "all": all,
-    "any": any,
-    "sum": lambda values: saturate(sum(values)),
-    "product": _product,
-    "min": lambda values: min(values, default=0),
-    "max": lambda values: max(values, default=0),
-    "list": tuple,
+def _wrap(index: int, size: int) -> int:
+    return min(max(index + size if index < 0 else index, 0), size - 1)
+
+
+def _power_of_two(value: int) -> bool:
+    return value > 0 and value & (value - 1) == 0
+
+
+_DIVIDE = {"//": "quotient_", "%": "remainder_"}
+_REDUCE = {
+    "all": "all",
+    "any": "any",
+    "sum": "sum_",
+    "product": "product_",
+    "min": "smallest_",
+    "max": "largest_",
+    "list": "tuple",
 }
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": abs,
     "min": min,
     "max": max,
     "product": _product,
-    "sum": lambda array: saturate(sum(array)),
+    "sum": _sum,
     "len": len,
     "align": _align,
     "replace": _replace,
-    "wrap": lambda index, size: min(max(index + size if index < 0 else index, 0), size - 1),
-    "power_of_two": lambda value: value > 0 and value & (value - 1) == 0,
+    "wrap": _wrap,
+    "power_of_two": _power_of_two,
+}
+_NAMES: dict[str, Any] = {
+    **{f"{name}_": function for name, function in _FUNCTIONS.items()},
+    "entry_": _entry,
+    "part_": _part,
+    "saturate_": saturate,
+    "smallest_": _smallest,
+    "largest_": _largest,
+    "quotient_": lambda a, b: a // b if b else 0,
+    "remainder_": lambda a, b: a % b if b else 0,
+    "inf": float("inf"),
+    "nan": float("nan"),
 }

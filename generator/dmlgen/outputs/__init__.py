@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from dmlgen.outputs import c, hlsl, matrix, python
+from dmlgen.outputs import c, coverage, hlsl, matrix, python
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import Registry
 
 
-def render_all(registry: Registry, templates: Path) -> dict[str, bytes]:
-    """Every generated file: its path below the output folder, and its bytes."""
+def render_all(registry: Registry, templates: Path, known: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Every generated file: its path below the output folder, and its bytes.
+
+    `known` are matrices, by path, for which the search for cases need not run again.
+    """
     environment = Templates(templates)
     outputs: dict[str, bytes] = {}
-    for output in (python, c, hlsl, matrix):
+    for output in (python, c, hlsl):
         outputs.update(output.render(registry, environment))
+    outputs.update(matrix.render(registry, environment, known))
+    outputs.update(coverage.render(registry, environment, outputs))
     return outputs

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import string
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK, upper_bound
 from dmlgen.message import explain
-from dmlgen.outputs.c_layout import POINTER_SIZES, layout
-from dmlgen.outputs.c_printer import TENSOR, CPrinter, escaped, parts
+from dmlgen.outputs.c_layout import HANDLES, POINTER_SIZES, layout
+from dmlgen.outputs.c_printer import CPrinter, escaped, parts
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import (
     Check,
@@ -26,6 +26,8 @@ from dmlgen.registry import (
     Struct,
 )
 
+_STANDARD = {"SIZE_T": "size_t"}  # number types that C has by another name
+_OPERATOR = "OPERATOR_DESC"
 _SHARED = ("DimensionCount", "DataType", "Sizes")  # fields with a function that compares them
 
 
@@ -47,18 +49,21 @@ class EnumView:
 
 @dataclass(frozen=True)
 class FieldView:
-    """A member of a struct: its C type, and its offset for each size of a pointer."""
+    """A member of a struct: C type, entries of an array inside it, offset for each size of a pointer."""
 
     name: str
     type: str
+    length: int | None
     offsets: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class StructView:
-    """A struct, with its size for each size of a pointer."""
+    """A struct or union, with its size for each size of a pointer."""
 
+    keyword: str
     c_name: str
+    needs_d3d12: bool
     since: FeatureLevel
     summary: str
     fields: tuple[FieldView, ...]
@@ -77,11 +82,15 @@ class FunctionView:
 
 @dataclass(frozen=True)
 class RuleView:
-    """A rule of an operator and what judges it; a shared function is given two tensors, by position."""
+    """A rule of an operator and what judges it; a shared function is given two members, by position.
+
+    `alone` holds for rules that speak of no tensor: they hold of a fused activation too.
+    """
 
     id: str
     judge: str
-    tensors: tuple[int, int]
+    members: tuple[int, int]
+    alone: bool
 
 
 @dataclass(frozen=True)
@@ -111,55 +120,91 @@ class TypeListView:
 
 @dataclass(frozen=True)
 class SupportView:
-    """What a tensor may be from a level on: a bit mask of dimension counts, the index of a type list."""
+    """What a tensor may be from a level on: a bit mask of dimension counts, the index of a type list.
+
+    `condition` is the number of the operator's condition under which it may, counted from 1; 0 for always.
+    """
 
     since: FeatureLevel
     ranks: int
     types: int
+    condition: int
 
 
 @dataclass(frozen=True)
-class TensorView:
-    """A tensor member, and the index of its support table."""
+class MemberView:
+    """A member to look at; `detail` is where its table starts, its enumeration, its list of activations."""
 
     name: str
+    kind: str
+    count: str | None
+    optional: bool
     is_input: bool
-    table: int
+    detail: int
+
+
+@dataclass(frozen=True)
+class ConditionsView:
+    """The conditions of an operator's support tables, as one function."""
+
+    name: str
+    tensors: tuple[str, ...]
+    cases: tuple[tuple[int, tuple[str, ...], str], ...]  # number, statements, value
 
 
 @dataclass(frozen=True)
 class OperatorView:
     spec: Operator
     struct: StructView
-    tensors: tuple[TensorView, ...]
+    members: tuple[MemberView, ...]
+    conditions: ConditionsView | None
     counts: tuple[RuleView, ...]
     values: tuple[RuleView, ...]
     functions: tuple[FunctionView, ...]
 
 
 class _Tables:
-    """The support tables of all operators, equal ones once."""
+    """What operators have in common: support tables, lists of data types, of activations; equal ones once."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
+        self._starts: dict[tuple[SupportView, ...], int] = {}
+        self._end = 0
         self.types: dict[tuple[str, ...], int] = {}
-        self.tables: dict[tuple[SupportView, ...], int] = {}
+        self.activations: dict[tuple[int, ...], int] = {}
+        self.enums = {name: number for number, name in enumerate(registry.enums)}
 
-    def table(self, operator: Operator, tensor: str) -> int:
-        """The index of a tensor's table: newest level first, each line with other content than the next."""
-        lines: list[SupportView] = []
+    @property
+    def support(self) -> list[tuple[int, tuple[SupportView, ...]]]:
+        """The tables with the index of the first line of each; a line that is no level ends them."""
+        return [(start, lines) for lines, start in self._starts.items()]
+
+    def table(self, operator: Operator, tensor: str, conditions: dict[ir.Expr, int]) -> int:
+        """Where a tensor's table starts: newest level first, each level with other lines than the next."""
+        levels: list[tuple[SupportView, ...]] = []
         for name, rows in operator.support.items():
-            fitting = [row for row in rows if row.tensor == tensor]
-            if len(fitting) != 1 or fitting[0].when is not None:
-                message = (
-                    f"the table of {tensor} at {name} depends on other members; C has no form for that yet"
+            lines = tuple(
+                SupportView(
+                    self._registry.level[name],
+                    sum(1 << rank for rank in row.ranks),
+                    self.types.setdefault(row.types, len(self.types)),
+                    0 if row.when is None else conditions.setdefault(row.when, len(conditions) + 1),
                 )
-                raise SpecError([Finding(operator.position, "c-output", message)])
-            ranks = sum(1 << rank for rank in fitting[0].ranks)
-            types = self.types.setdefault(fitting[0].types, len(self.types))
-            if not lines or (lines[0].ranks, lines[0].types) != (ranks, types):
-                lines.insert(0, SupportView(self._registry.level[name], ranks, types))
-        return self.tables.setdefault(tuple(lines), len(self.tables))
+                for row in rows
+                if row.tensor == tensor
+            )
+            if not levels or [replace(line, since=levels[0][0].since) for line in lines] != [*levels[0]]:
+                levels.insert(0, lines)
+        table = tuple(line for lines in levels for line in lines)
+        if table not in self._starts:
+            self._starts[table] = self._end
+            self._end += len(table) + 1
+        return self._starts[table]
+
+    def fusable(self, operator: Operator) -> int:
+        """The index of the list of what the operator takes as fused activation."""
+        types = tuple(other.value for other in self._registry.fusable(operator))
+        return self.activations.setdefault(types, len(self.activations))
 
     def type_lists(self) -> list[TypeListView]:
         lists = [tuple(self._registry.data_type[name].value for name in names) for names in self.types]
@@ -174,15 +219,19 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     general = (*registry.operator_rules, *(rule for rule in registry.tensor.rules if not rule.checks))
     header = templates.render(
         "c/dmlops.h.j2",
-        number_types=[(name, _number(number.bits, number.kind)) for name, number in registry.types.items()],
+        number_types=[
+            (name, _number(number.bits, number.kind))
+            for name, number in registry.types.items()
+            if name not in _STANDARD
+        ],
         constants=registry.constants,
         enums=[_enum(enum) for enum in _enums(registry)],
         names=_names(registry),
+        enum_names=list(tables.enums),
         data_types=registry.data_types,
+        signed_types=sum(1 << value for value in registry.signed),
+        interfaces=_interfaces(registry),
         structs=[_struct(registry, struct) for struct in registry.structs.values()],
-        tensor_fields=[
-            member.name for name in ("TENSOR_DESC", TENSOR) for member in registry.structs[name].members
-        ],
         operators=operators,
         structure=_tensor_rules(registry, Stage.STRUCTURE, functions),
         values=_tensor_rules(registry, Stage.VALUES, functions),
@@ -191,7 +240,8 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         general={rule.id: _general(rule) for rule in general},
         buffer=next(e.value for e in registry.enums["TENSOR_TYPE"].entries if e.name == "BUFFER"),
         type_lists=tables.type_lists(),
-        tables=list(tables.tables),
+        support=tables.support,
+        activations=list(tables.activations),
     )
     return {"include/dmlops.h": header}
 
@@ -220,7 +270,8 @@ def _enums(registry: Registry) -> list[Enum]:
 def _names(registry: Registry) -> dict[str, list[tuple[int, str]]]:
     """The values of each enumeration as messages show them."""
     names = {enum.name: [(entry.value, entry.name) for entry in enum.entries] for enum in _enums(registry)}
-    return {**names, "FEATURE_LEVEL": [(level.value, level.name) for level in registry.levels]}
+    newest_first = [(level.value, level.name) for level in reversed(registry.levels)]
+    return {**names, "FEATURE_LEVEL": newest_first}
 
 
 def _enum(enum: Enum) -> EnumView:
@@ -236,25 +287,49 @@ def _enum(enum: Enum) -> EnumView:
 
 
 def _struct(registry: Registry, struct: Struct | Operator) -> StructView:
-    layouts = [layout(registry, struct.members, size) for size in POINTER_SIZES]
+    layouts = [layout(registry, struct, size) for size in POINTER_SIZES]
     return StructView(
+        "union" if isinstance(struct, Struct) and struct.union else "struct",
         struct.c_name,
+        any(member.type in HANDLES for member in struct.members),
         struct.since,
         struct.summary,
         tuple(
-            FieldView(member.name, _c_type(registry, member), tuple(one.offsets[i] for one in layouts))
+            FieldView(
+                member.name,
+                _c_type(registry, member),
+                member.length,
+                tuple(one.offsets[i] for one in layouts),
+            )
             for i, member in enumerate(struct.members)
         ),
         tuple(one.size for one in layouts),
     )
 
 
+def _interfaces(registry: Registry) -> list[str]:
+    """The types that structs hold addresses of and that other headers declare."""
+    members = (member for struct in registry.structs.values() for member in struct.members)
+    return sorted({member.type for member in members if member.pointer and _is_foreign(registry, member)})
+
+
+def _is_foreign(registry: Registry, member: Member) -> bool:
+    own = {"tensor", "void", "char", *registry.types, *registry.structs, *(e.name for e in _enums(registry))}
+    return member.type not in own
+
+
 def _number(bits: int, kind: str) -> str:
-    return "float" if kind == "float" else f"{'u' * (kind == 'unsigned')}int{bits}_t"
+    if kind == "float":
+        return {32: "float", 64: "double"}[bits]
+    return f"{'u' * (kind == 'unsigned')}int{bits}_t"
 
 
 def _c_type(registry: Registry, member: Member) -> str:
-    if member.type in registry.types or member.type == "void":
+    if _is_foreign(registry, member):
+        return f"{member.type}*" if member.pointer else member.type
+    if member.type in _STANDARD:
+        name = _STANDARD[member.type]
+    elif member.type in registry.types or member.type in ("void", "char"):
         name = member.type
     else:
         name = "DML_TENSOR_DESC" if member.is_tensor else f"DML_{member.type}"
@@ -265,36 +340,84 @@ def _c_type(registry: Registry, member: Member) -> str:
 
 
 def _operator(registry: Registry, operator: Operator, tables: _Tables, functions: set[str]) -> OperatorView:
-    for member in operator.members:
-        if member.optional or member.count or (member.pointer and not member.is_tensor):
-            message = f"{member.name} is optional or an array; C has no form for that yet"
-            raise SpecError([Finding(operator.position, "c-output", message)])
+    members, conditions = _members(registry, operator, tables)
+    places = {member.name: place for place, member in enumerate(members)}
     stages: dict[Stage, list[RuleView]] = {Stage.COUNTS: [], Stage.VALUES: []}
     own: list[FunctionView] = []
     for rule in operator.rules:
-        if rule.form != "json":
-            same = [_same_field(operator, rule, check) for check in rule.checks]
+        if rule.form != "json" and rule.checks:
+            if rule.stage is Stage.STRUCTURE:
+                message = f"{rule.id}: a rule of an operator is judged with counts or values"
+                raise SpecError([Finding(rule.position, "c-output", message)])
+            same = [_same_field(operator, rule, check, places) for check in rule.checks]
             lines = [line for line in same if line is not None]
             if len(lines) < len(same):
                 own.append(_function(registry, operator, rule, functions))
-                lines = [RuleView(rule.id, own[-1].name, (0, 0))]
+                lines = [RuleView(rule.id, own[-1].name, (0, 0), not _speaks_of_tensors(rule))]
             stages[rule.stage] += lines
     return OperatorView(
         spec=operator,
         struct=_struct(registry, operator),
-        tensors=tuple(
-            TensorView(tensor.name, tensor.role == "input", tables.table(operator, tensor.name))
-            for tensor in operator.tensors
-        ),
+        members=members,
+        conditions=_conditions(registry, operator, conditions, functions) if conditions else None,
         counts=tuple(stages[Stage.COUNTS]),
         values=tuple(stages[Stage.VALUES]),
         functions=tuple(own),
     )
 
 
-def _same_field(operator: Operator, rule: Rule, check: Check) -> RuleView | None:
-    """The line of a check that only compares a field of two tensors, for which there are shared functions."""
-    if check.loops or check.guard is not None or rule.since.ordinal or rule.until is not None:
+def _members(
+    registry: Registry, operator: Operator, tables: _Tables
+) -> tuple[tuple[MemberView, ...], dict[ir.Expr, int]]:
+    """The members to look at, and the conditions of support tables with their numbers."""
+    conditions: dict[ir.Expr, int] = {}
+    members: list[MemberView] = []
+    for member in operator.members:
+        kind, detail = "", 0
+        if member.is_tensor:
+            kind, detail = "TENSOR", tables.table(operator, member.name, conditions)
+        elif member.type == _OPERATOR:
+            kind, detail = "ACTIVATION", tables.fusable(operator)
+        elif member.type in registry.enums:
+            kind, detail = "ENUM", tables.enums[member.type]
+        elif member.pointer:
+            kind = "ADDRESS"
+        if kind:
+            is_input = member.role == "input"
+            view = MemberView(member.name, kind, member.count, member.optional, is_input, detail)
+            members.append(view)
+    return tuple(members), conditions
+
+
+def _conditions(
+    registry: Registry, operator: Operator, conditions: dict[ir.Expr, int], functions: set[str]
+) -> ConditionsView:
+    cases: list[tuple[int, tuple[str, ...], str]] = []
+    tensors: dict[str, None] = {}
+    for condition, number in conditions.items():
+        printer = CPrinter(registry, operator)
+        statements, value = printer.value(condition)
+        cases.append((number, tuple(statements), value))
+        functions |= printer.functions
+        tensors |= printer.tensors
+    return ConditionsView(f"dmlops_{operator.slug}_condition", tuple(tensors), tuple(cases))
+
+
+def _speaks_of_tensors(rule: Rule) -> bool:
+    return any(
+        isinstance(node, ir.Tensor | ir.Tensors)
+        for check in rule.checks
+        for part in parts(check)
+        for node in ir.walk(part)
+    )
+
+
+def _same_field(operator: Operator, rule: Rule, check: Check, places: dict[str, int]) -> RuleView | None:
+    """The line of a check that only compares a field of two tensors, for which there are shared functions.
+
+    They skip a tensor that is absent, so the guard may ask for both to be there, as it must for the optional.
+    """
+    if check.loops or rule.since.ordinal or rule.until is not None:
         return None
     match check.condition:
         case ir.Compare(
@@ -302,8 +425,24 @@ def _same_field(operator: Operator, rule: Rule, check: Check) -> RuleView | None
             left=ir.Field(tensor=ir.Tensor(name=left, index=None), name=field),
             right=ir.Field(tensor=ir.Tensor(name=right, index=None), name=other),
         ) if field == other and field in _SHARED and check.message == explain(check.condition, None):
-            names = [tensor.name for tensor in operator.tensors]
-            return RuleView(rule.id, f"dmlops_same_{field}", (names.index(left), names.index(right)))
+            optional = {name for name in (left, right) if operator.member[name].optional}
+            given = _given(check.guard)
+            if given is not None and optional <= given <= {left, right}:
+                return RuleView(rule.id, f"dmlops_same_{field}", (places[left], places[right]), False)
+    return None
+
+
+def _given(guard: ir.Expr | None) -> set[str] | None:
+    """The tensors that a guard asks to be given; None if it asks for anything else."""
+    match guard:
+        case None:
+            return set()
+        case ir.Present(item=ir.Tensor(name=name, index=None)):
+            return {name}
+        case ir.Logic(op="and", operands=operands):
+            parts = [_given(operand) for operand in operands]
+            known = [part for part in parts if part is not None]
+            return set().union(*known) if len(known) == len(parts) else None
     return None
 
 

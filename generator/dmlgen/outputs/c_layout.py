@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dmlgen.registry import Member, Registry
+from dmlgen.registry import Member, Operator, Registry, Struct
 
 POINTER_SIZES = (8, 4)
+HANDLES = {"D3D12_CPU_DESCRIPTOR_HANDLE": "SIZE_T", "D3D12_GPU_DESCRIPTOR_HANDLE": "UINT64"}  # of d3d12.h
+_POINTER_SIZED = "SIZE_T"  # the one number type whose size is that of a pointer
 _ENUM_SIZE = 4  # of every enumeration of the header
 
 
@@ -20,26 +22,37 @@ class Layout:
     offsets: tuple[int, ...]
 
 
-def layout(registry: Registry, members: Iterable[Member], pointer_size: int) -> Layout:
-    """The layout of a struct with these members as Windows compilers choose it: all are naturally aligned."""
-    end, alignment = 0, 1
+def layout(registry: Registry, struct: Struct | Operator, pointer_size: int) -> Layout:
+    """The layout of a struct as Windows compilers choose it: all members are naturally aligned."""
+    sizes = [_size(registry, member, pointer_size) for member in struct.members]
+    alignment = max((align for _, align in sizes), default=1)
+    if isinstance(struct, Struct) and struct.union:
+        return Layout(_aligned(max(size for size, _ in sizes), alignment), alignment, (0,) * len(sizes))
+    return _in_turn(sizes, alignment)
+
+
+def _in_turn(sizes: Sequence[tuple[int, int]], alignment: int) -> Layout:
+    end = 0
     offsets: list[int] = []
-    for member in members:
-        size, align = _size(registry, member, pointer_size)
-        offsets.append(-(-end // align) * align)
+    for size, align in sizes:
+        offsets.append(_aligned(end, align))
         end = offsets[-1] + size
-        alignment = max(alignment, align)
-    return Layout(-(-end // alignment) * alignment, alignment, tuple(offsets))
+    return Layout(_aligned(end, alignment), alignment, tuple(offsets))
+
+
+def _aligned(offset: int, alignment: int) -> int:
+    return -(-offset // alignment) * alignment
 
 
 def _size(registry: Registry, member: Member, pointer_size: int) -> tuple[int, int]:
     """Bytes and alignment of a member."""
-    if member.pointer:
+    type_ = HANDLES.get(member.type, member.type)
+    if member.pointer or type_ == _POINTER_SIZED:
         return pointer_size, pointer_size
-    if member.type in registry.types:
-        size = registry.types[member.type].bits // 8
-        return size, size
-    if member.type in registry.structs:
-        inner = layout(registry, registry.structs[member.type].members, pointer_size)
+    if type_ in registry.types:
+        size = registry.types[type_].bits // 8
+        return size * (member.length or 1), size
+    if type_ in registry.structs:
+        inner = layout(registry, registry.structs[type_], pointer_size)
         return inner.size, inner.alignment
     return _ENUM_SIZE, _ENUM_SIZE

@@ -1,8 +1,8 @@
 """Expressions as C.
 
-Integers are `int64_t`, or unsigned 32-bit members that widen to it; truth values are `int`. What C has no
-expression for (reductions, arrays) becomes statements that stand before the text of the expression. As every
-expression has a value for every description, it may be worked out whether it is needed or not.
+Integers are `int64_t`, truth values `int`, fractions `double`. What C has no expression for (reductions,
+arrays) becomes statements that stand before the text of the expression. As every expression has a value for
+every description (an absent tensor reads as one without dimensions), it may be worked out without need.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ _ATOM = 10
 _COMPARISON = 4
 _OPPOSITE: dict[str, ir.CompareOp] = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _ARITHMETIC = {"+": "add", "-": "subtract", "*": "multiply", "//": "divide", "%": "modulo"}
-_NEUTRAL = {"all": "1", "any": "0", "sum": "0", "product": "1"}
-_NEEDS = {"product": "multiply", "list_product": "multiply", "append": "push", "list_append": "push"}
+_NEUTRAL = {"all": "1", "any": "0", "sum": "0", "product": "1", "min": "INT64_MIN", "max": "INT64_MIN"}
+_ARRAYS = {"UINT": "", "INT": "signed_", "FLOAT": "float_"}  # number types of arrays, as helpers' names begin
+_LIST = "list_"
+_WIDE = "(int64_t)"
+_NEEDS = {"product": "multiply", "sum": "add"}
 
 
 class CPrinter(Printer):
@@ -30,7 +33,7 @@ class CPrinter(Printer):
 
     `operator` is None in a function that judges one tensor. `statements` collects what must stand before the
     text that was printed last; `functions` the helpers, without their prefix, that the texts call; `tensors`
-    the tensor members that they read.
+    the tensor members, arrays of them apart, that they read.
     """
 
     def __init__(self, registry: Registry, operator: Operator | None) -> None:
@@ -62,7 +65,7 @@ class CPrinter(Printer):
                 if part.type == ir.INTS:
                     self._build(part.value, _local(part))
                 else:
-                    self._add(f"const int64_t {_local(part)} = {self.print(part.value)};")
+                    self._add(f"const {_c_type(part)} {_local(part)} = {self.print(part.value)};")
 
     def check(self, rule: Rule, check: Check) -> list[str]:
         """The statements that judge one check of a rule."""
@@ -72,11 +75,12 @@ class CPrinter(Printer):
                 self._define(part)
             if guards := self._guards(rule, check):
                 nested.enter_context(self._if(" && ".join(guards)))
+            found = self._new("found")
             if len(check.loops) > 1:
-                self._add("const size_t found = run->count;")
+                self._add(f"const size_t {found} = run->count;")
             for depth, loop in enumerate(check.loops):
                 if depth:
-                    nested.callback(self._add, "if (run->count > found) {", "    break;", "}")
+                    nested.callback(self._add, f"if (run->count > {found}) {{", "    break;", "}")
                 nested.enter_context(self._loop(loop))
             with self._if(self.failure(check.condition)):
                 self._add(*self._report(rule, check))
@@ -84,10 +88,16 @@ class CPrinter(Printer):
                     self._add("break;")
         return lines
 
+    def value(self, node: ir.Expr) -> tuple[list[str], str]:
+        """Statements, and the text of the expression's value after them."""
+        with self.block() as lines:
+            self._define(node)
+            return lines, self.print(node)
+
     def failure(self, condition: ir.Expr) -> str:
         """The text that is true when the condition is not."""
         match condition:
-            case ir.Compare(op=op, left=left, right=right) if left.type != ir.INTS:
+            case ir.Compare(op=op, left=left, right=right) if left.type not in (ir.INTS, ir.FLOAT):
                 return self.print(ir.Compare(_OPPOSITE[op], left, right))
             case ir.OneOf():
                 return self.one_of(condition, negated=True)
@@ -98,7 +108,7 @@ class CPrinter(Printer):
 
     def number(self, value: int | bool | float) -> str:
         if isinstance(value, float):
-            raise self._unsupported("a fraction")
+            return repr(value)
         return str(int(value)) if value >= 0 else f"(int64_t){value}"
 
     def enum_value(self, node: ir.EnumValue) -> str:
@@ -118,10 +128,10 @@ class CPrinter(Printer):
         raise self._unsupported(f"{node.name}, an array of tensors")
 
     def tensor(self, node: ir.Tensor) -> str:
-        if node.index is not None:
-            raise self._unsupported(f"{node.name}, an array of tensors")
         if not node.name:
             return "tensor"
+        if node.index is not None:
+            return self._call("tensor_at", *self._tensors(node.name), self.print(node.index))
         self.tensors[node.name] = None
         return node.name
 
@@ -129,14 +139,22 @@ class CPrinter(Printer):
         return self._scalar(self._fields[node.name], f"{self.tensor(node.tensor)}->{node.name}")
 
     def part(self, node: ir.Part) -> str:
-        raise self._unsupported(f"{node.member.name}, a struct")
+        assert self.operator is not None
+        owner = self.operator.member[node.member.name]
+        part = next(m for m in self.registry.structs[owner.type].members if m.name == node.name)
+        if owner.pointer:
+            value = self._scalar(part, f"desc->{owner.name}->{part.name}")
+            return f"(desc->{owner.name} == NULL ? 0 : {value})"
+        return self._scalar(part, f"desc->{owner.name}.{part.name}")
 
     def present(self, node: ir.Present) -> str:
         match node.item:
             case ir.Field():
                 return f"{self._array(node.item)[0]} != NULL"
+            case ir.Tensor(index=index) if index is not None:
+                return f"{self.tensor(node.item)} != &dmlops_absent"
             case item:
-                raise self._unsupported(f"{item.name}, an optional member")
+                return f"desc->{item.name} != NULL"
 
     def index(self, node: ir.Index) -> str:
         function, *array = self._array_function("entry", node.sequence)
@@ -150,7 +168,7 @@ class CPrinter(Printer):
 
     def binary(self, node: ir.Binary) -> tuple[str, int]:
         left, right = self.print(node.left), self.print(node.right)
-        if node.op in _ARITHMETIC:
+        if node.op in _ARITHMETIC and node.type == ir.INT:
             return self._call(_ARITHMETIC[node.op], left, right), _ATOM
         return f"(({left}) {node.op} ({right}))", _ATOM
 
@@ -165,15 +183,15 @@ class CPrinter(Printer):
             then = self.print(node.then, _ATOM)
         with self.block() as before_otherwise:
             otherwise = self.print(node.otherwise, _ATOM)
+        type_ = _c_type(node)
         if not before_then and not before_otherwise:
-            return f"({test} ? (int64_t){then} : (int64_t){otherwise})"
-        name = self._temporary("choice")
+            return f"({test} ? ({type_}){then} : ({type_}){otherwise})"
+        name = self._new("choice")
+        self._add(f"{type_} {name};")
         self._branch(test, [*before_then, f"{name} = {then};"], [*before_otherwise, f"{name} = {otherwise};"])
         return name
 
     def reduce(self, node: ir.Reduce) -> str:
-        if node.kind not in _NEUTRAL:
-            raise self._unsupported(f"{node.kind}(...)")
         name = self._temporary(node.kind, _NEUTRAL[node.kind], constant=False)
         with self._loop(node.loop):
             body = self.print(node.body, _ATOM)
@@ -182,20 +200,22 @@ class CPrinter(Printer):
                     more = f"{name} && {body}"
                 case "any":
                     more = f"{name} || {body}"
-                case _:
+                case "sum" | "product":
                     more = self._call({"sum": "add", "product": "multiply"}[node.kind], name, body)
+                case _:
+                    more = f"{name} == INT64_MIN ? {body} : {self._call(node.kind, name, body)}"
             self._add(f"{name} = {more};")
-        return name
+        return f"({name} == INT64_MIN ? 0 : {name})" if node.kind in ("min", "max") else name
 
     def call(self, node: ir.Call) -> str:
         match node:
+            case ir.Call(function="len", arguments=(ir.Tensors(name=name),)):
+                return f"(int64_t){self._tensors(name)[1]}"
             case ir.Call(function="len", arguments=(item,)):
-                return self._array(item)[1]
-            case ir.Call(function="product", arguments=(item,)):
-                return self._call(*self._array_function("product", item))
-            case ir.Call(function="bits" | "min" | "max" | "power_of_two" as function, arguments=arguments):
-                return self._call(function, *(self.print(item) for item in arguments))
-        raise self._unsupported(f"{node.function}(...)")
+                return f"(int64_t){self._array(item)[1]}"
+            case ir.Call(function="product" | "sum" as function, arguments=(item,)):
+                return self._call(*self._array_function(function, item))
+        return self._call(node.function, *(self.print(item) for item in node.arguments))
 
     def _node(self, node: ir.Expr) -> tuple[str, int]:
         match node:
@@ -218,19 +238,36 @@ class CPrinter(Printer):
     def _same(self, left: ir.Expr, right: ir.Expr) -> str:
         if isinstance(left, ir.Field) and isinstance(right, ir.Field):
             return self._call("same_arrays", *self._array(left), *self._array(right))
+        if isinstance(left, ir.Field):
+            return self._call("list_is", f"&{self._list(right)}", *self._array(left))
         return self._call("same_lists", f"&{self._list(left)}", f"&{self._list(right)}")
 
     def _array(self, node: ir.Expr) -> tuple[str, str]:
         """The address of an array's first entry, and the number of entries."""
-        if isinstance(node, ir.Field):
-            tensor = self.tensor(node.tensor)
-            return f"{tensor}->{node.name}", f"{tensor}->{self._fields[node.name].count}"
+        match node:
+            case ir.Field(tensor=owner, name=name):
+                tensor = self.tensor(owner)
+                return f"{tensor}->{name}", f"{tensor}->{self._fields[name].count}"
+            case ir.Member(name=name) if self.operator is not None:
+                return f"desc->{name}", f"desc->{self.operator.member[name].count}"
         name = self._list(node)
         return f"{name}.values", f"{name}.count"
 
     def _array_function(self, function: str, node: ir.Expr) -> tuple[str, str, str]:
         """A function of arrays as it is called for this one, and the array's two arguments."""
-        return (function if isinstance(node, ir.Field) else f"list_{function}", *self._array(node))
+        match node:
+            case ir.Field():
+                prefix = _ARRAYS[self._fields[node.name].type]
+            case ir.Member(name=name) if self.operator is not None:
+                prefix = _ARRAYS[self.operator.member[name].type]
+            case _:
+                prefix = _LIST
+        return (prefix + function, *self._array(node))
+
+    def _tensors(self, name: str) -> tuple[str, str]:
+        """The address of an array of tensors, and the number of entries."""
+        assert self.operator is not None
+        return f"desc->{name}", f"desc->{self.operator.member[name].count}"
 
     def _list(self, node: ir.Expr) -> str:
         """The name of a list with the value of an expression."""
@@ -240,9 +277,9 @@ class CPrinter(Printer):
         """Declare a list and fill it."""
         self._add(f"dmlops_list {name};", f"{name}.count = 0;")
         match node:
-            case ir.Call(function="align", arguments=(item, length, fill)):
+            case ir.Call(function="align" | "replace" as function, arguments=(item, *others)):
                 self._append(item, name)
-                self._add(self._call("align", f"&{name}", self.print(length), self.print(fill)) + ";")
+                self._add(self._call(function, f"&{name}", *(self.print(other) for other in others)) + ";")
             case _:
                 self._append(node, name)
         return name
@@ -267,7 +304,7 @@ class CPrinter(Printer):
                 with self.block() as if_false:
                     self._append(otherwise, target)
                 self._branch(condition, if_true, if_false)
-            case ir.Field() | ir.Definition() | ir.Call(function="align"):
+            case ir.Field() | ir.Member() | ir.Definition() | ir.Call(function="align" | "replace"):
                 self._append_slice(node, None, None, target)
             case _:
                 raise self._unsupported(SOURCE.print(node))
@@ -292,7 +329,6 @@ class CPrinter(Printer):
         return guards
 
     def _report(self, rule: Rule, check: Check) -> list[str]:
-        member = string(check.member) if self.operator else f"dmlops_path(member, DMLOPS_PATH_{check.member})"
         format, arguments = "", []
         for part in check.message:
             if isinstance(part, str):
@@ -301,23 +337,33 @@ class CPrinter(Printer):
                 conversion, argument = self._argument(part)
                 format += conversion
                 arguments.append(argument)
-        rule_id = "rule->id" if self.operator else string(rule.id)
-        lines = [f"dmlops_report(run, {rule_id}, {member}", f"    {string(format)}"]
+        rule_id, place = ("rule->id", "run->outer") if self.operator else (string(rule.id), "place")
+        lines = [f"dmlops_report(run, {rule_id}, {place}, {string(check.member)}", f"    {string(format)}"]
         lines += [f"    {argument}" for argument in arguments]
         return [*(f"{line}," for line in lines[:-1]), f"{lines[-1]});"]
 
     def _argument(self, node: ir.Expr) -> tuple[str, str]:
         """A value of a message: its conversion in the format, and the arguments that go with it."""
         if isinstance(node, ir.Tensor):
-            return "%s", "member->paths"
+            return "%p", "place"
         kind = node.type.kind
         if kind == "ints":
+            if isinstance(node, ir.Field):
+                values, count = self._array(node)
+                return "%a", f"{values}, (int64_t){count}"
             return "%l", f"&{self._list(node)}"
         if kind == "enum":
-            return "%e", f"dmlops_names_{node.type.name}, (int64_t){self.print(node, _ATOM)}"
+            return "%e", f"dmlops_names_{node.type.name}, {self._wide(node)}"
         if kind in ("int", "bool"):
-            return f"%{kind[0]}", f"(int64_t){self.print(node, _ATOM)}"
+            return f"%{kind[0]}", self._wide(node)
+        if kind == "float":
+            return "%g", self.print(node)
         raise self._unsupported(f"a {node.type} in a message")
+
+    def _wide(self, node: ir.Expr) -> str:
+        """An integer of 64 bits, as arguments of messages must be."""
+        text = self.print(node, _ATOM)
+        return text if text.startswith(_WIDE) else _WIDE + text
 
     # Statements.
 
@@ -342,12 +388,9 @@ class CPrinter(Printer):
     def _branch(self, test: str, then: list[str], otherwise: list[str]) -> None:
         self._add(f"if ({test}) {{", *_indented(then), "} else {", *_indented(otherwise), "}")
 
-    def _temporary(self, purpose: str, value: str | None = None, constant: bool = True) -> str:
+    def _temporary(self, purpose: str, value: str, constant: bool = True) -> str:
         name = self._new(purpose)
-        if value is None:
-            self._add(f"int64_t {name};")
-        else:
-            self._add(f"{'const ' * constant}int64_t {name} = {value};")
+        self._add(f"{'const ' * constant}int64_t {name} = {value};")
         return name
 
     def _new(self, purpose: str) -> str:
@@ -361,15 +404,18 @@ class CPrinter(Printer):
         """The value of a member that is one number."""
         if member.type in self.registry.enums:
             return self._call("enum", f"&{place}")
-        number = self.registry.types.get(member.type)
-        if number is None or number.kind == "float" or member.count:
-            raise self._unsupported(f"{member.name}, which is no integer,")
-        if number.kind == "signed":
-            return f"(int64_t){place}"
-        return self._call("unsigned", place) if number.bits == 64 else place
+        number = self.registry.types[member.type]
+        if number.kind == "float":
+            return f"(double){place}"
+        if member.type == "BOOL":
+            return f"({place} != 0)"
+        if number.kind == "unsigned" and number.bits == 64:
+            return self._call("unsigned", place)
+        return f"(int64_t){place}"
 
     def _call(self, function: str, *arguments: str) -> str:
-        self.functions |= {function, _NEEDS.get(function, function)}
+        plain = function.removeprefix(_LIST).removeprefix(_ARRAYS["INT"])
+        self.functions |= {function, _NEEDS.get(plain, function)}
         return f"dmlops_{function}({', '.join(arguments)})"
 
     def _unsupported(self, what: str) -> SpecError:
@@ -392,6 +438,11 @@ def parts(check: Check) -> list[ir.Expr]:
 def escaped(text: str) -> str:
     """A text as it stands in a format, where % starts a conversion."""
     return text.replace("%", "%%")
+
+
+def _c_type(node: ir.Expr) -> str:
+    """The type of a variable that holds the value of an expression that is no array."""
+    return "double" if node.type == ir.FLOAT else "int64_t"
 
 
 def _local(node: ir.Local | ir.Definition) -> str:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 from dmlgen.cases import Case, Cases, CaseSearch
@@ -12,18 +15,47 @@ from dmlgen.outputs.render import BANNER, Templates
 from dmlgen.registry import FeatureLevel, Operator, Registry
 
 VERSION = 1  # of the files' form
+_A_PROCESS = 16  # operators that make a process worth its start
+_search: CaseSearch | None = None  # of a worker process
 
 
-def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
-    """The matrices of all operators, their JSON Schema, and a pytest plugin that reads them."""
-    search = CaseSearch(registry)
-    files = {
-        f"matrix/{operator.slug}.json": matrix(registry, operator, search.cases(operator))
-        for operator in registry.operators
-    }
+def render(registry: Registry, templates: Templates, known: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The matrices of all operators, their JSON Schema, and a pytest plugin that reads them.
+
+    `known` are files, by path, that are right as they are: no search is made for them.
+    """
+    paths = {f"matrix/{operator.slug}.json": operator.name for operator in registry.operators}
+    files = {path: known[path] for path in paths if path in known}
+    wanted = [path for path in paths if path not in known]
+    files.update(zip(wanted, _found(registry, [paths[path] for path in wanted]), strict=True))
     files["matrix/matrix.schema.json"] = templates.render("matrix/matrix.schema.json.j2", version=VERSION)
     files["matrix/pytest_plugin.py"] = templates.render("matrix/pytest_plugin.py.j2")
     return files
+
+
+def _found(registry: Registry, names: list[str]) -> list[bytes]:
+    """The files of these operators, in order; searched by several processes where that pays."""
+    workers = min(os.cpu_count() or 1, len(names) // _A_PROCESS)
+    if workers < 2:
+        search = CaseSearch(registry)
+        return [_one(search, name) for name in names]
+    with ProcessPoolExecutor(workers, initializer=_start, initargs=(registry,)) as pool:
+        return list(pool.map(_of_worker, names, chunksize=4))
+
+
+def _start(registry: Registry) -> None:
+    global _search
+    _search = CaseSearch(registry)
+
+
+def _of_worker(name: str) -> bytes:
+    assert _search is not None
+    return _one(_search, name)
+
+
+def _one(search: CaseSearch, name: str) -> bytes:
+    operator = search.registry.operator[name]
+    return matrix(search.registry, operator, search.cases(operator))
 
 
 def matrix(registry: Registry, operator: Operator, cases: Cases) -> bytes:
@@ -36,7 +68,7 @@ def matrix(registry: Registry, operator: Operator, cases: Cases) -> bytes:
         "type": operator.c_constant,
         "since": operator.since.name,
         "support": {level.name: _table(operator, level) for level in registry.levels},
-        "missed": [f"{goal.tensor} {goal.type} {goal.rank}" for goal in cases.missed],
+        "missed": list(cases.missed),
         "coverage": [_without_none(vars(rule)) for rule in cases.coverage],
         "cases": [_case(registry, operator, case) for case in cases.cases],
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from dmlgen.expr import ir
 from dmlgen.outputs.python_printer import (
@@ -31,7 +31,7 @@ from dmlgen.registry import (
     Support,
 )
 
-TENSOR = "BUFFER_TENSOR_DESC"
+TENSOR, OPERATOR = "BUFFER_TENSOR_DESC", "OPERATOR_DESC"
 
 Imports: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 
@@ -40,11 +40,12 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     """The files of the package, by path below generated/."""
     files = {f"python/{path}": data for path, data in templates.plain_files("python").items()}
     package = "python/dmlops"
-    enums, tensor = _enums(registry), _tensor(registry)
+    enums, tensor, values = _enums(registry), _tensor(registry), _values(registry)
     operators = [_operator(registry, operator) for operator in registry.operators]
     files[f"{package}/__init__.py"] = templates.render(
         "python/dmlops/__init__.py.j2",
         enum_names=sorted([*(enum.python for enum in enums), "OperatorType", "FeatureLevel"]),
+        structs=values,
         operators=operators,
     )
     files[f"{package}/enums.py"] = templates.render(
@@ -57,6 +58,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     files[f"{package}/registry.py"] = templates.render(
         "python/dmlops/registry.py.j2", registry=registry, operators=operators, structs=_structs(registry)
     )
+    files[f"{package}/structs.py"] = templates.render("python/dmlops/structs.py.j2", structs=values)
     for name in ("tensor", "tensor_rules"):
         files[f"{package}/{name}.py"] = templates.render(f"python/dmlops/{name}.py.j2", tensor=tensor)
     for operator in operators:
@@ -113,8 +115,9 @@ class AssignmentView:
 
 @dataclass(frozen=True)
 class StageView:
-    """A stage's rules, and the variables that they need first."""
+    """A stage's rules, the variables that they need first, and the members that all of it reads."""
 
+    members: frozenset[str]
     assignments: tuple[AssignmentView, ...]
     rules: tuple[RuleView, ...]
 
@@ -157,17 +160,46 @@ class TensorView:
 
 
 @dataclass(frozen=True)
+class IntegerView:
+    """An integer, or the integers of an array: the expression that gives it, and its range."""
+
+    text: str
+    least: int
+    most: int
+
+
+@dataclass(frozen=True)
+class ValueView:
+    """A struct that is a member's value: its fields have a number type each, `float` or `int` in Python."""
+
+    name: str
+    python: str
+    summary: str
+    fields: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
 class MemberView:
-    """A member of an operator: `local` is its variable, `integers` the range of an integer type."""
+    """A member of an operator.
+
+    `local` is its variable and `python` the class of an enumeration or struct. `kind` is tensor, operator,
+    scalar (a union), enum, struct, boolean, integer or float, with an s for arrays. `may_be_absent` says that
+    the class has a default. `counted` are the arrays that have as many entries as this member says.
+    """
 
     name: str
     local: str
-    role: str
-    type: str
-    optional: bool
+    python: str
+    kind: str
+    may_be_absent: bool
     summary: str
-    integers: tuple[int, int] | None
+    integers: tuple[IntegerView, ...]
+    counted: tuple[str, ...]
     spec: Member
+
+    @property
+    def required(self) -> bool:
+        return self.spec.pointer and not self.spec.optional
 
 
 @dataclass(frozen=True)
@@ -179,22 +211,41 @@ class RowView:
     types: tuple[str, ...]
 
 
+Choices: TypeAlias = tuple[tuple[int, str], ...]  # cases and the row that holds in each
+
+
 @dataclass(frozen=True)
 class TableView:
-    """The support table that holds from a level on: for each tensor the name of its row."""
+    """The support table that holds from a level on: for each tensor the name of its row.
+
+    Where that depends on other members, `cases` has the rows by case, and `rows` those of all together.
+    """
 
     since: FeatureLevel
     name: str
     rows: tuple[tuple[str, str], ...]
+    cases: tuple[tuple[str, Choices], ...]
+
+
+@dataclass(frozen=True)
+class CasesView:
+    """The conditions under which rows of support tables hold, and the members that they read."""
+
+    assignments: tuple[AssignmentView, ...]
+    conditions: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class InferenceView:
-    """How outputs follow from the rest: tensors that must be there, variables, and each output's fields."""
+    """How outputs follow from the rest: members that must be there, variables, and each output's fields.
 
-    tensors: tuple[MemberView, ...]
+    `choosable` are outputs that may be absent by choice: they stay so.
+    """
+
+    needed: tuple[MemberView, ...]
     assignments: tuple[AssignmentView, ...]
     outputs: Mapping[str, tuple[AssignmentView, ...]]
+    choosable: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -215,23 +266,46 @@ class OperatorView:
     summary: str
     data: tuple[str, ...]
     members: tuple[MemberView, ...]
-    rules: tuple[str, ...]
+    rules: tuple[Rule, ...]
     rows: tuple[RowView, ...]
     tables: tuple[TableView, ...]
     levels: tuple[tuple[FeatureLevel, str], ...]
+    cases: CasesView | None
+    turning_points: tuple[FeatureLevel, ...]
+    depends_on_level: bool
+    fusable: tuple[str, ...]
+    attribute_rules: StageView | None
     counts: StageView
     values: StageView
     inference: InferenceView
     compute: ComputeView | None
+    enum_values: tuple[AssignmentView, ...]
     imports: Imports
 
     @property
     def tensors(self) -> tuple[MemberView, ...]:
-        return tuple(member for member in self.members if member.type == "tensor")
+        return tuple(member for member in self.members if member.spec.is_tensor)
 
     @property
     def attributes(self) -> tuple[MemberView, ...]:
-        return tuple(member for member in self.members if member.type != "tensor")
+        return tuple(member for member in self.members if not member.spec.is_tensor)
+
+    @property
+    def judged(self) -> tuple[MemberView, ...]:
+        """The members that validation reads."""
+        named = self.counts.members | self.values.members
+        tested = ("tensor", "enum", "scalar", "operator")
+        return tuple(
+            member
+            for member in self.members
+            if member.required or member.integers or member.kind in tested or member.name in named
+        )
+
+    @property
+    def settled(self) -> tuple[MemberView, ...]:
+        """The members that may be given in another form: lists, numbers, and last counts, left out."""
+        given = [member for member in self.members if member.kind == "enum" or member.spec.count]
+        return (*given, *(member for member in self.members if member.counted))
 
 
 def _enums(registry: Registry) -> tuple[EnumView, ...]:
@@ -240,8 +314,29 @@ def _enums(registry: Registry) -> tuple[EnumView, ...]:
     )
 
 
+def _values(registry: Registry) -> tuple[ValueView, ...]:
+    """The structs that are values of members; a union is a plain number in Python."""
+    members = [member for operator in registry.operators for member in operator.members]
+    used = {m.type for m in members if m.type in registry.structs and m.type != OPERATOR and not m.typed_by}
+    return tuple(
+        ValueView(
+            name,
+            pascal(name),
+            _prose(registry.structs[name].summary),
+            tuple(
+                (field.name, "float" if registry.types[field.type].kind == "float" else "int")
+                for field in registry.structs[name].members
+            ),
+        )
+        for name in sorted(used)
+    )
+
+
 def _structs(registry: Registry) -> tuple[tuple[str, tuple[Member, ...]], ...]:
-    return tuple((struct.c_name, struct.members) for struct in registry.structs.values())
+    """The structs that descriptions are made of."""
+    types = {member.type for operator in registry.operators for member in operator.members}
+    used = {TENSOR, "TENSOR_DESC", OPERATOR, *types}
+    return tuple((struct.c_name, struct.members) for name, struct in registry.structs.items() if name in used)
 
 
 # Tensors.
@@ -331,15 +426,24 @@ def _rule(rule: Rule, printer: PythonPrinter, of_tensor: bool = False) -> RuleVi
 
 
 def _check(rule: Rule, check: Check, printer: PythonPrinter, of_tensor: bool) -> CheckView:
-    if rule.until is not None or rule.since.ordinal != 0:
-        raise NotImplementedError(f"{rule.id}: rules of some feature levels only")
     with printer.inside(*check.loops):
-        conditions = [loop.condition for loop in check.loops if loop.condition is not None]
+        conditions = _in_force(rule, printer.operator)
+        conditions += [loop.condition for loop in check.loops if loop.condition is not None]
         conditions += [check.guard] if check.guard is not None else []
         failure = printer.print(_all([*conditions, opposite(check.condition)]))
         member = f'f"{{path}}.{check.member}"' if of_tensor else f'"{check.member}"'
         loops = tuple(LoopView(snake(loop.variable.name), printer.range(loop)) for loop in check.loops)
         return CheckView(rule.id, loops, failure, member, printer.message(check.message))
+
+
+def _in_force(rule: Rule, operator: Operator | None) -> list[ir.Expr]:
+    """The conditions on the feature level under which the rule is judged."""
+    conditions: list[ir.Expr] = []
+    for bound, op in ((rule.since, ">="), (rule.until, "<")):
+        if bound is not None and bound.ordinal > (operator.since.ordinal if operator is not None else 0):
+            value = ir.EnumValue(f"LEVEL_{bound.name.replace('.', '_')}", bound.value, _LEVEL.type)
+            conditions.append(ir.Compare(cast(ir.CompareOp, op), _LEVEL, value))
+    return conditions
 
 
 def _all(conditions: Sequence[ir.Expr]) -> ir.Expr:
@@ -370,23 +474,26 @@ def _assignments(printer: PythonPrinter, definitions: Iterable[Definition]) -> t
 
 
 def _operator(registry: Registry, operator: Operator) -> OperatorView:
-    members = tuple(_member(registry, member) for member in operator.members)
-    used: set[str] = set()
+    members = tuple(_member(registry, operator, member) for member in operator.members)
+    printers: list[PythonPrinter] = []
     stages: dict[Stage, StageView] = {}
-    assigned = {field_local(t.name, name) for t in operator.tensors for name in _HOISTED}
+    assigned = {field_local(t.name, name) for t in operator.tensors if not t.count for name in _HOISTED}
     for stage in (Stage.COUNTS, Stage.VALUES):
-        printer = PythonPrinter(registry, operator, stage)
+        printers.append(PythonPrinter(registry, operator, stage))
         rules = [rule for rule in operator.rules if rule.stage is stage]
-        parts = [part for rule in rules for check in rule.checks for part in _parts(check)]
-        definitions = [d for d in _used(operator.definitions, parts) if snake(d.name) not in assigned]
-        fields = [a for a in _fields([*parts, *(d.value for d in definitions)]) if a.name not in assigned]
-        assignments = (*fields, *_assignments(printer, definitions))
-        assigned |= {assignment.name for assignment in assignments}
-        stages[stage] = StageView(assignments, tuple(_rule(rule, printer) for rule in rules))
-        used |= printer.used
-    inference, names = _inference(registry, operator, members)
+        stages[stage] = _stage(operator, rules, printers[-1], assigned)
+    alone = _without_tensors(operator) if operator.fused_into else []
+    printers.append(PythonPrinter(registry, operator, Stage.COUNTS))
+    attribute_rules = _stage(operator, alone, printers[-1], set()) if alone else None
+    rows, tables, levels, conditions = _tables(registry, operator)
+    printers.append(PythonPrinter(registry, operator, Stage.COUNTS))
+    cases = _cases(conditions, printers[-1]) if conditions else None
+    printers.append(InferencePrinter(registry, operator, Stage.COUNTS))
+    inference = _inference(operator, members, printers[-1])
     compute = _compute(registry, operator)
-    rows, tables, levels = _tables(registry, operator)
+    enum_values = {name: value for printer in printers for name, value in printer.enum_values.items()}
+    used = set().union(*(printer.used for printer in printers), compute.used if compute else ())
+    fusable = registry.fusable(operator) if any(m.type == OPERATOR for m in operator.members) else ()
     return OperatorView(
         name=operator.name,
         slug=operator.slug,
@@ -396,83 +503,206 @@ def _operator(registry: Registry, operator: Operator) -> OperatorView:
         summary=_prose(operator.summary),
         data=tuple(_prose(requirement.text) for requirement in operator.data),
         members=members,
-        rules=tuple(rule.id for rule in operator.rules),
+        rules=operator.rules,
         rows=rows,
         tables=tables,
         levels=levels,
+        cases=cases,
+        turning_points=_turning_points(registry, operator, tables, fusable),
+        depends_on_level=any(_in_force(rule, operator) for rule in operator.rules),
+        fusable=tuple(other.name for other in fusable),
+        attribute_rules=attribute_rules,
         counts=stages[Stage.COUNTS],
         values=stages[Stage.VALUES],
         inference=inference,
         compute=compute,
-        imports=_imports(
-            {
-                "dataclasses": ["dataclass"],
-                "typing": ["ClassVar", *(["Any"] if compute else [])],
-                "..": ["judgement"],
-                "..coordinates": ["Coordinates", "Load"] if compute else [],
-                "..description": [
-                    "Description",
-                    "Support",
-                    "Tables",
-                    *(["given"] if inference.outputs else []),
-                ],
-                "..enums": ["FeatureLevel", "TensorDataType"],
-                "..member": ["Member"],
-                "..tensor": ["TensorDesc", *(["inferred"] if inference.outputs else [])],
-                "..tensor_rules": ["SOUND_INPUT", "SOUND_OUTPUT", "is_sound"],
-                "..violation": ["Violation"],
-            },
-            {*used, *names, *(compute.used if compute else ())},
-            "..",
+        enum_values=tuple(
+            AssignmentView(name, f"{pascal(value.type.name or '')}.{value.name}")
+            for name, value in sorted(enum_values.items())
         ),
+        imports=_operator_imports(operator, members, inference, compute, cases, enum_values.values(), used),
     )
 
 
-def _member(registry: Registry, member: Member) -> MemberView:
-    number = registry.types.get(member.type)
+def _stage(
+    operator: Operator, rules: Sequence[Rule], printer: PythonPrinter, assigned: set[str]
+) -> StageView:
+    """The rules, and the variables that they need beside those `assigned`, which grow by them."""
+    parts = [part for rule in rules for check in rule.checks for part in _parts(check)]
+    definitions = [d for d in _used(operator.definitions, parts) if snake(d.name) not in assigned]
+    read = [*parts, *(d.value for d in definitions)]
+    fields = [a for a in _fields(operator, read) if a.name not in assigned]
+    assignments = (*fields, *_assignments(printer, definitions))
+    assigned |= {assignment.name for assignment in assignments}
+    members = {node.name for part in parts for node in ir.walk(part) if isinstance(node, ir.Member)}
+    return StageView(frozenset(members), assignments, tuple(_rule(rule, printer) for rule in rules))
+
+
+def _without_tensors(operator: Operator) -> list[Rule]:
+    """The rules that speak of no tensor: those that hold of a fused activation too."""
+    tensors = ir.Tensor | ir.Tensors
+    return [
+        rule
+        for rule in operator.rules
+        if not any(
+            isinstance(node, tensors)
+            for check in rule.checks
+            for part in _parts(check)
+            for node in ir.walk(part)
+        )
+    ]
+
+
+def _turning_points(
+    registry: Registry, operator: Operator, tables: Sequence[TableView], fusable: Sequence[Operator]
+) -> tuple[FeatureLevel, ...]:
+    """The levels at which what is accepted may change."""
+    levels = {table.since for table in tables}
+    rules = [*operator.rules, *(rule for other in fusable for rule in _without_tensors(other))]
+    levels |= {bound for rule in rules for bound in (rule.since, rule.until) if bound is not None}
+    return tuple(level for level in registry.levels[operator.since.ordinal :] if level in levels)
+
+
+def _operator_imports(
+    operator: Operator,
+    members: tuple[MemberView, ...],
+    inference: InferenceView,
+    compute: ComputeView | None,
+    cases: CasesView | None,
+    enum_values: Iterable[ir.EnumValue],
+    used: set[str],
+) -> Imports:
+    kinds = {member.kind for member in members}
+    description = {"Description", "Rule", "Support", "Tables"}
+    if inference.needed:
+        description.add("given")
+    if any(member.counted for member in members):
+        description |= {"COUNTED", "count_of"}
+    if cases:
+        description.add("Cases")
+    optional = [t for t in operator.tensors if t.optional and not t.count]
+    enums = {"FeatureLevel", "TensorDataType"}
+    enums |= {member.python for member in members if member.kind == "enum"}
+    enums |= {pascal(value.type.name or "") for value in enum_values}
+    if "enum" in kinds:
+        enums.add("entry_of")
+    if any(_in_force(rule, operator) for rule in operator.rules):
+        enums.add("feature_level")
+    sound = {f"SOUND_{tensor.role.upper()}" for tensor in operator.tensors}
+    return _imports(
+        {
+            "dataclasses": ["dataclass"],
+            "typing": ["ClassVar", *(["Any"] if compute else [])],
+            "..": ["judgement"],
+            "..coordinates": ["Coordinates", "Load"] if compute else [],
+            "..description": description,
+            "..enums": enums,
+            "..member": ["Member"],
+            "..structs": [member.python for member in members if member.kind == "struct"],
+            "..tensor": [
+                "TensorDesc",
+                *(["ABSENT"] if optional else []),
+                *(
+                    "inferred_if_given" if name in inference.choosable else "inferred"
+                    for name in inference.outputs
+                ),
+            ],
+            "..tensor_rules": [*sound, "is_sound"],
+            "..violation": ["Violation"],
+        },
+        used,
+        "..",
+    )
+
+
+def _member(registry: Registry, operator: Operator, member: Member) -> MemberView:
+    kind, local = _kind(registry, member), snake(member.name)
+    integers: list[IntegerView] = []
+    if kind in ("integer", "boolean", "integers"):
+        integers.append(IntegerView(local, *registry.types[member.type].range))
+    elif kind == "struct" and not member.optional:
+        fields = [(f.name, registry.types[f.type]) for f in registry.structs[member.type].members]
+        integers += [IntegerView(f"{local}.{n}", *t.range) for n, t in fields if t.kind != "float"]
+    by_choice = member.optional or member.role == "output" or (member.is_tensor and operator.fused_into)
     return MemberView(
         name=member.name,
-        local=snake(member.name),
-        role=member.role,
-        type=member.type,
-        optional=member.optional,
+        local=local,
+        python=pascal(member.type),
+        kind=kind,
+        may_be_absent=bool(by_choice),
         summary=_prose(member.summary),
-        integers=number.range if number is not None and number.kind != "float" else None,
+        integers=tuple(integers),
+        counted=tuple(other.name for other in operator.members if other.count == member.name),
         spec=member,
     )
 
 
-def _fields(expressions: Iterable[ir.Expr]) -> tuple[AssignmentView, ...]:
+def _kind(registry: Registry, member: Member) -> str:
+    if member.type in registry.types:
+        number = registry.types[member.type]
+        kind = "float" if number.kind == "float" else "boolean" if number.name == "BOOL" else "integer"
+    elif member.is_tensor:
+        kind = "tensor"
+    elif member.type == OPERATOR:
+        kind = "operator"
+    elif member.typed_by:
+        kind = "scalar"
+    else:
+        kind = "enum" if member.type in registry.enums else "struct"
+    return f"{kind}s" if member.count else kind
+
+
+def _fields(operator: Operator, expressions: Iterable[ir.Expr]) -> tuple[AssignmentView, ...]:
     """Assignments of the tensor fields that expressions read, ranks apart, in order of appearance."""
     fields: dict[str, str] = {}
     for expression in expressions:
         for node in ir.walk(expression):
             if isinstance(node, ir.Field) and node.tensor.index is None and node.tensor.name:
-                name = field_local(node.tensor.name, node.name)
-                fields[name] = f"{snake(node.tensor.name)}.{node.name}"
+                tensor = snake(node.tensor.name)
+                if operator.member[node.tensor.name].optional:
+                    tensor = f"({tensor} or ABSENT)"
+                fields[field_local(node.tensor.name, node.name)] = f"{tensor}.{node.name}"
     return tuple(AssignmentView(name, value) for name, value in fields.items())
 
 
-def _inference(
-    registry: Registry, operator: Operator, members: tuple[MemberView, ...]
-) -> tuple[InferenceView, set[str]]:
-    """How outputs follow from the rest, and the names that the text uses."""
-    printer = InferencePrinter(registry, operator, Stage.COUNTS)
+def _inference(operator: Operator, members: tuple[MemberView, ...], printer: PythonPrinter) -> InferenceView:
+    """How outputs follow from the rest."""
     values = [inference.value for inference in operator.inferences]
     nodes = [node for value in values for node in ir.walk(value)]
-    read = {node.tensor.name for node in nodes if isinstance(node, ir.Field)}
-    attributes = dict.fromkeys(node.name for node in nodes if isinstance(node, ir.Member))
+    read = {node.name for node in nodes if isinstance(node, ir.Tensor | ir.Tensors | ir.Member)}
+    needed = tuple(member for member in members if member.name in read)
+    definitions = _used(operator.definitions, values)
     assignments = (
-        *(AssignmentView(snake(name), f"self.{name}") for name in attributes),
-        *_fields(values),
-        *_assignments(printer, _used(operator.definitions, values)),
+        *(AssignmentView(m.local, f"self.{m.name}") for m in needed if not m.required),
+        *_fields(operator, values),
+        *_assignments(printer, definitions),
     )
     outputs: dict[str, tuple[AssignmentView, ...]] = {}
+    values_of: list[AssignmentView] = []
     for inference in operator.inferences:
-        field = AssignmentView(inference.field, printer.print(inference.value))
-        outputs[inference.tensor] = (*outputs.get(inference.tensor, ()), field)
-    tensors = tuple(member for member in members if member.name in read)
-    return InferenceView(tensors, assignments, outputs), printer.used
+        value = printer.print(inference.value)
+        if not value.isidentifier():
+            values_of.append(AssignmentView(field_local(inference.tensor, inference.field), value))
+            value = values_of[-1].name
+        outputs[inference.tensor] = (
+            *outputs.get(inference.tensor, ()),
+            AssignmentView(inference.field, value),
+        )
+    return InferenceView(
+        needed=tuple(member for member in needed if member.required),
+        assignments=(*assignments, *values_of),
+        outputs=outputs,
+        choosable=tuple(name for name in outputs if operator.member[name].optional),
+    )
+
+
+def _cases(conditions: Sequence[ir.Expr], printer: PythonPrinter) -> CasesView:
+    """The conditions, in terms of members that are no tensors."""
+    nodes = [node for condition in conditions for node in ir.walk(condition)]
+    names = dict.fromkeys(node.name for node in nodes if isinstance(node, ir.Member))
+    read = [AssignmentView(snake(name), f"self.{name}") for name in names]
+    holds = [AssignmentView(f"case_{i}", printer.print(condition)) for i, condition in enumerate(conditions)]
+    return CasesView((*read, *holds), tuple(assignment.name for assignment in holds))
 
 
 def _compute(registry: Registry, operator: Operator) -> ComputeView | None:
@@ -487,30 +717,52 @@ def _compute(registry: Registry, operator: Operator) -> ComputeView | None:
 
 def _tables(
     registry: Registry, operator: Operator
-) -> tuple[tuple[RowView, ...], tuple[TableView, ...], tuple[tuple[FeatureLevel, str], ...]]:
-    """The distinct rows, the distinct tables of them, and for each level the name of its table."""
+) -> tuple[
+    tuple[RowView, ...],
+    tuple[TableView, ...],
+    tuple[tuple[FeatureLevel, str], ...],
+    tuple[ir.Expr, ...],
+]:
+    """The distinct rows, the distinct tables of them, the table of each level, and the tables' conditions."""
     rows: dict[tuple[tuple[int, ...], tuple[str, ...]], RowView] = {}
+    cases = {row.when: None for table in operator.support.values() for row in table if row.when is not None}
+    conditions = tuple(cases)
+
+    def row_of(supports: Sequence[Support]) -> str:
+        row = _union(supports)
+        return rows.setdefault(row, RowView(f"_ROW_{len(rows) + 1}", *row)).name
+
     tables: list[TableView] = []
     levels: list[tuple[FeatureLevel, str]] = []
     for level in registry.levels[operator.since.ordinal :]:
-        table: list[tuple[str, str]] = []
-        for tensor in operator.tensors:
-            row = _union([row for row in operator.support[level.name] if row.tensor == tensor.name])
-            table.append((tensor.name, rows.setdefault(row, RowView(f"_ROW_{len(rows) + 1}", *row)).name))
-        if not tables or tables[-1].rows != tuple(table):
-            tables.append(TableView(level, f"_SINCE_{level.name.replace('.', '_')}", tuple(table)))
+        by_tensor = {
+            tensor.name: [row for row in operator.support[level.name] if row.tensor == tensor.name]
+            for tensor in operator.tensors
+        }
+        whole = tuple((tensor, row_of(supports)) for tensor, supports in by_tensor.items())
+        choices = tuple(
+            (tensor, tuple((_case(conditions, row), row_of([row])) for row in supports))
+            for tensor, supports in by_tensor.items()
+        )
+        if not tables or (tables[-1].rows, tables[-1].cases) != (whole, choices if conditions else ()):
+            name = f"_SINCE_{level.name.replace('.', '_')}"
+            tables.append(TableView(level, name, whole, choices if conditions else ()))
         levels.append((level, tables[-1].name))
-    return tuple(rows.values()), tuple(tables), tuple(levels)
+    return tuple(rows.values()), tuple(tables), tuple(levels), conditions
+
+
+def _case(conditions: Sequence[ir.Expr], row: Support) -> int:
+    """The position of the row's condition; -1 of a row that always holds."""
+    return -1 if row.when is None else conditions.index(row.when)
 
 
 def _union(rows: Sequence[Support]) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """What any of the rows has, in the order in which it is written."""
-    if any(row.when is not None for row in rows):
-        raise NotImplementedError(f"{rows[0].tensor}: support rows with a condition")
     ranks = dict.fromkeys(rank for row in rows for rank in row.ranks)
     return tuple(ranks), tuple(dict.fromkeys(name for row in rows for name in row.types))
 
 
+_LEVEL = ir.Local("level", ir.Type("enum", "FEATURE_LEVEL"))
 _HOISTED = ("Sizes", "DimensionCount", "DataType")  # fields of every tensor that validation reads anyway
 _MODULE_OF = {
     "align": "coordinates",
@@ -520,7 +772,9 @@ _MODULE_OF = {
     "power_of_two": "arithmetic",
     "quotient": "arithmetic",
     "remainder": "arithmetic",
+    "replaced": "arithmetic",
     "saturate": "arithmetic",
+    "tensor_at": "tensor",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 import keyword
 import re
@@ -19,14 +20,14 @@ Interval: TypeAlias = tuple[int, int]
 
 _ENDLESS = 1 << 1024  # stands for no bound
 _ATOM = 10
-_SUM, _PRODUCT = 7, 8  # precedence of + and *
+_COMPARISON, _SUM, _PRODUCT = 4, 7, 8  # precedence of ==, + and *
 _INVERSE: dict[str, ir.CompareOp] = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
 def snake(name: str) -> str:
     """A name of the ABI as a Python variable: InputTensor, input_tensor."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
-    return f"{words}_" if keyword.iskeyword(words) else words
+    return f"{words}_" if keyword.iskeyword(words) or hasattr(builtins, words) else words
 
 
 def pascal(name: str) -> str:
@@ -89,12 +90,24 @@ class PythonPrinter(Printer):
             case "enum":
                 enum = pascal(node.type.name or "")
                 return f"{self._use('name_of')}({self._use(enum)}, {text})"
-            case "ints" | "floats":
-                return f"list({text})"
+            case "ints":
+                return self._list(node, text)
+            case "float":
+                return f"{text}:g"
             case "bool":
-                return f"str({text}).lower()"
+                return f"str(bool({text})).lower()"
             case _:
                 return text
+
+    def _list(self, node: ir.Expr, text: str) -> str:
+        """An array as a list, which is shown in brackets."""
+        match node:
+            case ir.Reduce():
+                return f"[{text.removeprefix('tuple(')[:-1]}]"
+            case ir.ListOf() | ir.Binary() if text.startswith("("):
+                return f"[{text[1:-1].removesuffix(',')}]"
+            case _:
+                return f"list({text})"
 
     @contextmanager
     def inside(self, *loops: ir.Loop) -> Iterator[None]:
@@ -116,11 +129,11 @@ class PythonPrinter(Printer):
         return snake(node.name)
 
     def tensor(self, node: ir.Tensor) -> str:
-        return (
-            snake(node.name)
-            if node.index is None
-            else f"{self._use('entry')}({snake(node.name)}, {self.print(node.index)})"
-        )
+        if node.index is None:
+            return snake(node.name)
+        if self._within(node.index, ir.Tensors(node.name)):
+            return f"{snake(node.name)}[{self.print(node.index)}]"
+        return f"{self._use('tensor_at')}({snake(node.name)}, {self.print(node.index)})"
 
     def field(self, node: ir.Field) -> str:
         if node.tensor.index is not None:
@@ -185,7 +198,8 @@ class PythonPrinter(Printer):
         """A side need not saturate when the other cannot reach the limit."""
         left = self.exact if self._small(node.right) else self.print
         right = self.exact if self._small(node.left) else self.print
-        return f"{left(node.left, 5)} {node.op} {right(node.right, 5)}", 4
+        inner = _COMPARISON + 1
+        return f"{left(node.left, inner)} {node.op} {right(node.right, inner)}", _COMPARISON
 
     def reduce(self, node: ir.Reduce) -> str:
         with self.inside(node.loop):
@@ -195,7 +209,7 @@ class PythonPrinter(Printer):
         if node.kind == "product":
             self._use("prod")
             return text.replace("product(", "prod(", 1)
-        return f"{text[:-1]}, default=0)" if node.kind in ("min", "max") else text
+        return f"{node.kind}(({text[4:-1]}), default=0)" if node.kind in ("min", "max") else text
 
     def call(self, node: ir.Call) -> str:
         text = [self.print(argument) for argument in node.arguments]
@@ -208,6 +222,8 @@ class PythonPrinter(Printer):
                 return f"{self._use('prod')}({text[0]})"
             case "len" | "sum" | "abs" | "min" | "max":
                 return f"{node.function}({', '.join(text)})"
+            case "replace" if not self._within(node.arguments[1], node.arguments[0]):
+                return f"{self._use('replaced')}({', '.join(text)})"
             case function:
                 return f"{self._use(function)}({', '.join(text)})"
 
@@ -215,7 +231,13 @@ class PythonPrinter(Printer):
         return f'load("{node.tensor.name}", {self.print(node.coordinate)})'
 
     def _node(self, node: ir.Expr) -> tuple[str, int]:
-        return self.compare(node) if isinstance(node, ir.Compare) else super()._node(node)
+        match node:
+            case ir.Compare():
+                return self.compare(node)
+            case ir.Present():
+                return self.present(node), _COMPARISON
+            case _:
+                return super()._node(node)
 
     def exact(self, node: ir.Expr, outer: int = 0) -> str:
         """The text of the value before it saturates."""
@@ -246,8 +268,12 @@ class PythonPrinter(Printer):
                 return self.interval(value)
             case ir.Member(name=name) if self.operator is not None and name in self.operator.member:
                 return self._range_of(self.operator.member[name].type)
-            case ir.Field(name=name):
-                return self.field_bounds.get(name, (0 if name == "DimensionCount" else -_ENDLESS, _ENDLESS))
+            case ir.Part(member=member, name=name):
+                fields = self.registry.structs[member.type.name or ""].members
+                return self._range_of(next(field.type for field in fields if field.name == name))
+            case ir.Field(tensor=tensor, name=name):
+                bounds = self.field_bounds.get(name, (0 if name == "DimensionCount" else -_ENDLESS, _ENDLESS))
+                return bounds if self._certain(tensor) else _hull(bounds, (0, 0))
             case ir.Index(sequence=sequence, index=index) if not self._within(index, sequence):
                 return _hull(self.interval(sequence), (0, 0))
             case ir.Index(sequence=sequence) | ir.Slice(sequence=sequence):
@@ -260,8 +286,8 @@ class PythonPrinter(Printer):
             case ir.Binary(op="+", left=left, right=right) if node.type.kind == "ints":
                 return _hull(self.interval(left), self.interval(right))
             case ir.Binary(left=left, right=right):
-                bounds = self._interval if self._growing(node) else self.interval
-                return _arithmetic(node.op, bounds(left), bounds(right))
+                bounds_of = self._interval if self._growing(node) else self.interval
+                return _arithmetic(node.op, bounds_of(left), bounds_of(right))
             case ir.Negate(operand=operand):
                 low, high = self.interval(operand)
                 return -high, -low
@@ -327,9 +353,15 @@ class PythonPrinter(Printer):
             case ir.Binary(op="-", left=left, right=ir.Number(value=1)):
                 return self.interval(left)[0] >= 1 and self._reaches(left, sequence)
             case ir.Number(value=0):
-                return isinstance(sequence, ir.Field) and not sequence.tensor.index
+                return isinstance(sequence, ir.Field) and self._certain(sequence.tensor)
             case _:
                 return False
+
+    def _certain(self, tensor: ir.Tensor) -> bool:
+        """Whether the tensor is there: one that is not has no dimensions."""
+        if self.operator is None or tensor.index is not None:
+            return tensor.index is None
+        return not self.operator.member[tensor.name].optional
 
     def _reaches(self, bound: ir.Expr, sequence: ir.Expr) -> bool:
         """Whether `bound` is certainly no more than the array's length."""
@@ -338,6 +370,8 @@ class PythonPrinter(Printer):
                 return a == b or self._rank(a) == self._rank(b)
             case ir.Call(function="len", arguments=(counted,)), _ if counted == sequence:
                 return True
+            case ir.Member(name=count), ir.Member(name=array) if self.operator is not None:
+                return self.operator.member[array].count == count
             case ir.Binary(op="-", left=left, right=right), _:
                 return self.interval(right)[0] >= 0 and self._reaches(left, sequence)
             case ir.Call(function="max", arguments=(left, ir.Number(value=0))), _:
@@ -379,6 +413,9 @@ class ComputePrinter(PythonPrinter):
         return False
 
     def _within(self, index: ir.Expr, sequence: ir.Expr) -> bool:
+        return True
+
+    def _certain(self, tensor: ir.Tensor) -> bool:
         return True
 
 

@@ -249,9 +249,9 @@ class Soundness:
 
 def _failure(check: Check, meaning: dict[ir.Expr, ir.Expr]) -> ir.Expr:
     """What must not hold for a check to be content."""
-    if check.loops:
-        raise NotImplementedError("a tensor rule that loops and is no bound of single entries")
     failure = opposite(check.condition)
+    for loop in reversed(check.loops):
+        failure = ir.Reduce("any", loop, failure, ir.BOOL)
     if check.guard is not None:
         failure = ir.Logic("and", (check.guard, failure))
     return ir.substitute(failure, meaning)

@@ -12,8 +12,9 @@ from dmlgen import schema, source
 from dmlgen.diagnostics import Finding, Position, SpecError, nearest
 from dmlgen.registry import Operator, Registry
 from dmlgen.resolve.general import FILES, General
-from dmlgen.resolve.nodes import Faults, fault, scalars
+from dmlgen.resolve.nodes import Faults, fault, mapping, scalars
 from dmlgen.resolve.operators import resolve_operator
+from dmlgen.resolve.rules import tensor_rules
 from dmlgen.source import Entry, Mapping, Node, Scalar, Sequence
 
 
@@ -39,10 +40,11 @@ def load_registry(specs: Path) -> Registry:
             documents[path] = _operator_document(specs, path, schemas["operator"])
     if len(files) < len(FILES):
         faults.stop()
-    general: General | None = None
+    general, tensor = None, None
     with faults:
         general = General(files)
-    if general is None:
+        tensor = tensor_rules(general, mapping(files["rules"], "tensor"))
+    if general is None or tensor is None:
         raise SpecError(faults)
     operators: list[Operator] = []
     for path, document in documents.items():
@@ -59,7 +61,7 @@ def load_registry(specs: Path) -> Registry:
         constants=general.constants,
         structs=general.structs,
         operator_rules=general.operator_rules,
-        tensor=general.tensor_rules,
+        tensor=tensor,
         operators=tuple(sorted(operators, key=lambda operator: operator.value)),
         identifiers=frozenset(str(item.value) for item in scalars(identifiers, "active")),
         retired=frozenset(str(item.value) for item in scalars(identifiers, "retired")),

@@ -22,9 +22,7 @@ from dmlgen.registry import (
     Rule,
     Stage,
     Struct,
-    TensorRules,
 )
-from dmlgen.resolve import rules
 from dmlgen.resolve.nodes import fault, flag, integer, mapping, mappings, place, scalar, text
 from dmlgen.source import Mapping, Node
 
@@ -77,7 +75,6 @@ class General:
         self.operator_rules = tuple(
             self._operator_rule(node) for node in mappings(files["rules"], "operator")
         )
-        self.tensor_rules = self._tensor_rules(mapping(files["rules"], "tensor"))
 
     def scope(self, names: Map[str, ir.Expr]) -> Scope:
         """The scope of expressions that may use these names beside the constants."""
@@ -116,6 +113,7 @@ class General:
             optional=flag(node, "optional"),
             summary=text(node, "summary"),
             typed_by=text(node, "of") or None,
+            length=integer(node, "length") or None,
         )
 
     def expression_type(self, member: Member, node: Mapping) -> ir.Type:
@@ -150,7 +148,8 @@ class General:
 
     def _struct(self, name: str, node: Mapping) -> Struct:
         members = tuple(self.member(key, value) for key, value in mapping(node, "members").items())
-        return Struct(name, self.since(node), text(node, "summary"), members, text(node, "page") or None)
+        page = text(node, "page") or None
+        return Struct(name, self.since(node), text(node, "summary"), members, page, flag(node, "union"))
 
     def _operator_rule(self, node: Mapping) -> Rule:
         slug = text(node, "id")
@@ -168,19 +167,6 @@ class General:
             message=text(node, "message"),
             hint=text(node, "hint"),
         )
-
-    def _tensor_rules(self, node: Mapping) -> TensorRules:
-        names: dict[str, ir.Expr] = {
-            name: ir.Field(ir.Tensor(""), name, type_) for name, type_ in self.fields.items()
-        }
-        names["is_input"] = ir.Member("is_input", ir.BOOL)
-        scope, definitions = rules.define(mapping(node, "let"), self.scope(names))
-        resolved = tuple(rules.tensor_rule(self, item, scope) for item in mappings(node, "rules"))
-        defaults = {
-            name: rules.expression(value, scope, self.fields[name])
-            for name, value in mapping(node, "defaults").items()
-        }
-        return TensorRules(definitions, resolved, defaults)
 
 
 def _entries(node: Mapping) -> list[tuple[str, Mapping]]:

@@ -66,6 +66,11 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
     for item in mappings(node, "examples"):
         with faults:
             examples.append(_example(general, item, members))
+    for free in scalars(node, "free"):
+        with faults:
+            if free.value not in members:
+                message = f"{free.value!r} is no member"
+                raise fault(free.position, "unknown-name", message, nearest(str(free.value), members))
     for item in mappings(node, "data"):
         with faults:
             rules.known_tensor(required(item, "tensor"), tensors)
@@ -81,6 +86,7 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
         in_place=flag(node, "in_place"),
         fused_into=tuple(str(item.value) for item in scalars(node, "fused_into")),
         members=tuple(members.values()),
+        free=tuple(str(item.value) for item in scalars(node, "free")),
         definitions=definitions,
         rules=resolved,
         inferences=inferences,

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping as Map
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from dmlgen import sugar
 from dmlgen.diagnostics import nearest
 from dmlgen.expr import ir
 from dmlgen.expr.parse import Scope, parse
-from dmlgen.registry import Check, Definition, Form, Inference, Member, Provenance, Rule, Stage
-from dmlgen.resolve.nodes import Faults, fault, place, required, scalars, text
+from dmlgen.registry import Check, Definition, Form, Inference, Member, Provenance, Rule, Stage, TensorRules
+from dmlgen.resolve.general import General
+from dmlgen.resolve.nodes import Faults, fault, mapping, mappings, place, required, scalars, text
 from dmlgen.source import Mapping, Node, Scalar
-
-if TYPE_CHECKING:
-    from dmlgen.resolve.general import General
 
 _STAGES = {"structure": Stage.STRUCTURE, "counts": Stage.COUNTS, "values": Stage.VALUES}
 
@@ -63,13 +61,31 @@ def known_tensors(node: Mapping, key: str, tensors: Map[str, Member]) -> list[Me
     return members
 
 
-def tensor_rule(general: General, node: Mapping, scope: Scope) -> Rule:
-    """A rule of every tensor: `require`, or no condition where every output has its own way to judge it."""
-    checks: tuple[Check, ...] = ()
-    if node.get("require") is not None:
-        condition = expression(node.get("require"), scope, ir.BOOL)
-        checks = sugar.require(condition, _guard(node, scope), text(node, "because") or None)
-    return _rule(general, node, "TENSOR", checks)
+def tensor_rules(general: General, node: Mapping) -> TensorRules:
+    """The rules of every buffer tensor: names are its fields, `is_input` says that an operator reads it."""
+    names: dict[str, ir.Expr] = {
+        name: ir.Field(ir.Tensor(""), name, type_) for name, type_ in general.fields.items()
+    }
+    names["is_input"] = ir.Member("is_input", ir.BOOL)
+    scope, definitions = define(mapping(node, "let"), general.scope(names))
+    rules: list[Rule] = []
+    faults = Faults()
+    for item in mappings(node, "rules"):
+        with faults:
+            checks: tuple[Check, ...] = ()  # where every output has its own way to judge it
+            if item.get("require") is not None:
+                condition = expression(item.get("require"), scope, ir.BOOL)
+                checks = sugar.require(condition, _guard(item, scope), text(item, "because") or None)
+            rules.append(_rule(general, item, "TENSOR", checks))
+    defaults: dict[str, ir.Expr] = {}
+    for entry in mapping(node, "defaults").entries:
+        with faults:
+            if entry.name not in general.fields:
+                message = f"a tensor has no field {entry.name!r}"
+                raise fault(entry.key.position, "unknown-name", message, nearest(entry.name, general.fields))
+            defaults[entry.name] = expression(entry.value, scope, general.fields[entry.name])
+    faults.stop()
+    return TensorRules(definitions, tuple(rules), defaults)
 
 
 def operator_rule(
@@ -205,4 +221,5 @@ def _infer(
     guard = sugar.conjunction(part for part in (*given, _guard(node, scope)) if part is not None)
     condition = ir.Compare("==", ir.Field(ir.Tensor(tensor), field, type_), value)
     checks = sugar.require(condition, guard, text(node, "because") or None)
-    return checks, (Inference(tensor, field, value),)
+    always = node.get("when") is None  # what holds in some cases only tells nothing by itself
+    return checks, (Inference(tensor, field, value),) if always else ()

@@ -8,17 +8,13 @@ from functools import cache
 from typing import Any
 
 from .description import Description
-from .enums import OperatorType, TensorType
+from .enums import OperatorType, TensorDataType, TensorType
 from .member import Member
 from .registry import NUMBERS, STRUCTS
+from .structs import STRUCT_CLASSES
 from .tensor import TensorDesc
 
-_CTYPES: dict[tuple[int, str], type[Any]] = {
-    (32, "unsigned"): ctypes.c_uint32,
-    (64, "unsigned"): ctypes.c_uint64,
-    (32, "signed"): ctypes.c_int32,
-    (32, "float"): ctypes.c_float,
-}
+_FLOATS: dict[int, type[Any]] = {32: ctypes.c_float, 64: ctypes.c_double}
 
 
 @cache
@@ -39,7 +35,13 @@ def operator_desc(desc: Description) -> ctypes.Structure:
 
     Raises ValueError when a member does not fit its C type.
     """
-    values = {member.name: _value(member, getattr(desc, member.name)) for member in desc.MEMBERS}
+    values: dict[str, Any] = {}
+    for member in desc.MEMBERS:
+        value = getattr(desc, member.name)
+        if member.typed_by:
+            values[member.name] = _union(member, value, getattr(desc, member.typed_by))
+        else:
+            values[member.name] = _value(member, value)
     inner = _filled(desc_struct(type(desc)), desc.MEMBERS, values)
     return _general("OPERATOR_DESC", {"Type": OperatorType[desc.OPERATOR], "Desc": inner})
 
@@ -83,14 +85,39 @@ def _filled(
 
 def _value(member: Member, value: Any) -> Any:
     """A member's value for ctypes: a structure or array where the member is an address."""
+    if isinstance(value, tuple):
+        entries = [_entry(member, item) for item in value]
+        array = (_entry_type(member) * len(entries))(*entries)
+        array.alive = entries  # the array has copies of structures, which hold what these point to
+        return array
+    return None if value is None else _entry(member, value)
+
+
+def _entry(member: Member, value: Any) -> Any:
+    """One value, or one entry of an array."""
     if isinstance(value, TensorDesc):
         return _tensor_desc(value)
-    if member.count and value is not None:
-        number = _number(member.type)
-        return (number * len(value))(*(_fitting(number, item, member.name) for item in value))
+    if isinstance(value, Description):
+        return operator_desc(value)
+    if member.type in STRUCT_CLASSES:
+        fields = STRUCTS[f"DML_{member.type}"]
+        return _general(member.type, {field.name: getattr(value, field.name) for field in fields})
     if isinstance(value, int):
-        return _fitting(_ctype(member), value, member.name)
+        return _fitting(_number(member.type), value, member.name)
     return value
+
+
+def _union(member: Member, value: float, typed_by: Any) -> ctypes.Union:
+    """The union of number types, with the value as the data type that it is read as."""
+    data_type = typed_by.DataType if isinstance(typed_by, TensorDesc) else typed_by
+    if not isinstance(data_type, TensorDataType):
+        raise ValueError(f"{member.name} has the data type {data_type}, which is none")
+    union = _union_type(member.type)
+    try:
+        data = data_type.numpy.type(value).tobytes()
+    except OverflowError:
+        raise ValueError(f"{member.name} is {value}, which does not fit {data_type.name}") from None
+    return union.from_buffer_copy(data.ljust(ctypes.sizeof(union), b"\0"))
 
 
 def _fitting(number: type[Any], value: int, name: str) -> int:
@@ -100,8 +127,26 @@ def _fitting(number: type[Any], value: int, name: str) -> int:
 
 
 def _ctype(member: Member) -> type[Any]:
-    return ctypes.c_void_p if member.pointer else _number(member.type)
+    if member.pointer:
+        return ctypes.c_void_p
+    return _union_type(member.type) if member.typed_by else _entry_type(member)
+
+
+def _entry_type(member: Member) -> type[Any]:
+    """The type of one value, or of one entry of an array."""
+    name = f"DML_{'TENSOR_DESC' if member.type == 'tensor' else member.type}"
+    return struct(name, STRUCTS[name]) if name in STRUCTS else _number(member.type)
+
+
+@cache
+def _union_type(name: str) -> type[ctypes.Union]:
+    fields = [(field.name, _number(field.type)) for field in STRUCTS[f"DML_{name}"]]
+    return type(f"DML_{name}", (ctypes.Union,), {"_fields_": fields})
 
 
 def _number(type_: str) -> type[Any]:
-    return _CTYPES[NUMBERS[type_]] if type_ in NUMBERS else ctypes.c_uint32  # enumerations of the header
+    bits, kind = NUMBERS.get(type_, (32, "unsigned"))  # enumerations of the header
+    if kind == "float":
+        return _FLOATS[bits]
+    number: type[Any] = getattr(ctypes, f"c_{'u' if kind == 'unsigned' else ''}int{bits}")
+    return number

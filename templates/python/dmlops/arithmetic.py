@@ -6,6 +6,9 @@ Integers saturate at plus and minus 2**63 - 1, as they do in the C validator.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
+
+Number = TypeVar("Number", int, float)
 
 LIMIT = (1 << 63) - 1
 
@@ -15,9 +18,14 @@ def saturate(value: int) -> int:
     return value if -LIMIT <= value <= LIMIT else LIMIT if value > 0 else -LIMIT
 
 
-def entry(array: Sequence[int], index: int) -> int:
+def entry(array: Sequence[Number], index: int) -> Number:
     """An entry of an array; 0 where it has none."""
     return array[index] if 0 <= index < len(array) else 0
+
+
+def replaced(array: tuple[int, ...], index: int, value: int) -> tuple[int, ...]:
+    """The array with another entry at an index; as it is where it has none."""
+    return (*array[:index], value, *array[index + 1 :]) if 0 <= index < len(array) else array
 
 
 def quotient(dividend: int, divisor: int) -> int:

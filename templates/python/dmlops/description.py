@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from .enums import FeatureLevel, TensorDataType
 from .member import Member
-from .tensor import TensorDesc
 from .violation import Violation
 
 if TYPE_CHECKING:
@@ -23,14 +22,28 @@ class Support:
     types: tuple[TensorDataType, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of an operator: judged from `since` on (None: always), up to, not including, `until`."""
+
+    id: str
+    since: FeatureLevel | None = None
+    until: FeatureLevel | None = None
+
+
 Tables = Mapping[FeatureLevel, Mapping[str, Support]]
+Cases = Mapping[FeatureLevel, Mapping[str, tuple[tuple[int, Support], ...]]]
+COUNTED: Any = None  # the default of counts: the length of the arrays that they count
 
 
 class Description:
     """The base of all operator descriptions: immutable, with the ABI's member names.
 
     `OPERATOR` is the name without prefix, `SINCE` the feature level that brought it, `SUPPORT` the table of
-    each level from then on, by tensor. `LEVELS` are the levels at which a table or a rule changes.
+    each level from then on, by tensor. `LEVELS` are the levels at which a table or a rule changes. Where
+    tables depend on other members, `SUPPORT` has what any description may use, and `CASES` has the rows by
+    the position of the condition under which they hold, -1 for always. `FUSABLE` are the operators that it
+    takes as activation.
     """
 
     __slots__ = ()
@@ -38,8 +51,11 @@ class Description:
     OPERATOR: ClassVar[str]
     SINCE: ClassVar[FeatureLevel]
     MEMBERS: ClassVar[tuple[Member, ...]]
+    RULES: ClassVar[tuple[Rule, ...]]
     SUPPORT: ClassVar[Tables]
     LEVELS: ClassVar[tuple[FeatureLevel, ...]]
+    CASES: ClassVar[Cases] = {}
+    FUSABLE: ClassVar[tuple[str, ...]] = ()
 
     def validate(self, level: FeatureLevel | str) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order in which to mend them.
@@ -48,12 +64,24 @@ class Description:
         """
         raise NotImplementedError
 
-    def infer(self) -> Self:
-        """The description with the sizes and data types of its outputs filled in.
+    def support(self) -> Tables:
+        """The tables that hold for descriptions like this one."""
+        return tables_in_case(self, self.case()) if self.CASES else self.SUPPORT
 
-        Raises ValueError when an input that they follow from is absent.
+    def case(self) -> tuple[bool, ...]:
+        """Which of the conditions hold under which rows of support tables do; () where there are none."""
+        return ()
+
+    def attribute_violations(self, level: FeatureLevel | str) -> list[Violation]:
+        """The rules that speak of no tensor: those that hold of a fused activation too."""
+        return []
+
+    def infer(self) -> Self:
+        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+
+        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
-        raise NotImplementedError
+        return self
 
     def min_feature_level(self) -> FeatureLevel | None:
         """The lowest feature level that accepts the description; None if none does."""
@@ -75,9 +103,30 @@ class Description:
         return operator_desc(self)
 
 
-def given(desc: Description, name: str) -> TensorDesc:
-    """A tensor that must be there; ValueError if it is not."""
-    tensor: TensorDesc | None = getattr(desc, name)
-    if tensor is None:
+def given(desc: Description, name: str) -> Any:
+    """The value of a member that must be there; ValueError if it is not."""
+    value = getattr(desc, name)
+    if value is None:
         raise ValueError(f"{name} is absent; the outputs of {desc.OPERATOR} follow from it")
-    return tensor
+    return value
+
+
+def count_of(*arrays: Sized | None) -> int:
+    """The length of the first array that is given; 0 if none is."""
+    return next((len(array) for array in arrays if array is not None), 0)
+
+
+def tables_in_case(desc: Description, holds: tuple[bool, ...]) -> Tables:
+    """The tables of an operator when those conditions hold; rows without a condition are in them too."""
+    return {
+        level: {
+            tensor: _together([row for case, row in rows if case < 0 or holds[case]])
+            for tensor, rows in table.items()
+        }
+        for level, table in desc.CASES.items()
+    }
+
+
+def _together(rows: list[Support]) -> Support:
+    ranks = dict.fromkeys(rank for row in rows for rank in row.ranks)
+    return Support(tuple(ranks), tuple(dict.fromkeys(one for row in rows for one in row.types)))

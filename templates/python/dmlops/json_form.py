@@ -16,7 +16,8 @@ from .description import Description
 from .enums import ENUMS, PREFIXES
 from .errors import JsonError
 from .member import Member
-from .registry import INTEGERS, OPERATORS, STRUCTS, operator
+from .registry import INTEGERS, NUMBERS, OPERATORS, STRUCTS, operator
+from .structs import STRUCT_CLASSES
 from .tensor import TensorDesc
 
 OPERATOR_PREFIX = "DML_OPERATOR_"
@@ -27,21 +28,32 @@ _SHOWN = 60  # characters of a wrong value that a message repeats
 
 def from_json(value: Any) -> Description:
     """The description in a parsed JSON value. Raises JsonError for anything that is none."""
-    given = _object(value, "", ("type", "desc"))
+    try:
+        return _description(value, "")
+    except RecursionError:
+        raise JsonError("", "nested too deep") from None
+
+
+def _description(value: Any, path: str) -> Description:
+    """A description, at the top or as a fused activation."""
+    given = _object(value, path, ("type", "desc"))
+    type_path, desc_path = (f"{path}.{name}" if path else name for name in ("type", "desc"))
     name = given.get("type")
     if not isinstance(name, str):
-        raise _unexpected("type", name, "the name of an operator, such as DML_OPERATOR_GATHER")
+        raise _unexpected(type_path, name, "the name of an operator, such as DML_OPERATOR_GATHER")
     found = OPERATORS.get(name.removeprefix(OPERATOR_PREFIX))
     if found is None:
         prefix = OPERATOR_PREFIX if name.startswith(OPERATOR_PREFIX) else ""
         names = [prefix + known for known in OPERATORS]
-        raise JsonError("type", f"there is no operator {_text(name)}{_nearest(name, names)}")
+        raise JsonError(type_path, f"there is no operator {_text(name)}{_nearest(name, names)}")
     described = operator(name.removeprefix(OPERATOR_PREFIX))
-    members = _object(given.get("desc"), "desc", [member.name for member in described.MEMBERS])
+    members = _object(given.get("desc"), desc_path, [member.name for member in described.MEMBERS])
+    counts = {member.count for member in described.MEMBERS}
     return described(
         **{
-            member.name: _member(member, members.get(member.name), f"desc.{member.name}")
+            member.name: _member(member, members.get(member.name), f"{desc_path}.{member.name}")
             for member in described.MEMBERS
+            if member.name in members or member.name not in counts
         }
     )
 
@@ -52,8 +64,23 @@ def to_json(desc: Description) -> dict[str, Any]:
     for member in desc.MEMBERS:
         value = getattr(desc, member.name)
         if value is not None:
-            members[member.name] = _tensor_to_json(value) if isinstance(value, TensorDesc) else value
+            members[member.name] = _value_to_json(member, value)
     return {"type": OPERATOR_PREFIX + desc.OPERATOR, "desc": members}
+
+
+def _value_to_json(member: Member, value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_value_to_json(member, one) for one in value]
+    if isinstance(value, TensorDesc):
+        return _tensor_to_json(value)
+    if isinstance(value, Description):
+        return to_json(value)
+    if member.type in STRUCT_CLASSES:
+        return {field.name: getattr(value, field.name) for field in STRUCTS[f"DML_{member.type}"]}
+    if member.type in ENUMS:
+        names = [name for name, entry in ENUMS[member.type].__members__.items() if entry == value]
+        return names[0] if names else int(value)
+    return value
 
 
 def _tensor_to_json(tensor: TensorDesc) -> dict[str, Any]:
@@ -62,21 +89,15 @@ def _tensor_to_json(tensor: TensorDesc) -> dict[str, Any]:
     for field in _FIELDS.values():
         value = getattr(tensor, field.name)
         if field.name in ("DataType", "Sizes") or value != getattr(plain, field.name):
-            fields[field.name] = _field_to_json(field, value)
+            fields[field.name] = _value_to_json(field, value)
     return fields
 
 
-def _field_to_json(field: Member, value: Any) -> Any:
-    if field.type in ENUMS:
-        names = [name for name, entry in ENUMS[field.type].__members__.items() if entry == value]
-        return names[0] if names else int(value)
-    return list(value) if field.count else value
-
-
 def _member(member: Member, value: Any, path: str) -> Any:
-    if member.type == "tensor":
-        return None if value is None else _tensor(value, path)
-    return _READERS[member.type](value, path)
+    if value is None and member.pointer:
+        return None
+    reader = _scalar if member.typed_by else _READERS[member.type]
+    return _array(value, path, reader) if member.count else reader(value, path)
 
 
 def _tensor(value: Any, path: str) -> TensorDesc:
@@ -114,6 +135,43 @@ def _integer(value: Any, path: str) -> int:
     return value
 
 
+def _boolean(value: Any, path: str) -> int:
+    if type(value) not in (bool, int):
+        raise _unexpected(path, value, "true, false or an integer")
+    truth: int = value
+    return truth
+
+
+def _float(value: Any, path: str) -> float:
+    try:
+        return float(_scalar(value, path))
+    except OverflowError:
+        raise JsonError(path, f"{_text(value)} is too large for a number") from None
+
+
+def _scalar(value: Any, path: str) -> float:
+    if type(value) not in (int, float):
+        raise _unexpected(path, value, "a number")
+    number: float = value
+    return number
+
+
+def _struct(name: str) -> Callable[[Any, str], Any]:
+    """A reader of an object with a number for each field."""
+    fields = {field.name: field for field in STRUCTS[f"DML_{name}"]}
+
+    def read(value: Any, path: str) -> Any:
+        given = _object(value, path, fields)
+        return STRUCT_CLASSES[name](
+            **{
+                field.name: _READERS[field.type](given.get(field.name), f"{path}.{field.name}")
+                for field in fields.values()
+            }
+        )
+
+    return read
+
+
 def _enumeration(name: str) -> Callable[[Any, str], int]:
     """A reader of full names, names without prefix and numbers; for flags also of "A|B" and lists of them."""
     enum, prefix = ENUMS[name], PREFIXES[name]
@@ -139,7 +197,12 @@ def _enumeration(name: str) -> Callable[[Any, str], int]:
 
 
 _READERS: dict[str, Callable[[Any, str], Any]] = {
+    "tensor": _tensor,
+    "OPERATOR_DESC": _description,
+    **dict.fromkeys(NUMBERS, _float),
     **dict.fromkeys(INTEGERS, _integer),
+    "BOOL": _boolean,
+    **{name: _struct(name) for name in STRUCT_CLASSES},
     **{name: _enumeration(name) for name in ENUMS},
 }
 

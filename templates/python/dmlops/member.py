@@ -20,3 +20,4 @@ class Member:
     count: str | None = None  # the member that holds the number of entries, where this is an array
     pointer: bool = False
     optional: bool = False
+    typed_by: str | None = None  # the data type member or tensor that says what a union holds

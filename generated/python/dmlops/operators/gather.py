@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from .. import judgement
 from ..coordinates import Coordinates, Load, align, wrap
-from ..description import Description, Support, Tables, given
+from ..description import Description, Rule, Support, Tables, given
 from ..enums import FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -129,6 +129,15 @@ class Gather(Description):
         Member("Axis", "UINT"),
         Member("IndexDimensions", "UINT"),
     )
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        Rule("DML-GATHER-same-rank"),
+        Rule("DML-GATHER-axis-range"),
+        Rule("DML-GATHER-index-dimensions-range"),
+        Rule("DML-GATHER-same-type"),
+        Rule("DML-GATHER-indices-leading-ones"),
+        Rule("DML-GATHER-output-rank"),
+        Rule("DML-GATHER-output-sizes"),
+    )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -173,7 +182,7 @@ class Gather(Description):
         axis = self.Axis
         index_dimensions = self.IndexDimensions
         if input_tensor is None or indices_tensor is None or output_tensor is None:
-            return judgement.structure(self)
+            return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
             (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
@@ -181,9 +190,9 @@ class Gather(Description):
             and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= axis <= 4294967295
             and 0 <= index_dimensions <= 4294967295
-        )
+        )  # fmt: skip
         if not sound:
-            violations = judgement.structure(self)
+            violations = judgement.structure(self, level)
             if violations:
                 return violations
 
@@ -207,7 +216,7 @@ class Gather(Description):
             input_tensor_rank not in input_tensor_ranks
             or indices_tensor_rank not in indices_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):
+        ):  # fmt: skip
             judgement.dimension_counts(self, level, violations)
         # DML-GATHER-same-rank
         if indices_tensor_rank != input_tensor_rank:
@@ -257,7 +266,7 @@ class Gather(Description):
             or input_tensor_data_type not in input_tensor_types
             or indices_tensor_data_type not in indices_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):
+        ):  # fmt: skip
             judgement.values(self, level, violations)
         gathered_sizes = input_tensor_sizes[:axis] + indices_tensor_sizes[max(indices_tensor_rank - index_dimensions, 0) :] + input_tensor_sizes[axis + 1 :]  # fmt: skip
         # DML-GATHER-same-type
@@ -303,9 +312,9 @@ class Gather(Description):
         return violations
 
     def infer(self) -> Gather:
-        """The description with the sizes and data types of its outputs filled in.
+        """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a tensor that they follow from is absent.
+        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
         input_tensor = given(self, "InputTensor")
         indices_tensor = given(self, "IndicesTensor")
@@ -317,13 +326,14 @@ class Gather(Description):
         indices_tensor_rank = indices_tensor.DimensionCount
         input_tensor_rank = input_tensor.DimensionCount
         gathered_sizes = input_tensor_sizes[:axis] + indices_tensor_sizes[max(indices_tensor_rank - index_dimensions, 0) :] + input_tensor_sizes[axis + 1 :]  # fmt: skip
+        output_tensor_sizes = align(gathered_sizes, input_tensor_rank, 1)
         return Gather(
             InputTensor=self.InputTensor,
             IndicesTensor=self.IndicesTensor,
             OutputTensor=inferred(
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
-                Sizes=align(gathered_sizes, input_tensor_rank, 1),
+                Sizes=output_tensor_sizes,
             ),
             Axis=self.Axis,
             IndexDimensions=self.IndexDimensions,

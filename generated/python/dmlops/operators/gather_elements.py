@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from .. import judgement
 from ..coordinates import Coordinates, Load, replace, wrap
-from ..description import Description, Support, Tables, given
+from ..description import Description, Rule, Support, Tables, given
 from ..enums import FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -114,6 +114,13 @@ class GatherElements(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("Axis", "UINT"),
     )
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        Rule("DML-GATHER_ELEMENTS-same-rank"),
+        Rule("DML-GATHER_ELEMENTS-axis-range"),
+        Rule("DML-GATHER_ELEMENTS-same-type"),
+        Rule("DML-GATHER_ELEMENTS-indices-sizes"),
+        Rule("DML-GATHER_ELEMENTS-output-sizes"),
+    )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
@@ -153,16 +160,16 @@ class GatherElements(Description):
         output_tensor = self.OutputTensor
         axis = self.Axis
         if input_tensor is None or indices_tensor is None or output_tensor is None:
-            return judgement.structure(self)
+            return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
             (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
             and (indices_tensor._sound & SOUND_INPUT or is_sound(indices_tensor, True))
             and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= axis <= 4294967295
-        )
+        )  # fmt: skip
         if not sound:
-            violations = judgement.structure(self)
+            violations = judgement.structure(self, level)
             if violations:
                 return violations
 
@@ -186,7 +193,7 @@ class GatherElements(Description):
             input_tensor_rank not in input_tensor_ranks
             or indices_tensor_rank not in indices_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):
+        ):  # fmt: skip
             judgement.dimension_counts(self, level, violations)
         # DML-GATHER_ELEMENTS-same-rank
         if indices_tensor_rank != input_tensor_rank:
@@ -227,7 +234,7 @@ class GatherElements(Description):
             or input_tensor_data_type not in input_tensor_types
             or indices_tensor_data_type not in indices_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):
+        ):  # fmt: skip
             judgement.values(self, level, violations)
         # DML-GATHER_ELEMENTS-same-type
         if output_tensor_data_type != input_tensor_data_type:
@@ -261,9 +268,9 @@ class GatherElements(Description):
         return violations
 
     def infer(self) -> GatherElements:
-        """The description with the sizes and data types of its outputs filled in.
+        """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a tensor that they follow from is absent.
+        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
         input_tensor = given(self, "InputTensor")
         indices_tensor = given(self, "IndicesTensor")

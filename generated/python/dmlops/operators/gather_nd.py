@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from .. import judgement
 from ..arithmetic import entry
 from ..coordinates import Coordinates, Load, align, wrap
-from ..description import Description, Support, Tables, given
+from ..description import Description, Rule, Support, Tables, given
 from ..enums import FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -119,6 +119,17 @@ class GatherNd(Description):
         Member("InputDimensionCount", "UINT"),
         Member("IndicesDimensionCount", "UINT"),
     )
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        Rule("DML-GATHER_ND-same-rank"),
+        Rule("DML-GATHER_ND-input-dimension-count-range"),
+        Rule("DML-GATHER_ND-indices-dimension-count-range"),
+        Rule("DML-GATHER_ND-same-type"),
+        Rule("DML-GATHER_ND-input-leading-ones"),
+        Rule("DML-GATHER_ND-indices-leading-ones"),
+        Rule("DML-GATHER_ND-index-tuple-size"),
+        Rule("DML-GATHER_ND-output-rank"),
+        Rule("DML-GATHER_ND-output-sizes"),
+    )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
@@ -160,7 +171,7 @@ class GatherNd(Description):
         input_dimension_count = self.InputDimensionCount
         indices_dimension_count = self.IndicesDimensionCount
         if input_tensor is None or indices_tensor is None or output_tensor is None:
-            return judgement.structure(self)
+            return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
             (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
@@ -168,9 +179,9 @@ class GatherNd(Description):
             and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= input_dimension_count <= 4294967295
             and 0 <= indices_dimension_count <= 4294967295
-        )
+        )  # fmt: skip
         if not sound:
-            violations = judgement.structure(self)
+            violations = judgement.structure(self, level)
             if violations:
                 return violations
 
@@ -194,7 +205,7 @@ class GatherNd(Description):
             input_tensor_rank not in input_tensor_ranks
             or indices_tensor_rank not in indices_tensor_ranks
             or output_tensor_rank not in output_tensor_ranks
-        ):
+        ):  # fmt: skip
             judgement.dimension_counts(self, level, violations)
         # DML-GATHER_ND-same-rank
         if indices_tensor_rank != input_tensor_rank:
@@ -260,7 +271,7 @@ class GatherNd(Description):
             or input_tensor_data_type not in input_tensor_types
             or indices_tensor_data_type not in indices_tensor_types
             or output_tensor_data_type not in output_tensor_types
-        ):
+        ):  # fmt: skip
             judgement.values(self, level, violations)
         input_start = input_tensor_rank - input_dimension_count
         indices_start = indices_tensor_rank - indices_dimension_count
@@ -327,14 +338,14 @@ class GatherNd(Description):
         return violations
 
     def infer(self) -> GatherNd:
-        """The description with the sizes and data types of its outputs filled in.
+        """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a tensor that they follow from is absent.
+        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
         input_tensor = given(self, "InputTensor")
         indices_tensor = given(self, "IndicesTensor")
-        indices_dimension_count = self.IndicesDimensionCount
         input_dimension_count = self.InputDimensionCount
+        indices_dimension_count = self.IndicesDimensionCount
         input_tensor_data_type = input_tensor.DataType
         indices_tensor_sizes = indices_tensor.Sizes
         indices_tensor_rank = indices_tensor.DimensionCount
@@ -344,13 +355,14 @@ class GatherNd(Description):
         indices_start = indices_tensor_rank - indices_dimension_count
         index_tuple_size = entry(indices_tensor_sizes, indices_tensor_rank - 1)
         gathered_sizes = indices_tensor_sizes[max(indices_start, 0) : indices_tensor_rank - 1] + input_tensor_sizes[max(input_start + index_tuple_size, 0) :]  # fmt: skip
+        output_tensor_sizes = align(gathered_sizes, input_tensor_rank, 1)
         return GatherNd(
             InputTensor=self.InputTensor,
             IndicesTensor=self.IndicesTensor,
             OutputTensor=inferred(
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
-                Sizes=align(gathered_sizes, input_tensor_rank, 1),
+                Sizes=output_tensor_sizes,
             ),
             InputDimensionCount=self.InputDimensionCount,
             IndicesDimensionCount=self.IndicesDimensionCount,

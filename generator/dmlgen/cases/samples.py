@@ -1,0 +1,196 @@
+"""Random values of an operator's members: plausible, not yet valid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any
+
+from dmlgen.cases.moves import packed
+from dmlgen.description import Description, Nested, Struct, Tensor, Value
+from dmlgen.registry import FeatureLevel, Member, Operator, Registry
+
+MAX_ELEMENTS = 24  # of a tensor, so that cases stay readable
+_SIZES = (1, 2, 2, 3, 4)
+_ALIGNMENT = 16  # no data type has a larger element
+_SHARE_OF_ONES = 0.1  # of descriptions in which every size is 1
+_FLOATS = (1.0, 0.5, 2.0, -1.0)
+_ENTRIES = ((1,), (1,), (0,), (1, 2), (0, 1))  # of arrays: strides are at least 1, paddings may be 0
+
+Choices = Mapping[str, Sequence[object]]
+Chosen = Mapping[str, object]
+
+
+class Sampler:
+    """Samples descriptions of one operator, from choices that `choices` lists."""
+
+    def __init__(self, registry: Registry, operator: Operator) -> None:
+        self.registry, self.operator = registry, operator
+        self.random = Random(operator.name)
+        self._counts = {member.count for member in operator.members if member.count is not None}
+        fusable = [
+            other for other in registry.fusable(operator) if other.since.ordinal <= operator.since.ordinal
+        ]
+        self._nested = [nested_sample(registry, other) for other in fusable]
+
+    def choices(self, level: FeatureLevel) -> Choices:
+        """What descriptions at a level can differ in, beside sizes and numbers."""
+        choices: dict[str, Sequence[object]] = {}
+        for member in self.operator.members:
+            given = (True, False) if member.optional else (True,)
+            if member.is_tensor:
+                rows = [row for row in self.operator.support[level.name] if row.tensor == member.name]
+                choices[f"{member.name}.DataType"] = [type_ for row in rows for type_ in row.types]
+                choices[f"{member.name}.layout"] = layouts(member)
+            elif member.type in self.registry.enums:
+                entries = self.registry.enums[member.type].entries
+                if member.type == "TENSOR_DATA_TYPE":
+                    entries = self.registry.data_types
+                choices[member.name] = [entry.value for entry in entries]
+            elif member.type == "BOOL":
+                choices[member.name] = (True, False)
+            elif member.type == "OPERATOR_DESC" and not self._nested:
+                given = (False,)
+            if len(given) > 1:
+                choices[f"{member.name}.given"] = given
+        return choices
+
+    def description(self, rank: int, level: FeatureLevel, chosen: Chosen) -> dict[str, Value]:
+        """A description that shows what was chosen, its tensors of that dimension count where they can be."""
+        common, alike = self.sizes(rank), self.random.random() < 0.5
+        if self.random.random() < _SHARE_OF_ONES:
+            common, alike = (1,) * rank, True
+        lengths = {count: max(rank - self.random.choice((0, 0, 2)), 1) for count in sorted(self._counts)}
+        description: dict[str, Value] = {}
+        for member in self.operator.members:
+            if not chosen.get(f"{member.name}.given", True):
+                description[member.name] = None
+            elif member.name in self._counts:
+                description[member.name] = lengths[member.name]
+            elif member.name in chosen:
+                description[member.name] = chosen[member.name]  # type: ignore[assignment]
+            elif member.is_tensor:
+                type_ = self.registry.data_type[str(chosen[f"{member.name}.DataType"])].value
+                own = self._rank(member, rank, level)
+                length = min(lengths[member.count], 3) if member.count else 1
+                tensors = tuple(
+                    Tensor(type_, common if alike and own == rank else self.sizes(own)) for _ in range(length)
+                )
+                description[member.name] = tensors if member.count else tensors[0]
+                if member.count:
+                    lengths[member.count] = description[member.count] = length
+            elif member.count:
+                description[member.name] = self._entries(member, lengths[member.count])
+            else:
+                description[member.name] = self.value(member, rank)
+        return description
+
+    def value(self, member: Member, rank: int = 1) -> Value:
+        """A value of a member that is no array, given."""
+        types = self.registry.types
+        if member.is_tensor:
+            level = self.registry.levels[-1]
+            row = next(row for row in self.operator.support[level.name] if row.tensor == member.name)
+            return Tensor(self.registry.data_type[row.types[0]].value, self.sizes(row.ranks[0]))
+        if member.type == "OPERATOR_DESC":
+            return self.random.choice(self._nested) if self._nested else None
+        if member.type == "SCALAR_UNION":
+            return self.random.choice((0, 1, 2))
+        if member.type in self.registry.structs:
+            parts = self.registry.structs[member.type].members
+            return Struct(
+                tuple(
+                    (part.name, 1.0 if types[part.type].kind == "float" else self.random.randint(1, 2))
+                    for part in parts
+                )
+            )
+        if member.type in types and types[member.type].kind == "float":
+            return self.random.choice(_FLOATS)
+        signed = member.type in types and types[member.type].kind == "signed"
+        return self.random.randint(-rank if signed else 0, rank)
+
+    def entry(self, name: str) -> Value:
+        """An entry of a member that is an array; a member's own value where it is none."""
+        member = self.operator.member[name]
+        types = self.registry.types
+        if member.count is None or member.is_tensor or member.type == "OPERATOR_DESC":
+            return self.value(member)
+        return 1.0 if types[member.type].kind == "float" else 1
+
+    def _entries(self, member: Member, length: int) -> tuple[Any, ...]:
+        if member.type == "OPERATOR_DESC":
+            return tuple(self.value(member) for _ in range(length))
+        numbers = (1.0,) if self.registry.types[member.type].kind == "float" else self.random.choice(_ENTRIES)
+        return tuple(self.random.choice(numbers) for _ in range(length))
+
+    def sizes(self, rank: int) -> tuple[int, ...]:
+        """Small sizes."""
+        sizes: list[int] = []
+        for _ in range(rank):
+            size = self.random.choice(_SIZES)
+            sizes.append(size if math.prod(sizes) * size <= MAX_ELEMENTS else 1)
+        self.random.shuffle(sizes)
+        return tuple(sizes)
+
+    def _rank(self, member: Member, rank: int, level: FeatureLevel) -> int:
+        rows = [row for row in self.operator.support[level.name] if row.tensor == member.name]
+        ranks = sorted({count for row in rows for count in row.ranks})
+        return rank if rank in ranks or not ranks else self.random.choice(ranks)
+
+
+def nested_sample(registry: Registry, operator: Operator) -> Nested:
+    """A description of a fused activation: no tensors, numbers are 1, enumerations have their first value."""
+    members: list[tuple[str, Value]] = []
+    for member in operator.attributes:
+        if member.type in registry.enums:
+            members.append((member.name, registry.enums[member.type].entries[0].value))
+        elif member.type in registry.types and member.count is None:
+            members.append((member.name, 1.0 if registry.types[member.type].kind == "float" else 1))
+    return Nested(operator.name, tuple(members))
+
+
+def layouts(member: Member) -> tuple[str, ...]:
+    """How a tensor may lie in memory; elements of an output may not share a place."""
+    everywhere = ("default", "packed", "padded", "transposed", "aligned")
+    return (*everywhere, "broadcast") if member.role == "input" else everywhere
+
+
+def laid_out(description: Description, operator: Operator, chosen: Chosen) -> dict[str, Value]:
+    """The description with the chosen layouts."""
+    result = dict(description)
+    for member in operator.tensors:
+        layout, value = str(chosen[f"{member.name}.layout"]), result[member.name]
+        if isinstance(value, Tensor):
+            result[member.name] = _laid_out(value, layout)
+        elif isinstance(value, tuple):
+            result[member.name] = tuple(_laid_out(entry, layout) for entry in value)
+    return result
+
+
+def _laid_out(tensor: Tensor, layout: str) -> Tensor:
+    sizes = tensor.Sizes
+    match layout:
+        case "packed":
+            return tensor._replace(Strides=packed(sizes))
+        case "padded":
+            return tensor._replace(Strides=packed((*sizes[:-1], sizes[-1] + 1)))
+        case "transposed":
+            return tensor._replace(Strides=tuple(reversed(packed(tuple(reversed(sizes))))))
+        case "aligned":
+            return tensor._replace(GuaranteedBaseOffsetAlignment=_ALIGNMENT)
+        case "broadcast":
+            return tensor._replace(Strides=(0, *packed(sizes)[1:]))
+        case _:
+            return tensor
+
+
+def tensors_of(description: Description) -> list[tuple[str, Tensor]]:
+    """The tensors that are given, entries of arrays too, by member."""
+    found: list[tuple[str, Tensor]] = []
+    for name, value in description.items():
+        if isinstance(value, Tensor):
+            found.append((name, value))
+        elif isinstance(value, tuple):
+            found += [(name, entry) for entry in value if isinstance(entry, Tensor)]
+    return found

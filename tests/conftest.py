@@ -1,0 +1,31 @@
+"""Fixtures that several test files share."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from dmlgen.cli import ROOT, main
+
+
+@pytest.fixture(scope="session")
+def gather_specs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Specs with the gather family alone, so that a test of the generator need not generate everything."""
+    specs = tmp_path_factory.mktemp("gather") / "specs"
+    shutil.copytree(ROOT / "specs", specs)
+    for family in (specs / "operators").iterdir():
+        if family.name != "gather":
+            shutil.rmtree(family)
+    identifiers = specs / "identifiers.yaml"
+    identifiers.write_text("active: []\nretired: []\n", encoding="utf-8")
+    assert main(["lint", "--specs", str(specs), "--fix"]) == 0
+    return specs
+
+
+@pytest.fixture
+def specs(gather_specs: Path, tmp_path: Path) -> Path:
+    """A copy of these specs that a test may change."""
+    shutil.copytree(gather_specs, tmp_path / "specs")
+    return tmp_path / "specs"

@@ -1,0 +1,364 @@
+"""Every operator in Python: random descriptions judged as the rules say, JSON and ABI there and back."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dmlops
+from dmlgen.description import Nested, Struct, Tensor, Value
+from dmlgen.judge import GeneralJudge
+from dmlgen.registry import Registry
+from dmlgen.resolve import load_registry
+from dmlops import Description, FeatureLevel, JsonError, TensorDataType, TensorDesc, from_json, registry
+from dmlops.enums import ENUMS
+from dmlops.member import Member
+from dmlops.registry import NUMBERS, OPERATORS, STRUCTS
+from dmlops.structs import STRUCT_CLASSES
+
+SPECS = Path(__file__).parents[1] / "specs"
+FLOAT32, FLOAT16, INT32, UINT32, INT64 = (
+    TensorDataType[name] for name in ("FLOAT32", "FLOAT16", "INT32", "UINT32", "INT64")
+)
+
+
+def tensor(*sizes: int, type: TensorDataType = FLOAT32) -> TensorDesc:
+    return TensorDesc(type, sizes)
+
+
+def broken(desc: Description, level: str = "6.4") -> list[tuple[str, str]]:
+    return [(v.rule.removeprefix("DML-"), v.member) for v in desc.validate(level)]
+
+
+class Maker:
+    """Makes random descriptions, most of them nearly right."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+
+    def description(self, described: type[Description], depth: int = 0) -> Description:
+        rank = self.random.choice([4, 4, 4, 2, 5, 1, 8])
+        counts = {member.count for member in described.MEMBERS if member.count}
+        lengths = {count: self.random.choice([2, 2, 2, 1, 3, 0, rank]) for count in sorted(counts)}
+        return described(
+            **{
+                member.name: self.member(described, member, rank, lengths, depth)
+                for member in described.MEMBERS
+                if member.name not in counts or self.random.random() < 0.05
+            }
+        )
+
+    def member(
+        self, described: type[Description], member: Member, rank: int, lengths: dict[str, int], depth: int
+    ) -> Any:
+        if member.pointer and self.random.random() < (0.5 if member.optional else 0.01):
+            return None
+        if member.count is None:
+            return self.value(described, member, rank, depth)
+        length = lengths[member.count] if self.random.random() < 0.97 else 4
+        return tuple(self.value(described, member, rank, depth) for _ in range(length))
+
+    def value(self, described: type[Description], member: Member, rank: int, depth: int) -> Any:
+        choose = self.random.choice
+        if member.type == "tensor":
+            count = rank if self.random.random() < 0.95 else choose([0, 1, 2, 3, 9])
+            type_ = FLOAT32 if self.random.random() < 0.7 else choose([*TensorDataType, 77])
+            return TensorDesc(type_, tuple(choose([1, 1, 2, 3, 4, 6]) for _ in range(count)))
+        if member.type == "OPERATOR_DESC":
+            names = described.FUSABLE if described.FUSABLE and depth == 0 else ("GATHER", "ACTIVATION_RELU")
+            fused = registry.operator(choose([name for name in names if name in OPERATORS]))
+            return self.description(fused, depth + 1)
+        if member.typed_by:
+            return choose([0, 1, -1, 300, 1 << 40, 2.5])
+        if member.type in ENUMS:
+            return choose([*(entry.value for entry in ENUMS[member.type]), 99])
+        if member.type == "BOOL":
+            return choose([True, False])
+        if member.type in STRUCT_CLASSES:
+            fields = STRUCTS[f"DML_{member.type}"]
+            return STRUCT_CLASSES[member.type](**{field.name: choose([0, 1, 2]) for field in fields})
+        if NUMBERS[member.type][1] == "float":
+            return choose([0.0, 1.0, -1.0, 2.5])
+        return choose([0, 1, 1, 2, 3] if self.random.random() < 0.97 else [-1, 1 << 32, 1 << 70])
+
+
+@cache
+def specs() -> tuple[Registry, GeneralJudge]:
+    loaded = load_registry(SPECS)
+    return loaded, GeneralJudge(loaded)
+
+
+def plain(value: Any) -> Value:
+    """A member's value as the generator's own judge takes it."""
+    match value:
+        case TensorDesc():
+            return Tensor(value.DataType, value.Sizes, value.Strides, value.Flags)
+        case Description():
+            members = ((member.name, plain(getattr(value, member.name))) for member in value.MEMBERS)
+            return Nested(value.OPERATOR, tuple(members))
+        case tuple():
+            return tuple(plain(one) for one in value)
+        case _ if type(value) in STRUCT_CLASSES.values():
+            return Struct(tuple((name, getattr(value, name)) for name in type(value).__slots__))
+        case _:
+            return None if value is None else value
+
+
+def judged(desc: Description, level: str) -> set[tuple[str, str]]:
+    """What the generator's judge says, entries of integer arrays by the array."""
+    loaded, judge = specs()
+    operator = loaded.operator[desc.OPERATOR]
+    members = {member.name: plain(getattr(desc, member.name)) for member in desc.MEMBERS}
+    failures = judge.judge_of(operator).judge(members, loaded.level[level])
+    return {(failure.rule.id, failure.member) for failure in failures}
+
+
+def by_array(desc: Description, violations: Iterator[tuple[str, str]]) -> set[tuple[str, str]]:
+    arrays = {member.name for member in desc.MEMBERS if member.count and member.type in NUMBERS}
+    return {
+        (rule, member.split("[")[0] if member.split("[")[0] in arrays else member)
+        for rule, member in violations
+    }
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_random_descriptions_break_the_rules_that_the_specs_say(name: str) -> None:
+    maker = Maker(seed=sum(name.encode()))
+    for _ in range(60):
+        desc = maker.description(registry.operator(name))
+        for level in ("6.4", "3.0"):
+            found = ((v.rule, v.member or "Type") for v in desc.validate(level))
+            expected = {(rule, member or "Type") for rule, member in judged(desc, level)}
+            assert by_array(desc, found) == by_array(desc, iter(expected)), (level, desc)
+        lowest = desc.min_feature_level()
+        levels = [level for level in FeatureLevel if not desc.validate(level)]
+        assert lowest == min(levels, default=None), desc
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_json_there_and_back(name: str) -> None:
+    maker = Maker(seed=len(name))
+    for _ in range(10):
+        desc = maker.description(registry.operator(name))
+        try:
+            assert from_json(json.loads(json.dumps(desc.to_json()))) == desc
+        except JsonError as error:  # flags are read only where they are given
+            raise AssertionError(f"{desc} is written as JSON that cannot be read: {error}") from error
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_descriptions_become_structs_or_a_value_error(name: str) -> None:
+    maker = Maker(seed=len(name))
+    for _ in range(10):
+        desc = maker.description(registry.operator(name))
+        try:
+            assert desc.to_ctypes().Type == dmlops.OperatorType[name]
+        except ValueError as error:
+            assert "fit" in str(error) or "data type" in str(error) or "elements" in str(error)
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_inferred_outputs_keep_the_rules_they_follow_from(name: str) -> None:
+    maker = Maker(seed=len(name))
+    for _ in range(20):
+        desc = maker.description(registry.operator(name))
+        try:
+            full = desc.infer()
+        except ValueError as error:
+            assert "absent" in str(error)
+        else:
+            assert full.infer() == full
+
+
+def test_counts_are_filled_in() -> None:
+    desc = dmlops.Reduce(
+        Function=dmlops.ReduceFunction.SUM,
+        InputTensor=tensor(2, 3, 4, 5),
+        OutputTensor=tensor(1),
+        Axes=[1, 2],  # type: ignore[arg-type]
+    ).infer()
+    assert (desc.AxisCount, desc.Axes, desc.OutputTensor) == (2, (1, 2), tensor(2, 1, 1, 5))
+    assert broken(desc) == []
+    with pytest.raises(ValueError, match="DataType does not follow"):
+        dataclasses.replace(desc, OutputTensor=None).infer()
+    value = {"Function": "SUM", "InputTensor": {"DataType": "FLOAT32", "Sizes": [4, 4]}, "Axes": [0]}
+    read = from_json({"type": "REDUCE", "desc": value})
+    assert read.AxisCount == 1  # type: ignore[attr-defined]
+    short = from_json({"type": "REDUCE", "desc": {**value, "AxisCount": 2}})
+    assert ("OPERATOR-array-length", "Axes") in broken(short)
+
+
+def test_support_that_depends_on_an_enumeration() -> None:
+    def reduce(function: str, output: TensorDataType) -> Description:
+        return dmlops.Reduce(
+            Function=dmlops.ReduceFunction[function],
+            InputTensor=tensor(2, 3, 4, 5),
+            OutputTensor=tensor(2, 1, 4, 5, type=output),
+            Axes=(1,),
+        )
+
+    assert broken(reduce("SUM", FLOAT32), "3.0") == broken(reduce("ARGMAX", INT32), "3.0") == []
+    assert broken(reduce("ARGMAX", FLOAT32), "3.0") == [("OPERATOR-data-type", "OutputTensor.DataType")]
+    (violation,) = reduce("ARGMAX", INT64).validate("2.1")
+    assert violation.message.endswith("takes UINT32; INT64 needs feature level 3.0")
+    assert reduce("ARGMAX", INT64).min_feature_level() == FeatureLevel.LEVEL_3_0
+
+
+def test_rules_of_some_levels() -> None:
+    desc = dmlops.ActivationSoftplus(InputTensor=tensor(1, 1, 1, 4), Steepness=0.5).infer()
+    assert broken(desc, "6.3") == [("ACTIVATION_SOFTPLUS-steepness-range", "Steepness")]
+    assert broken(desc, "6.4") == []
+    assert desc.min_feature_level() == FeatureLevel.LEVEL_6_4
+    assert "Steepness is 0.5; it must be at least 1" in desc.validate("6.3")[0].message
+
+
+def gemm(activation: Description | None) -> Description:
+    return dmlops.Gemm(
+        ATensor=tensor(1, 1, 2, 3),
+        BTensor=tensor(1, 1, 3, 4),
+        OutputTensor=tensor(1, 1, 2, 4),
+        TransA=dmlops.MatrixTransform.NONE,
+        TransB=dmlops.MatrixTransform.NONE,
+        Alpha=1.0,
+        Beta=0.0,
+        FusedActivation=activation,
+    )
+
+
+def test_fused_activations() -> None:
+    softplus = dmlops.ActivationSoftplus(Steepness=0.5)
+    assert broken(gemm(None)) == broken(gemm(softplus)) == []
+    assert broken(gemm(softplus), "6.0") == [
+        ("ACTIVATION_SOFTPLUS-steepness-range", "FusedActivation.Steepness")
+    ]
+    assert gemm(softplus).min_feature_level() == FeatureLevel.LEVEL_6_4
+    with_tensor = dmlops.ActivationRelu(InputTensor=tensor(4))
+    assert broken(gemm(with_tensor)) == [("OPERATOR-fused-activation-tensors", "FusedActivation.InputTensor")]
+    assert broken(gemm(gemm(None))) == [("OPERATOR-fused-activation", "FusedActivation")]
+    assert from_json(gemm(softplus).to_json()) == gemm(softplus)
+    nested: Any = {"type": "GEMM", "desc": {}}
+    for _ in range(3000):
+        nested = {"type": "GEMM", "desc": {"FusedActivation": nested}}
+    with pytest.raises(JsonError):
+        from_json(nested)
+
+
+def test_arrays_of_tensors() -> None:
+    desc = dmlops.Join(InputTensors=(tensor(2, 3), tensor(2, 4)), Axis=1).infer()
+    assert desc.OutputTensor == tensor(2, 7)
+    assert broken(desc) == []
+    ragged = dmlops.Join(InputTensors=(tensor(2, 3), tensor(0, 4)), OutputTensor=tensor(2, 7), Axis=1)
+    assert broken(ragged) == [("TENSOR-sizes", "InputTensors[1].Sizes")]
+    read = from_json(desc.to_json())
+    assert read == desc
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "fits"),
+    [
+        (INT32, -1, True),
+        (UINT32, -1, False),
+        (INT32, 2.5, False),
+        (FLOAT32, 2.5, True),
+        (UINT32, 1 << 32, False),
+    ],
+)
+def test_scalar_unions(type_: TensorDataType, value: float, fits: bool) -> None:
+    desc = dmlops.FillValueConstant(OutputTensor=tensor(4, type=type_), ValueDataType=type_, Value=value)
+    assert (("OPERATOR-scalar-range", "Value") in broken(desc)) is not fits
+
+
+def test_unions_in_the_abi_hold_the_bits_of_their_type() -> None:
+    def first_bytes(type_: TensorDataType, value: float) -> bytes:
+        desc = dmlops.FillValueConstant(OutputTensor=tensor(4, type=type_), ValueDataType=type_, Value=value)
+        return bytes(desc.to_ctypes().alive["Desc"].Value)
+
+    assert first_bytes(FLOAT16, 1.0) == b"\x00\x3c" + bytes(6)
+    assert first_bytes(INT32, -2) == b"\xfe\xff\xff\xff" + bytes(4)
+
+
+def test_names_in_the_registry() -> None:
+    assert registry.level_of_build(22621) == registry.level_of_build(22631) == FeatureLevel.LEVEL_5_0
+    assert registry.level_of_build(17763) is None
+    early, late = registry.operators("1.0"), registry.operators("6.4")
+    assert set(early) < set(late) == set(OPERATORS)
+    assert registry.since("REDUCE", "OutputTensor", INT64) == FeatureLevel.LEVEL_3_0
+    assert registry.since("REDUCE", "OutputTensor", TensorDataType.FLOAT64) is None
+    assert registry.support("GATHER", "6.4")["InputTensor"].ranks == tuple(range(1, 9))
+    with pytest.raises(ValueError, match="no feature level"):
+        registry.operators("7.0")
+
+
+def test_changes_between_levels() -> None:
+    changes = {change.operator: change for change in registry.changes("6.3", "6.4")}
+    assert changes["ACTIVATION_SOFTPLUS"].rules_removed == ("DML-ACTIVATION_SOFTPLUS-steepness-range",)
+    came = {name for name, one in OPERATORS.items() if one.since == FeatureLevel.LEVEL_6_4}
+    assert {name for name, change in changes.items() if change.is_new} == came
+    back = {change.operator: change for change in registry.changes("6.4", "6.3")}
+    assert back.keys() == changes.keys()
+    assert all(back[name].removed == changes[name].added for name in changes)
+    assert registry.changes("6.4", "6.4") == ()
+
+
+def test_importing_loads_no_operator() -> None:
+    text = "import dmlops, sys; print(any(name.startswith('dmlops.operators.') for name in sys.modules))"
+    run = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "False"
+
+
+def test_operators_without_a_computation_say_so() -> None:
+    from dmlops import reference
+
+    without = next(
+        name
+        for name in OPERATORS
+        if not hasattr(sys.modules.get(registry.operator(name).__module__), "element")
+    )
+    maker = Maker(seed=1)
+    desc = next(
+        desc
+        for _ in range(5000)
+        if not (desc := maker.description(registry.operator(without)).infer()).validate("6.4")
+    )
+    with pytest.raises(NotImplementedError, match=f"the registry does not hold what {without} computes"):
+        reference.run(desc, {})
+
+
+def test_floats_in_messages_are_short() -> None:
+    desc = dmlops.ActivationSoftplus(InputTensor=tensor(1, 1, 1, 4), Steepness=-math.inf).infer()
+    assert desc.validate("1.0")[0].message.startswith("Steepness is -inf; ")
+
+
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every container in a JSON value, with each of its keys."""
+    for key in (
+        list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    ):
+        yield value, key
+        yield from places(value[key])
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_spoiled_json_is_a_json_error_or_a_description(name: str) -> None:
+    maker = Maker(seed=len(name))
+    junk = [None, True, -1, 10**400, 2.5, math.nan, math.inf, "", "FLOAT32", [], [1], {}, {"Width": []}]
+    for _ in range(30):
+        value = json.loads(json.dumps(maker.description(registry.operator(name)).to_json()))
+        container, key = maker.random.choice(list(places(value)))
+        container[key] = maker.random.choice(junk)
+        try:
+            desc = from_json(value)
+        except JsonError as error:
+            assert error.reason
+        else:
+            assert isinstance(desc.validate("6.4"), list)
