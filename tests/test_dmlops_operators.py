@@ -294,6 +294,7 @@ def test_names_in_the_registry() -> None:
     assert set(early) < set(late) == set(OPERATORS)
     assert registry.since("REDUCE", "OutputTensor", INT64) == FeatureLevel.LEVEL_3_0
     assert registry.since("REDUCE", "OutputTensor", TensorDataType.FLOAT64) is None
+    assert registry.since("GATHER", "InputTensor", "INT64") == FeatureLevel.LEVEL_4_1
     assert registry.support("GATHER", "6.4")["InputTensor"].ranks == tuple(range(1, 9))
     with pytest.raises(ValueError, match="no feature level"):
         registry.operators("7.0")

@@ -993,13 +993,14 @@ def support(name: str, level: FeatureLevel | str) -> Mapping[str, Support]:
     return operator(name).SUPPORT.get(feature_level(level), {})
 
 
-def since(name: str, tensor: str, data_type: TensorDataType) -> FeatureLevel | None:
-    """The feature level at which a data type came in for an operator's tensor; None if it never did.
+def since(name: str, tensor: str, data_type: TensorDataType | str) -> FeatureLevel | None:
+    """The feature level at which a data type ("INT64") came in for an operator's tensor; None if it never did.
 
-    Raises KeyError for a name that is no tensor of the operator.
+    Raises KeyError for a name that is no tensor of the operator, or no data type.
     """
+    wanted = TensorDataType[data_type] if isinstance(data_type, str) else data_type
     tables = operator(name).SUPPORT
-    return next((level for level, table in tables.items() if data_type in table[tensor].types), None)
+    return next((level for level, table in tables.items() if wanted in table[tensor].types), None)
 
 
 def changes(old: FeatureLevel | str, new: FeatureLevel | str) -> tuple[Change, ...]:
