@@ -363,3 +363,20 @@ def test_spoiled_json_is_a_json_error_or_a_description(name: str) -> None:
             assert error.reason
         else:
             assert isinstance(desc.validate("6.4"), list)
+
+
+def test_a_fused_activation_is_not_newer_than_the_level() -> None:
+    tensor = {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 2]}
+    desc = dmlops.from_json(
+        {
+            "type": "DML_OPERATOR_ELEMENT_WISE_ADD1",
+            "desc": {
+                **dict.fromkeys(("ATensor", "BTensor", "OutputTensor"), tensor),
+                "FusedActivation": {"type": "DML_OPERATOR_ACTIVATION_GELU", "desc": {}},
+            },
+        }
+    )
+    (violation,) = desc.validate("5.0")
+    assert (violation.rule, violation.member) == ("DML-OPERATOR-since", "FusedActivation.Type")
+    assert desc.validate("5.1") == []
+    assert desc.min_feature_level() == dmlops.FeatureLevel("5.1")

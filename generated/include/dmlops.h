@@ -5919,7 +5919,14 @@ static inline void dmlops_fused_activation(
         return;
     }
     rules = dmlops_find(type);
-    if (rules == NULL || activation->Desc == NULL) {
+    if (rules == NULL) {
+        return;
+    }
+    if (run->level < rules->since) {
+        dmlops_report(run, "DML-OPERATOR-since", place, "Type", "%s needs feature level %s; %s is asked for", dmlops_operator_name(rules->type), dmlops_name(dmlops_names_FEATURE_LEVEL, rules->since), dmlops_name(dmlops_names_FEATURE_LEVEL, run->level));
+        return;
+    }
+    if (activation->Desc == NULL) {
         return;
     }
     for (i = 0; i < rules->member_count; ++i) {

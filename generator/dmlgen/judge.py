@@ -253,6 +253,7 @@ class Judge:
         fusable = self.registry.fusable(self.operator) if self.nested else ()
         judges = (self, *(self.general.judge_of(operator) for operator in fusable))
         bounds = {bound for judge in judges for both in judge._bounds.values() for bound in both}
+        bounds |= {operator.since.ordinal for operator in fusable}
         return tuple(
             level
             for number, level in enumerate(levels)
@@ -405,6 +406,9 @@ class Judge:
             operator, members = self.registry.operator[nested.operator], dict(nested.members)
             if operator.name not in self._fusable:
                 yield Failure(rules["fused-activation"], path, Slot(member.name), (0, 4, 0))
+                continue
+            if level.ordinal < operator.since.ordinal:
+                yield Failure(rules["since"], f"{path}.Type", Slot(member.name), (0, 4, 0))
                 continue
             for tensor in operator.tensors:
                 if members.get(tensor.name) is not None:

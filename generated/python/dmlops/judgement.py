@@ -176,10 +176,14 @@ def _activations(desc: Description) -> Iterator[tuple[str, Description]]:
 def _activation(
     desc: Description, path: str, activation: Description, level: FeatureLevel | str
 ) -> Iterator[Violation]:
-    """Whether the operator can take a fused activation, which has no tensors of its own."""
+    """Whether the operator and the level can take a fused activation, which has no tensors of its own."""
     if activation.OPERATOR not in desc.FUSABLE:
         shown = {"member": path, "value": activation.OPERATOR, "operator": desc.OPERATOR}
         yield _violation("fused-activation", path, {**shown, "choices": _either(desc.FUSABLE)})
+        return
+    if feature_level(level) < activation.SINCE:
+        levels = {"since": activation.SINCE, "level": feature_level(level)}
+        yield _violation("since", f"{path}.Type", {"operator": activation.OPERATOR, **levels})
         return
     for given, _, _ in tensors(activation):
         where = f"{path}.{given}"

@@ -557,7 +557,7 @@ def _turning_points(
     registry: Registry, operator: Operator, tables: Sequence[TableView], fusable: Sequence[Operator]
 ) -> tuple[FeatureLevel, ...]:
     """The levels at which what is accepted may change."""
-    levels = {table.since for table in tables}
+    levels = {table.since for table in tables} | {other.since for other in fusable}
     rules = [*operator.rules, *(rule for other in fusable for rule in _without_tensors(other))]
     levels |= {bound for rule in rules for bound in (rule.since, rule.until) if bound is not None}
     return tuple(level for level in registry.levels[operator.since.ordinal :] if level in levels)

@@ -86,6 +86,7 @@ class BatchNormalizationTraining(Description):
     }
     LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
         FeatureLevel.LEVEL_4_1,
+        FeatureLevel.LEVEL_5_1,
         FeatureLevel.LEVEL_6_4,
     )
     FUSABLE: ClassVar[tuple[str, ...]] = (

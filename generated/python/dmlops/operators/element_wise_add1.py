@@ -86,6 +86,7 @@ class ElementWiseAdd1(Description):
     LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
         FeatureLevel.LEVEL_2_0,
         FeatureLevel.LEVEL_3_0,
+        FeatureLevel.LEVEL_5_1,
         FeatureLevel.LEVEL_6_4,
     )
     FUSABLE: ClassVar[tuple[str, ...]] = (

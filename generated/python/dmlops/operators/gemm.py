@@ -104,7 +104,10 @@ class Gemm(Description):
     }
     LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
         FeatureLevel.LEVEL_1_0,
+        FeatureLevel.LEVEL_2_0,
+        FeatureLevel.LEVEL_3_0,
         FeatureLevel.LEVEL_4_0,
+        FeatureLevel.LEVEL_5_1,
         FeatureLevel.LEVEL_6_4,
     )
     FUSABLE: ClassVar[tuple[str, ...]] = (

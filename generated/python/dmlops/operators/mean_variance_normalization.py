@@ -90,6 +90,9 @@ class MeanVarianceNormalization(Description):
     }
     LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
         FeatureLevel.LEVEL_1_0,
+        FeatureLevel.LEVEL_2_0,
+        FeatureLevel.LEVEL_3_0,
+        FeatureLevel.LEVEL_5_1,
         FeatureLevel.LEVEL_5_2,
         FeatureLevel.LEVEL_6_4,
     )

@@ -112,8 +112,10 @@ class MeanVarianceNormalization1(Description):
     }
     LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (
         FeatureLevel.LEVEL_2_1,
+        FeatureLevel.LEVEL_3_0,
         FeatureLevel.LEVEL_3_1,
         FeatureLevel.LEVEL_4_0,
+        FeatureLevel.LEVEL_5_1,
         FeatureLevel.LEVEL_5_2,
         FeatureLevel.LEVEL_6_4,
     )
