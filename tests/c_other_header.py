@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from dmlgen.outputs.c_layout import HANDLES
 from dmlgen.registry import Member, Operator, Registry, Struct
 
 _BEGIN = """#ifndef DIRECTML_H
@@ -42,7 +41,7 @@ def other_header(registry: Registry) -> str:
             integer = f"std::{'u' * (number.kind == 'unsigned')}int{number.bits}_t"
             floating = {32: "float", 64: "double"}.get(number.bits)
             lines.append(f"typedef {floating if number.kind == 'float' else integer} {name};")
-    lines += [f"struct {name} {{ {type_} ptr; }};" for name, type_ in HANDLES.items()]
+    lines += [f"struct {name} {{ {type_} ptr; }};" for name, type_ in registry.foreign.items()]
     lines += ["struct ID3D12Resource;", _BASE]
     for constant in registry.constants:
         lines += _gated(constant.since.value, [f"static const UINT {constant.name} = {constant.value};"])
@@ -79,7 +78,9 @@ def _struct(registry: Registry, struct: Struct | Operator) -> Iterator[str]:
 
 
 def _type(registry: Registry, member: Member) -> str:
-    plain = member.type in registry.types or member.type in HANDLES or member.type in ("void", "char")
+    plain = (
+        member.type in registry.types or member.type in registry.foreign or member.type in ("void", "char")
+    )
     own = member.type in (*registry.structs, *registry.enums, "OPERATOR_TYPE", "FEATURE_LEVEL")
     name = "DML_TENSOR_DESC" if member.is_tensor else f"DML_{member.type}" if own else member.type
     if not member.pointer:

@@ -87,11 +87,12 @@ class NamedConstant:
 
 @dataclass(frozen=True)
 class NumberType:
-    """A number type of the C structs: bits and kind."""
+    """A number type of the C structs. One that is `pointer_sized` has its `bits` on 64-bit systems."""
 
     name: str
     bits: int
     kind: Literal["float", "signed", "unsigned"]
+    pointer_sized: bool = False
 
     @property
     def range(self) -> tuple[int, int]:
@@ -345,6 +346,7 @@ class Registry:
     levels: tuple[FeatureLevel, ...]
     levels_declared: FeatureLevel  # from here on DirectML.h declares the enumeration of levels
     types: Mapping[str, NumberType]
+    foreign: Mapping[str, str]  # structs of d3d12.h, with the type of their one member
     enums: Mapping[str, Enum]
     constants: tuple[NamedConstant, ...]
     structs: Mapping[str, Struct]

@@ -10,7 +10,7 @@ from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK, upper_bound
 from dmlgen.message import explain
-from dmlgen.outputs.c_layout import HANDLES, POINTER_SIZES, layout
+from dmlgen.outputs.c_layout import POINTER_SIZES, layout
 from dmlgen.outputs.c_printer import CPrinter, escaped, parts
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import (
@@ -291,7 +291,7 @@ def _struct(registry: Registry, struct: Struct | Operator) -> StructView:
     return StructView(
         "union" if isinstance(struct, Struct) and struct.union else "struct",
         struct.c_name,
-        any(member.type in HANDLES for member in struct.members),
+        any(member.type in registry.foreign for member in struct.members),
         struct.since,
         struct.summary,
         tuple(

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from dmlgen.registry import Member, Operator, Registry, Struct
 
 POINTER_SIZES = (8, 4)
-HANDLES = {"D3D12_CPU_DESCRIPTOR_HANDLE": "SIZE_T", "D3D12_GPU_DESCRIPTOR_HANDLE": "UINT64"}  # of d3d12.h
-_POINTER_SIZED = "SIZE_T"  # the one number type whose size is that of a pointer
 _ENUM_SIZE = 4  # of every enumeration of the header
 
 
@@ -46,8 +44,8 @@ def _aligned(offset: int, alignment: int) -> int:
 
 def _size(registry: Registry, member: Member, pointer_size: int) -> tuple[int, int]:
     """Bytes and alignment of a member."""
-    type_ = HANDLES.get(member.type, member.type)
-    if member.pointer or type_ == _POINTER_SIZED:
+    type_ = registry.foreign.get(member.type, member.type)
+    if member.pointer or (type_ in registry.types and registry.types[type_].pointer_sized):
         return pointer_size, pointer_size
     if type_ in registry.types:
         size = registry.types[type_].bits // 8

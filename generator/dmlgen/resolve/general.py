@@ -24,11 +24,10 @@ from dmlgen.registry import (
     Struct,
 )
 from dmlgen.resolve.nodes import fault, flag, integer, mapping, mappings, place, scalar, text
-from dmlgen.source import Mapping, Node
+from dmlgen.source import Mapping, Node, Scalar
 
 FILES = ("feature_levels", "constants", "enums", "structs", "rules", "identifiers")
 
-_ADDRESSED = ("OPERATOR_DESC", "SCALE_BIAS")  # structs that a description holds by address
 _BUILT_IN_STAGES = {"dimension-count": Stage.COUNTS, "data-type": Stage.VALUES}
 
 
@@ -42,6 +41,13 @@ class General:
         constants = mapping(files["constants"], "constants")
         types = mapping(files["constants"], "types")
         self.types = {name: _number_type(name, node) for name, node in _entries(types)}
+        self.foreign = {
+            name: str(node.value)
+            for name, node in mapping(files["constants"], "foreign").items()
+            if isinstance(node, Scalar)
+        }
+        structs = mapping(files["structs"], "structs")
+        self._by_address = {name for name, node in _entries(structs) if flag(node, "by_address")}
         self.constants = tuple(
             NamedConstant(name, integer(node, "value"), self.since(node), text(node, "summary"))
             for name, node in _entries(constants)
@@ -49,10 +55,8 @@ class General:
         self.enums = {
             name: self._enum(name, node) for name, node in _entries(mapping(files["enums"], "enums"))
         }
-        self.structs = {
-            name: self._struct(name, node) for name, node in _entries(mapping(files["structs"], "structs"))
-        }
-        buffer = mapping(mapping(files["structs"], "structs"), "BUFFER_TENSOR_DESC")
+        self.structs = {name: self._struct(name, node) for name, node in _entries(structs)}
+        buffer = mapping(structs, "BUFFER_TENSOR_DESC")
         self.fields = {
             member.name: self.expression_type(member, buffer) for member in self._struct("", buffer).members
         }
@@ -109,7 +113,7 @@ class General:
             role=cast(Role, text(node, "role", "attribute")),
             type=type_ or "tensor",
             count=count,
-            pointer=count is not None or type_ in ("", *_ADDRESSED) or flag(node, "pointer"),
+            pointer=count is not None or type_ in ("", *self._by_address) or flag(node, "pointer"),
             optional=flag(node, "optional"),
             summary=text(node, "summary"),
             typed_by=text(node, "of") or None,
@@ -174,7 +178,7 @@ def _entries(node: Mapping) -> list[tuple[str, Mapping]]:
 
 
 def _number_type(name: str, node: Mapping) -> NumberType:
-    return NumberType(name, integer(node, "bits"), _kind(node))
+    return NumberType(name, integer(node, "bits"), _kind(node), flag(node, "pointer_sized"))
 
 
 def _kind(node: Mapping) -> Literal["float", "signed", "unsigned"]:
