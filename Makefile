@@ -3,7 +3,10 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
-.PHONY: generate check lint test bench clean
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 600
+SWEEP_COUNT ?= 1000000
+.PHONY: generate check lint test bench install fuzz sweep clean
 
 generate: $(READY)          ## specs/ -> generated/
 	@$(BIN)/dmlgen generate
@@ -24,6 +27,17 @@ test: $(READY)              ## everything that CI runs, shaders on software Vulk
 
 bench: $(READY)             ## figures as ratios in one run
 	$(BIN)/python -m bench
+
+install:                    ## dmlops.h, shaders, CMake package and pkg-config file into PREFIX, below DESTDIR if given
+	cmake -S . -B build/install
+	cmake --install build/install --prefix "$(PREFIX)"
+
+fuzz: $(READY)              ## dmlops_validate under libFuzzer and sanitizers, for FUZZ_SECONDS
+	scripts/install-debian-packages
+	$(BIN)/python tests/c_fuzz.py $(FUZZ_SECONDS)
+
+sweep: $(READY)             ## C against Python on SWEEP_COUNT random descriptions
+	$(BIN)/python tests/c_differential.py $(SWEEP_COUNT)
 
 clean:                      ## what can be made again; generated/ is committed and stays
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis

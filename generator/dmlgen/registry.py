@@ -222,12 +222,41 @@ class Definition:
 
 
 @dataclass(frozen=True)
-class Compute:
-    """What the operator computes: the element of `output` at coordinate `at`."""
+class Steps:
+    """Parts of a kernel's work that differ by case: expressions of elements, see `ir.STEP_NAMES`, by name.
 
+    `case` is the value of the enumeration that chooses them, "" where there is no choice.
+    """
+
+    case: str
+    expressions: Mapping[str, ir.Expr]
+
+
+@dataclass(frozen=True)
+class Compute:
+    """What the operator computes.
+
+    The kernel "map" works element by element: at each coordinate `at` of `over` (the output unless the spec
+    says otherwise; each one in turn, number `index`, where that is an array of tensors) it stores `value` at
+    `place` in `output` (at `at` unless the spec says otherwise). Every other kernel is a function of its own
+    of the `roles`: tensors, and expressions of the description.
+    """
+
+    kernel: str
     output: str
+    over: str
     definitions: tuple[Definition, ...]
-    value: ir.Expr
+    value: ir.Expr | None
+    place: ir.Expr | None
+    roles: Mapping[str, ir.Expr]
+    steps: tuple[Steps, ...]
+
+    @property
+    def expressions(self) -> tuple[ir.Expr, ...]:
+        """All of it that is computed from the description and from elements."""
+        whole = [self.value, self.place, *self.roles.values()]
+        parts = [part for step in self.steps for part in step.expressions.values()]
+        return (*(node for node in whole if node is not None), *parts)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from dmlgen.expr import ir
 from dmlgen.expr.printer import SOURCE
-from dmlgen.registry import Check, Operator, Registry, Rule, Support
+from dmlgen.registry import Check, Compute, Operator, Registry, Rule, Support
 
 
 def describe(registry: Registry, operator: Operator) -> str:
@@ -36,10 +36,7 @@ def _lines(registry: Registry, operator: Operator) -> Iterator[str]:
     for requirement in operator.data:
         yield f"    data of {requirement.tensor}: {requirement.text}"
     if operator.compute is not None:
-        yield f"computes, at each coordinate `at` of {operator.compute.output}"
-        for definition in operator.compute.definitions:
-            yield f"    {definition.name} = {SOURCE.print(definition.value)}"
-        yield f"    {SOURCE.print(operator.compute.value)}"
+        yield from _computes(operator.compute)
     yield "support"
     for rows, levels in groupby(operator.support.items(), key=lambda item: item[1]):
         names = [name for name, _ in levels]
@@ -50,6 +47,24 @@ def _lines(registry: Registry, operator: Operator) -> Iterator[str]:
         yield "errata"
     for erratum in operator.errata:
         yield f"    {erratum.where}: says {erratum.says}; holds: {erratum.holds} ({erratum.source})"
+
+
+def _computes(compute: Compute) -> Iterator[str]:
+    if compute.value is not None:
+        yield f"computes, at each coordinate `at` of {compute.over}"
+    else:
+        yield f"computes, by the kernel {compute.kernel}"
+    for definition in compute.definitions:
+        yield f"    {definition.name} = {SOURCE.print(definition.value)}"
+    for name, role in compute.roles.items():
+        yield f"    {name}: {SOURCE.print(role)}"
+    for steps in compute.steps:
+        parts = (f"{name}: {SOURCE.print(part)}" for name, part in steps.expressions.items())
+        yield f"    {steps.case}: {'; '.join(parts)}"
+    if compute.place is not None:
+        yield f"    at {SOURCE.print(compute.place)} of {compute.output}:"
+    if compute.value is not None:
+        yield f"    {SOURCE.print(compute.value)}"
 
 
 def _levels(rule: Rule) -> str:

@@ -1,159 +1,130 @@
-/* Validates descriptions of all operators with random scalars; a sanitizer stops it at the first undefined act. Arrays
- * have as many entries as any count here entitles the validator to read. Argument: the number of descriptions. */
-#include <stdio.h>
+/* Validates descriptions that libFuzzer makes of bytes, under sanitizers. Bytes are read as
+ *
+ *     the feature level, in 2 bytes, and a DML_OPERATOR_DESC
+ *     a struct, or an array of structs or numbers: itself, as it lies in memory; then, in order, what its addresses
+ *         point to. An address is null if it is 0, or if so many entries are more than LENGTH
+ *
+ * and are followed by zeros. Every struct and array is a block of exactly its size, so that a sanitizer sees any
+ * access beside it, and what has a Type that is none has an address that leads nowhere. shapes.h, which
+ * tests/c_fuzz.py writes, says where addresses lie and what they point to.
+ */
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "dmlops.h"
+#include "shapes.h"
 
-#define ENTRIES 16
-#define TENSORS 64
-#define WORDS 256 /* of 4 bytes, in the largest description */
+#define LENGTH 32
+#define CAPACITY 8
+#define BLOCKS 8192
 
-typedef struct description {
-    uint64_t words[WORDS / 2];
-} description;
+typedef struct input {
+    const uint8_t* bytes;
+    size_t size;
+} input;
 
-static uint64_t state = 0x9e3779b97f4a7c15u;
-static DML_BUFFER_TENSOR_DESC buffers[TENSORS];
-static DML_TENSOR_DESC tensors[TENSORS];
-static UINT arrays[TENSORS][2][ENTRIES];
-static UINT plain[ENTRIES];
-static DML_OPERATOR_DESC activations[ENTRIES];
-static description nested[ENTRIES];
+static void* blocks[BLOCKS];
+static size_t block_count;
 
-static uint64_t random_bits(void) { /* xorshift64* */
-    state ^= state >> 12;
-    state ^= state << 25;
-    state ^= state >> 27;
-    return state * 0x2545f4914f6cdd1du;
+static void* block(size_t size) {
+    void* made = malloc(size);
+    if (made == NULL || block_count == BLOCKS) {
+        abort();
+    }
+    return blocks[block_count++] = made;
 }
 
-static int rarely(void) {
-    return random_bits() % 64 == 0;
-}
-
-/* Small numbers, powers of two, limits and noise. */
-static uint64_t value(void) {
-    const uint64_t bits = random_bits();
-    const uint64_t power = (uint64_t)1 << (bits >> 8) % 64;
-    switch (bits % 16) {
-    case 0:
-        return bits >> 8;
-    case 1:
-        return power;
-    case 2:
-        return power - 1;
-    case 3:
-        return UINT64_MAX;
-    default:
-        return (bits >> 8) % 5;
+static void take(input* from, void* place, size_t size) {
+    const size_t given = size < from->size ? size : from->size;
+    memset(place, 0, size);
+    if (given > 0) {
+        memcpy(place, from->bytes, given);
+        from->bytes += given;
+        from->size -= given;
     }
 }
 
-static void fill(void* place, size_t size) {
-    const uint64_t bits = value();
-    memcpy(place, &bits, size);
+static void* read_shape(input* from, const shape* read, size_t count);
+
+/* Puts the address of what an address of a struct points to in its place. */
+static void read_target(input* from, const address* read, unsigned char* owner) {
+    uint32_t type = 0;
+    uint64_t given = 0;
+    UINT count = 1;
+    void* target = NULL;
+    memcpy(&type, owner, sizeof type);
+    if (read->type != ANY_TYPE && read->type != type) {
+        return;
+    }
+    memcpy(&given, owner + read->offset, sizeof given);
+    if (read->count != ALONE) {
+        memcpy(&count, owner + read->count, sizeof count);
+    }
+    if (given != 0 && count <= LENGTH) {
+        target = read_shape(from, &shapes[read->shape], count);
+    }
+    memcpy(owner + read->offset, &target, sizeof target);
 }
 
-static void fill_array(UINT* array) {
-    for (int i = 0; i < ENTRIES; ++i) {
-        fill(&array[i], sizeof *array);
-    }
-}
-
-static void fill_tensor(int place) {
-    DML_BUFFER_TENSOR_DESC* tensor = &buffers[place];
-    const uint64_t shape = random_bits();
-    const uint32_t buffer = rarely() ? (uint32_t)value() : 1;
-    const int like_first = place > 0 && shape % 4 != 0;
-    fill_array(arrays[place][0]);
-    fill_array(arrays[place][1]);
-    for (int i = 0; i < ENTRIES; ++i) {
-        UINT* size = &arrays[place][0][i];
-        *size = rarely() ? *size : like_first ? arrays[0][0][i] : *size % 3 + 1;
-    }
-    fill(&tensor->DataType, sizeof tensor->DataType);
-    fill(&tensor->Flags, sizeof tensor->Flags);
-    fill(&tensor->DimensionCount, sizeof tensor->DimensionCount);
-    fill(&tensor->TotalTensorSizeInBytes, sizeof tensor->TotalTensorSizeInBytes);
-    fill(&tensor->GuaranteedBaseOffsetAlignment, sizeof tensor->GuaranteedBaseOffsetAlignment);
-    if (!rarely()) { /* so that later stages are reached */
-        const uint32_t float_type = 1;
-        memcpy(&tensor->DataType, &float_type, sizeof float_type);
-        tensor->DimensionCount = like_first ? buffers[0].DimensionCount : tensor->DimensionCount % 2 + 4;
-    }
-    tensor->Sizes = rarely() ? NULL : arrays[place][0];
-    tensor->Strides = shape & 16 ? arrays[place][1] : NULL;
-    memcpy(&tensors[place].Type, &buffer, sizeof buffer);
-    tensors[place].Desc = rarely() ? NULL : tensor;
-}
-
-/* Fills what the members of an operator are; addresses of activations inside of one stay null. */
-static void fill_members(description* desc, const dmlops_operator* rules, int depth) {
-    int next_tensor = 0;
-    for (int i = 0; i < WORDS; ++i) {
-        fill((char*)desc->words + 4 * i, 4);
-    }
-    for (int i = 0; i < rules->member_count; ++i) {
-        const dmlops_member* member = &rules->members[i];
-        const UINT count = (UINT)(random_bits() % (member->kind == DMLOPS_TENSOR ? 5 : 9));
-        const void* target = plain;
-        if (member->kind == DMLOPS_ENUM) {
-            continue;
+static void* read_shape(input* from, const shape* read, size_t count) {
+    unsigned char* made = (unsigned char*)block(read->size * count);
+    take(from, made, read->size * count);
+    for (size_t entry = 0; entry < count; ++entry) {
+        for (size_t i = read->first; i < read->end; ++i) {
+            read_target(from, &addresses[i], made + entry * read->size);
         }
-        if (member->kind == DMLOPS_TENSOR) {
-            target = &tensors[next_tensor];
-            for (UINT k = 0; k < (member->count == DMLOPS_ALONE ? 1 : count); ++k) {
-                fill_tensor(next_tensor++);
-            }
-        }
-        if (member->kind == DMLOPS_ACTIVATION) {
-            target = depth == 0 ? activations : NULL;
-        }
-        if (member->count != DMLOPS_ALONE) {
-            memcpy((char*)desc->words + member->count, &count, sizeof count);
-        }
-        if (rarely() || depth > 0 || (member->optional && random_bits() % 2 == 0)) {
-            target = NULL;
-        }
-        memcpy((char*)desc->words + member->offset, &target, sizeof target);
+    }
+    return made;
+}
+
+static void check(int condition) {
+    if (!condition) {
+        abort();
     }
 }
 
-static void fill_activations(void) {
-    for (int i = 0; i < ENTRIES; ++i) {
-        const size_t operators = sizeof dmlops_operators / sizeof *dmlops_operators;
-        const dmlops_operator* rules = &dmlops_operators[random_bits() % operators];
-        const uint32_t type = rarely() ? (uint32_t)value() : rules->type;
-        memcpy(&activations[i].Type, &type, sizeof type);
-        fill_members(&nested[i], rules, 1);
-        activations[i].Desc = rarely() ? NULL : &nested[i];
+static void validate(const DML_OPERATOR_DESC* desc, DML_FEATURE_LEVEL level) {
+    dmlops_violation* found = (dmlops_violation*)block(CAPACITY * sizeof *found);
+    const size_t count = dmlops_validate(desc, level, found, CAPACITY);
+    check(dmlops_validate(desc, level, NULL, 0) == count);
+    for (size_t i = 0; i < count && i < CAPACITY; ++i) {
+        check(strncmp(found[i].rule, "DML-", 4) == 0);
+        check(strlen(found[i].member) < DMLOPS_PATH_SIZE);
+        check(memchr(found[i].message, 0, DMLOPS_MESSAGE_SIZE) != NULL);
     }
 }
 
-int main(int argc, char** argv) {
-    const size_t operators = sizeof dmlops_operators / sizeof *dmlops_operators;
-    const long count = argc > 1 ? strtol(argv[1], NULL, 10) : 1000;
-    unsigned long long reported = 0;
-    for (long turn = 0; turn < count; ++turn) {
-        const dmlops_operator* rules = &dmlops_operators[(size_t)turn % operators];
-        description members;
-        DML_OPERATOR_DESC desc;
-        DML_FEATURE_LEVEL level;
-        dmlops_violation found[16];
-        const uint32_t type = rarely() ? (uint32_t)value() : rules->type;
-        /* a number beyond the largest level would be no value of a C++ enumeration */
-        const uint32_t any_level = rarely() ? (uint32_t)value() & 0x7fff : turn % 3 == 0 ? 0x3000 : 0x6400;
-        fill_array(plain);
-        if (turn % 16 == 0) {
-            fill_activations();
-        }
-        fill_members(&members, rules, 0);
-        memcpy(&desc.Type, &type, sizeof type);
-        memcpy(&level, &any_level, sizeof level);
-        desc.Desc = type == rules->type ? &members : NULL;
-        reported += dmlops_validate(&desc, level, found, random_bits() % 17);
+#ifdef __cplusplus
+extern "C"
+#endif
+int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
+    input from = {bytes, size};
+    uint16_t number = 0;
+    uint32_t value;
+    DML_FEATURE_LEVEL level;
+    take(&from, &number, sizeof number);
+    value = number & 0x7fff; /* a number beyond the largest level would be no value of a C++ enumeration */
+    memcpy(&level, &value, sizeof level);
+    validate((const DML_OPERATOR_DESC*)read_shape(&from, &shapes[OPERATOR_DESC], 1), level);
+    while (block_count > 0) {
+        free(blocks[--block_count]);
     }
-    printf("%llu\n", reported);
     return 0;
 }
+
+#ifdef WITHOUT_LIBFUZZER /* for compilers that lack it: the arguments are files with one input each */
+#include <stdio.h>
+
+int main(int argc, char** argv) {
+    static uint8_t bytes[1 << 16];
+    for (int i = 1; i < argc; ++i) {
+        FILE* file = fopen(argv[i], "rb");
+        check(file != NULL);
+        LLVMFuzzerTestOneInput(bytes, fread(bytes, 1, sizeof bytes, file));
+        fclose(file);
+    }
+    return 0;
+}
+#endif

@@ -5,17 +5,29 @@ Integers saturate at plus and minus 2**63 - 1, as they do in the C validator.
 
 from __future__ import annotations
 
+import math
+import struct
 from collections.abc import Sequence
 from typing import TypeVar
 
 Number = TypeVar("Number", int, float)
 
 LIMIT = (1 << 63) - 1
+_FLOAT = struct.Struct("f")
 
 
 def saturate(value: int) -> int:
     """The nearest integer that the rules can count to."""
     return value if -LIMIT <= value <= LIMIT else LIMIT if value > 0 else -LIMIT
+
+
+def as_float(value: float) -> float:
+    """The nearest FLOAT, which is what C holds; infinite beyond its range."""
+    try:
+        nearest: float = _FLOAT.unpack(_FLOAT.pack(value))[0]
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    return nearest
 
 
 def entry(array: Sequence[Number], index: int) -> Number:

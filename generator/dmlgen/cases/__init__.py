@@ -13,7 +13,7 @@ from random import Random
 from typing import Any, Literal
 
 from dmlgen.cases import negatives
-from dmlgen.cases.data import Computation, Data, moves_data, sample_inputs
+from dmlgen.cases.data import Computation, Data, exact, sample_inputs
 from dmlgen.cases.moves import State
 from dmlgen.cases.negatives import Attempt
 from dmlgen.cases.positives import Positives
@@ -91,7 +91,7 @@ class _OperatorCases:
         self.search = Search(general, operator)
         compute = operator.compute
         self.computation: Computation | None = None
-        if compute is not None and moves_data(compute.value):
+        if compute is not None and exact(operator):
             self.computation = Computation(general.judge_of(operator), compute)
         self.found: dict[str, Case] = {}
         self.valid: dict[Hashable, str] = {}

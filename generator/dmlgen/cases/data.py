@@ -13,7 +13,7 @@ from dmlgen.cases.moves import packed
 from dmlgen.cases.samples import tensors_of
 from dmlgen.description import Description, Tensor
 from dmlgen.expr import ir
-from dmlgen.expr.evaluate import LOAD
+from dmlgen.expr.evaluate import EVALUATED, LOAD
 from dmlgen.judge import Judge
 from dmlgen.registry import Compute, EnumEntry, Operator, Registry
 
@@ -21,21 +21,35 @@ Elements = tuple[int | float, ...]  # of a tensor, row-major
 Data = Mapping[str, Elements | tuple[Elements, ...]]  # by member; of an array of tensors, each one's
 
 
+def exact(operator: Operator) -> bool:
+    """Whether each output element is an element of an input or a constant, exact for any data type."""
+    compute = operator.compute
+    if compute is None or compute.value is None or compute.place is not None:
+        return False
+    if operator.member[compute.output].count or not moves_data(compute.value):
+        return False
+    calls = (node for node in ir.walk(compute.value) if isinstance(node, ir.Call))
+    return all(call.function in EVALUATED or call.function == "wrap" for call in calls)
+
+
 def moves_data(node: ir.Expr) -> bool:
-    """Whether a value is an element of an input or a constant, so that it is exact for any data type."""
+    """Whether a value is an element of an input or a constant."""
     match node:
         case ir.Definition(value=value):
             return moves_data(value)
         case ir.Conditional(then=then, otherwise=otherwise):
             return moves_data(then) and moves_data(otherwise)
         case _:
-            return isinstance(node, ir.Load | ir.Number)
+            return isinstance(node, ir.Load | ir.Number) or (
+                isinstance(node, ir.Member) and node.type.kind == "element"
+            )
 
 
 class Computation:
     """The `compute` section of an operator as a function."""
 
     def __init__(self, judge: Judge, compute: Compute) -> None:
+        assert compute.value is not None
         self.output, self._judge = compute.output, judge
         self._element = judge.general.evaluator.function(compute.value)
 
@@ -57,7 +71,7 @@ class Computation:
 
 def sample_inputs(registry: Registry, operator: Operator, description: Description, random: Random) -> Data:
     """Elements that tell places apart; indices on both sides of what is in range."""
-    assert operator.compute is not None
+    assert operator.compute is not None and operator.compute.value is not None
     indices = set(_index_tensors(operator.compute.value))
     types = {entry.value: entry for entry in registry.data_types}
     largest = max(size for _, tensor in tensors_of(description) for size in tensor.Sizes)

@@ -6,6 +6,7 @@ import math
 from itertools import combinations, zip_longest
 from typing import NamedTuple
 
+from dmlgen.cases.data import exact
 from dmlgen.cases.moves import Place, State
 from dmlgen.cases.samples import MAX_ELEMENTS, Chosen, laid_out, tensors_of
 from dmlgen.cases.search import Search
@@ -138,7 +139,7 @@ class Positives:
 
     def _is_small(self, state: State) -> bool:
         """Whether the tensors are small enough for their data to be written out, if it is to be."""
-        most = 4 * MAX_ELEMENTS if self.operator.compute is not None else _MOST_ELEMENTS
+        most = 4 * MAX_ELEMENTS if exact(self.operator) else _MOST_ELEMENTS
         return all(math.prod(tensor.Sizes) <= most for _, tensor in tensors_of(state.description))
 
     def _choose(self, goal: Goal, row: Support, greedy: bool, choice: tuple[str, object] | None) -> Chosen:

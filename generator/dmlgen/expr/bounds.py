@@ -25,7 +25,7 @@ def upper_bound(node: ir.Expr) -> int | None:
             return MAX_RANK
         case ir.Member(type=ir.INTS | ir.FLOATS) | ir.Local(type=ir.INTS):
             return MAX_RANK * 2
-        case ir.Tensors():
+        case ir.Tensors() | ir.Local(name="index"):
             return MAX_TENSORS
         case ir.Call(function="len", arguments=(item,)):
             return upper_bound(item)
@@ -65,6 +65,8 @@ def lower_bound(node: ir.Expr) -> int | None:
             return None
         case ir.Index(sequence=ir.Member(signed=True)):
             return None
+        case ir.Index(sequence=ir.Definition(value=sequence)) | ir.Index(sequence=ir.Reduce() as sequence):
+            return lower_bound(sequence.body) if isinstance(sequence, ir.Reduce) else 0
         case ir.Field() | ir.Part() | ir.Index() | ir.Member():
             return 0
         case ir.Local(type=ir.INT):

@@ -178,6 +178,10 @@ def _source(node: ir.Expr, bound: frozenset[str]) -> str:
             return f"bits_({of(item)}, 0)"
         case ir.Call(function="signed", arguments=(item,)):
             return f"({of(item)} in signed_)"
+        case ir.Call(function="integer" | "element", arguments=(item,)):
+            return of(item)
+        case ir.Call(function="convert", arguments=(item, _)) if item.type == ir.INT:
+            return of(item)
         case ir.Call(function=function, arguments=arguments) if function in _FUNCTIONS:
             return f"{function}_({', '.join(of(argument) for argument in arguments)})"
         case ir.Load(tensor=ir.Tensor(name=name, index=index), coordinate=coordinate):
@@ -268,6 +272,9 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "wrap": _wrap,
     "power_of_two": _power_of_two,
 }
+EVALUATED = frozenset({*_FUNCTIONS, "bits", "signed", "integer", "element"})
+"""The functions that have a value here; others are of elements alone."""
+
 _NAMES: dict[str, Any] = {
     **{f"{name}_": function for name, function in _FUNCTIONS.items()},
     "entry_": _entry,

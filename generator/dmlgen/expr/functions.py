@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
-from dmlgen.expr.ir import BOOL, ELEMENT, INT, INTS, Type
+from dmlgen.expr.ir import BOOL, INT, INTS, Type
 
 DATA_TYPE = Type("enum", "TENSOR_DATA_TYPE")
+OPERATOR = Type("struct", "OPERATOR_DESC")  # a fused activation
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +34,103 @@ FUNCTIONS: dict[str, Function] = {
         "the array at that length, right-aligned: leading entries are cut, or added",
     ),
     "replace": Function(((INTS,), (INT,), (INT,)), INTS, "the array with one entry replaced"),
-    "wrap": Function(
-        ((ELEMENT,), (INT,)),
-        INT,
-        "an index into that many: negative counts from the end, then clamped into range",
-    ),
     "bits": Function(((DATA_TYPE,),), INT, "bits of one element; 0 of an unknown type"),
     "signed": Function(((DATA_TYPE,),), BOOL, "whether the type is a signed integer"),
     "power_of_two": Function(((INT,),), BOOL, "whether the integer is a power of two"),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class ElementFunction:
+    """A function of elements, while computing; the result is of their type unless said otherwise.
+
+    All element arguments have one type, `any` ones any; `float` arguments are FLOAT members or numbers, `int`
+    ones integers, `activation` ones fused activations. A result "tensor" has the type of the tensor given.
+    """
+
+    arguments: tuple[Literal["element", "any", "float", "int", "tensor", "activation"], ...]
+    meaning: str
+    result: Literal["element", "bool", "int", "tensor"] = "element"
+
+
+def _unary(meaning: str) -> ElementFunction:
+    return ElementFunction(("element",), meaning)
+
+
+def _binary(meaning: str) -> ElementFunction:
+    return ElementFunction(("element", "element"), meaning)
+
+
+ELEMENT_FUNCTIONS: Mapping[str, ElementFunction] = {
+    "abs": _unary("magnitude; the least signed integer stays itself"),
+    "sign": _unary("-1, 0 or 1; 0 of NaN"),
+    "floor": _unary("rounded down"),
+    "ceil": _unary("rounded up"),
+    "trunc": _unary("rounded toward 0"),
+    "round_even": _unary("rounded to the nearest integer, halves to the even one"),
+    "round_away": _unary("rounded to the nearest integer, halves away from 0"),
+    "sqrt": _unary("square root"),
+    "exp": _unary("e to that power"),
+    "expm1": _unary("exp(x) - 1, exact near 0"),
+    "log": _unary("natural logarithm"),
+    "log1p": _unary("log(1 + x), exact near 0"),
+    "sin": _unary("sine"),
+    "cos": _unary("cosine"),
+    "tan": _unary("tangent"),
+    "asin": _unary("arc sine"),
+    "acos": _unary("arc cosine"),
+    "atan": _unary("arc tangent"),
+    "sinh": _unary("hyperbolic sine"),
+    "cosh": _unary("hyperbolic cosine"),
+    "tanh": _unary("hyperbolic tangent"),
+    "asinh": _unary("inverse hyperbolic sine"),
+    "acosh": _unary("inverse hyperbolic cosine"),
+    "atanh": _unary("inverse hyperbolic tangent"),
+    "erf": _unary("error function"),
+    "bit_not": _unary("every bit inverted"),
+    "bit_count": _unary("how many bits are set"),
+    "min": _binary("the smaller; NaN if either is"),
+    "max": _binary("the larger; NaN if either is"),
+    "divide_exactly": _binary("x / y, correctly rounded, which / need not be on a GPU"),
+    "mean": _binary("half of the sum; of integers without overflow, cut toward 0"),
+    "pow": ElementFunction(
+        ("element", "any"),
+        "the first to the power of the second; of integers cut toward 0, and exact where both are",
+    ),
+    "atan2": _binary("angle of the point (second, first)"),
+    "modulus_truncate": _binary("remainder with the sign of the dividend"),
+    "modulus_floor": _binary("remainder with the sign of the divisor"),
+    "scaled": ElementFunction(
+        ("element", "float", "float"), "x * scale + bias; in integer types cut toward 0"
+    ),
+    "is_nan": ElementFunction(("element",), "whether it is not a number", "bool"),
+    "is_infinity": ElementFunction(("element",), "whether it is an infinity", "bool"),
+    "above": ElementFunction(
+        ("element", "float"), "whether it is larger than a number, fractions included", "bool"
+    ),
+    "below": ElementFunction(
+        ("element", "float"), "whether it is smaller than a number, fractions included", "bool"
+    ),
+    "difference": ElementFunction(
+        ("element", "element", "tensor"),
+        "x - y of integers, exactly, then in the type of another tensor",
+        "tensor",
+    ),
+    "activated": ElementFunction(
+        ("element", "activation"), "what a fused activation makes of it; itself without one"
+    ),
+    "integer": ElementFunction(("element",), "an element of an integer type as an integer", "int"),
+    "wrap": ElementFunction(
+        ("element", "int"),
+        "an index into that many: negative counts from the end, then clamped into range",
+        "int",
+    ),
+}
+
+CONVERSIONS: Mapping[str, str] = {
+    "convert": "in the type of another tensor: floats are cut toward 0, infinities and what an integer of 32 "
+    "bits (64 for types of 64) cannot hold become its limit, NaN 0, and then high bits are cut off",
+    "quantize": "in the type of another tensor: rounded, halves to the even integer, and clamped to its "
+    "range; NaN 0",
+}
+"""Functions of a number and a tensor, whose element type the result has."""

@@ -16,27 +16,36 @@ from dataclasses import dataclass, fields, replace
 from typing import Literal, TypeAlias
 
 CompareOp: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">="]
-ArithmeticOp: TypeAlias = Literal["+", "-", "*", "//", "%"]
-BitOp: TypeAlias = Literal["&", "|"]
+ArithmeticOp: TypeAlias = Literal["+", "-", "*", "/", "//", "%"]
+BitOp: TypeAlias = Literal["&", "|", "^", "<<", ">>"]
 LogicOp: TypeAlias = Literal["and", "or"]
 Reduction: TypeAlias = Literal["all", "any", "sum", "product", "min", "max", "list"]
 
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """The type of an expression; `name` tells enumerations apart (`TENSOR_DATA_TYPE`)."""
+    """The type of an expression; `name` tells enumerations apart (`TENSOR_DATA_TYPE`), elements by tensor."""
 
     kind: Literal["int", "bool", "float", "ints", "floats", "enum", "struct", "tensor", "tensors", "element"]
     name: str | None = None
 
     def __str__(self) -> str:
+        if self.kind == "element":
+            return f"element of {self.name}"
         return self.name or {"ints": "list of int", "floats": "list of float"}.get(self.kind, self.kind)
 
 
 INT, BOOL, FLOAT = Type("int"), Type("bool"), Type("float")
 INTS, FLOATS = Type("ints"), Type("floats")
 TENSOR, TENSORS = Type("tensor"), Type("tensors")
-ELEMENT = Type("element")  # one element of a tensor, known only while computing
+
+STEP_NAMES = ("x", "y", "z", "count")
+"""The numbers that the steps of a kernel are told, all of the type of an element."""
+
+
+def element_of(tensor: str) -> Type:
+    """The type of one element of a tensor, while computing: a number as its data type is computed."""
+    return Type("element", tensor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +116,11 @@ class Tensor:
     @property
     def type(self) -> Type:
         return TENSOR
+
+    @property
+    def entry(self) -> str:
+        """The name of its buffer: "InputTensor"; "InputTensors[1]" where the place in an array is fixed."""
+        return f"{self.name}[{self.index.value}]" if isinstance(self.index, Number) else self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,10 +316,7 @@ class Load:
 
     tensor: Tensor
     coordinate: Expr
-
-    @property
-    def type(self) -> Type:
-        return ELEMENT
+    type: Type
 
 
 Expr: TypeAlias = (
@@ -332,6 +343,14 @@ def walk(node: Expr) -> Iterator[Expr]:
     yield node
     for child in children(node):
         yield from walk(child)
+
+
+def varies(node: Expr) -> bool:
+    """Whether a value differs from element to element, so that the description alone does not give it."""
+    return any(
+        isinstance(part, Load) or (isinstance(part, Local) and part.name in ("at", *STEP_NAMES))
+        for part in walk(node)
+    )
 
 
 def substitute(node: Expr, new: dict[Expr, Expr]) -> Expr:

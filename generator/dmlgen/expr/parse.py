@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from dmlgen.diagnostics import Finding, Position, SpecError, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import lower_bound, upper_bound
-from dmlgen.expr.functions import FUNCTIONS
+from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS, FUNCTIONS, OPERATOR
 
 MAX_TEXT, MAX_DEPTH, MAX_LOOP, MAX_LENGTH = 1000, 30, 64, 48
 
@@ -29,10 +29,25 @@ _ARITHMETIC: dict[type[ast.operator], ir.ArithmeticOp] = {
     ast.Add: "+",
     ast.Sub: "-",
     ast.Mult: "*",
+    ast.Div: "/",
     ast.FloorDiv: "//",
     ast.Mod: "%",
 }
-_BITS: dict[type[ast.operator], ir.BitOp] = {ast.BitAnd: "&", ast.BitOr: "|"}
+_BITS: dict[type[ast.operator], ir.BitOp] = {
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+}
+_OF_ELEMENTS = ("+", "-", "*", "/", *_BITS.values())
+_OF_NUMBERS = ("+", "-", "*", "//", "%")
+_ARGUMENTS = {
+    "float": ir.FLOAT,
+    "int": ir.INT,
+    "tensor": ir.TENSOR,
+    "activation": OPERATOR,
+}
 _REDUCTIONS: dict[str, ir.Reduction] = {
     "all": "all",
     "any": "any",
@@ -49,17 +64,24 @@ class Scope:
 
     `names` maps a plain name to what it stands for; `fields` gives the type of every field of a tensor;
     `enums` maps an enumeration's name to its values, `structs` a struct's name to the types of its members.
-    A name that is an enumeration value resolves by the type it is compared with.
+    `elements` gives, while computing, for every tensor the one that stands for all of its data type. A name
+    that is an enumeration value resolves by the type it is compared with.
     """
 
     names: Mapping[str, ir.Expr]
     fields: Mapping[str, ir.Type]
     enums: Mapping[str, Mapping[str, int]]
     structs: Mapping[str, Mapping[str, ir.Type]]
+    elements: Mapping[str, str] = field(default_factory=dict)
 
     def with_names(self, names: Mapping[str, ir.Expr]) -> Scope:
         """The scope with more names; inner names hide outer ones."""
-        return Scope({**self.names, **names}, self.fields, self.enums, self.structs)
+        return replace(self, names={**self.names, **names})
+
+    def element(self, tensor: ir.Tensor) -> ir.Type:
+        """The type of a tensor's elements."""
+        found = self.elements.get(tensor.entry) or self.elements.get(tensor.name)
+        return ir.element_of(found or tensor.name)
 
 
 def parse(text: str, scope: Scope, at: Callable[[int], Position], expected: ir.Type | None = None) -> ir.Expr:
@@ -123,7 +145,9 @@ class _Parser:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return ir.Not(self.typed(operand, deeper, ir.BOOL))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                positive = self.typed(operand, deeper, ir.INT, ir.FLOAT)
+                positive = self.expression(operand, deeper)
+                if positive.type.kind != "element":
+                    self.expect(operand, positive, ir.INT, ir.FLOAT)
                 if isinstance(positive, ir.Number):
                     return ir.Number(-positive.value, positive.type)
                 return ir.Negate(positive)
@@ -139,6 +163,8 @@ class _Parser:
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 then = self.expression(body, deeper, hint)
                 otherwise = self.expression(orelse, deeper, hint)
+                if _mixes(then, otherwise):  # a number beside an element
+                    then, otherwise = self.as_elements(body, then, orelse, otherwise)
                 self.expect(orelse, otherwise, then.type)
                 return ir.Conditional(self.typed(test, deeper, ir.BOOL), then, otherwise)
             case ast.List(elts=items):
@@ -199,7 +225,7 @@ class _Parser:
             upper = self.typed(index.upper, depth, ir.INT) if index.upper else None
             return ir.Slice(owner, lower, upper)
         if isinstance(owner, ir.Tensor):
-            return ir.Load(owner, self.typed(index, depth, ir.INTS))
+            return ir.Load(owner, self.typed(index, depth, ir.INTS), self.scope.element(owner))
         value = self.typed(index, depth, ir.INT)
         if isinstance(owner, ir.Tensors):
             return ir.Tensor(owner.name, value)
@@ -210,14 +236,26 @@ class _Parser:
         self, node: ast.BinOp, op: ast.operator, left: ast.expr, right: ast.expr, depth: int
     ) -> ir.Expr:
         a = self.expression(left, depth)
-        if type(op) in _BITS:
+        if type(op) in _BITS and a.type.kind != "element":
             b = self.expression(right, depth, a.type)
             if a.type.kind != "enum" or a.type != b.type:
                 raise self.fail(node, "expression-type", "& and | are for flags of one kind")
+            if not isinstance(op, ast.BitAnd | ast.BitOr):
+                raise self.fail(node, "expression-type", "^, << and >> are for elements")
             return ir.Binary(_BITS[type(op)], a, b, a.type)
-        if type(op) not in _ARITHMETIC:
-            raise self.fail(node, "expression-form", "operators are + - * // % & |")
+        symbol = {**_ARITHMETIC, **_BITS}.get(type(op))
+        if symbol is None:
+            raise self.fail(node, "expression-form", "operators are + - * / // % & | ^ << >>")
         b = self.expression(right, depth)
+        if "element" in (a.type.kind, b.type.kind):
+            if symbol not in _OF_ELEMENTS:
+                raise self.fail(
+                    node, "expression-type", f"elements have no {symbol}; there are functions for it"
+                )
+            a, b = self.as_elements(left, a, right, b)
+            return ir.Binary(symbol, a, b, a.type)
+        if symbol == "/" and ir.FLOAT not in (a.type, b.type):
+            raise self.fail(node, "expression-type", "integers have no /; write //")
         if isinstance(op, ast.Add) and a.type == ir.INTS:
             self.expect(right, b, ir.INTS)
             result = ir.Binary("+", a, b, ir.INTS)
@@ -230,7 +268,19 @@ class _Parser:
             return result
         self.expect(left, a, ir.INT, ir.FLOAT)
         self.expect(right, b, a.type)
-        return ir.Binary(_ARITHMETIC[type(op)], a, b, a.type)
+        return ir.Binary(symbol, a, b, a.type)
+
+    def as_elements(self, left: ast.expr, a: ir.Expr, right: ast.expr, b: ir.Expr) -> tuple[ir.Expr, ir.Expr]:
+        """Two operands of which at least one is an element, in that element's type: numbers are converted."""
+        type_ = a.type if a.type.kind == "element" else b.type
+        return self.as_element(left, a, type_), self.as_element(right, b, type_)
+
+    def as_element(self, node: ast.expr, found: ir.Expr, type_: ir.Type) -> ir.Expr:
+        """An operand in an element's type: FLOAT members and written numbers are converted."""
+        if found.type == ir.FLOAT or isinstance(found, ir.Number):
+            return ir.Call("element", (found,), type_)
+        self.expect(node, found, type_)
+        return found
 
     def compare(
         self, node: ast.Compare, left: ast.expr, op: ast.cmpop, right: ast.expr, depth: int
@@ -251,12 +301,15 @@ class _Parser:
         if type(op) not in _COMPARE:
             raise self.fail(node, "expression-form", "comparisons are == != < <= > >= in")
         b = self.expression(right, depth, a.type)
+        if "element" in (a.type.kind, b.type.kind):
+            a, b = self.as_elements(left, a, right, b)
+            return ir.Compare(_COMPARE[type(op)], a, b)
         if isinstance(b, ir.Number) and a.type == ir.FLOAT and b.type == ir.INT:
             b = ir.Number(float(b.value), ir.FLOAT)
         self.expect(right, b, a.type)
         if a.type.kind not in ("int", "float") and not isinstance(op, ast.Eq | ast.NotEq):
             raise self.fail(node, "expression-type", f"values of type {a.type} have no order")
-        if a.type.kind in ("tensor", "tensors", "element"):
+        if a.type.kind in ("tensor", "tensors"):
             raise self.fail(node, "expression-type", f"values of type {a.type} cannot be compared")
         return ir.Compare(_COMPARE[type(op)], a, b)
 
@@ -273,14 +326,14 @@ class _Parser:
             item = self.expression(arguments[0], depth)
             self.expect(arguments[0], item, ir.INTS, ir.FLOATS, ir.TENSORS)
             return ir.Call(name, (item,), ir.INT)
+        if name in CONVERSIONS or name in ELEMENT_FUNCTIONS:
+            computed = self.of_elements(node, name, arguments, depth)
+            if computed is not None:
+                return computed
         function = FUNCTIONS.get(name)
         if function is None:
-            raise self.fail(
-                node,
-                "unknown-name",
-                f"there is no function {name!r}",
-                nearest(name, [*FUNCTIONS, *_REDUCTIONS]),
-            )
+            known = [*FUNCTIONS, *_REDUCTIONS, *ELEMENT_FUNCTIONS, *CONVERSIONS]
+            raise self.fail(node, "unknown-name", f"there is no function {name!r}", nearest(name, known))
         if len(arguments) != len(function.arguments):
             wanted = len(function.arguments)
             raise self.fail(
@@ -294,6 +347,36 @@ class _Parser:
         if name == "align" and upper_bound(result) is None:
             raise self.fail(node, "unbounded", "the length has no bound; write min(..., 8)")
         return result
+
+    def of_elements(self, node: ast.Call, name: str, arguments: list[ast.expr], depth: int) -> ir.Expr | None:
+        """A call of a function of elements; None where `name` is one of integers too, and called as such."""
+        values = [self.expression(argument, depth) for argument in arguments]
+        if name in CONVERSIONS:
+            if len(values) != 2 or not isinstance(values[1], ir.Tensor):
+                raise self.fail(node, "expression-form", f"{name}() takes a number and a tensor")
+            if values[0].type.kind not in ("int", "bool", "float", "element"):
+                self.expect(arguments[0], values[0], ir.INT, ir.BOOL, ir.FLOAT)
+            wanted_type = self.scope.element(values[1])
+            if name == "convert" and values[0].type == wanted_type:
+                return values[0]
+            return ir.Call(name, tuple(values), wanted_type)
+        element = next((value.type for value in values if value.type.kind == "element"), None)
+        if element is None and name in FUNCTIONS:
+            return None
+        function = ELEMENT_FUNCTIONS[name]
+        if element is None or len(values) != len(function.arguments):
+            wanted = " and ".join(function.arguments)
+            raise self.fail(node, "expression-form", f"{name}() takes {wanted}")
+        results = {"element": element, "bool": ir.BOOL, "int": ir.INT}
+        for place, (argument, kind) in enumerate(zip(arguments, function.arguments, strict=True)):
+            if kind == "element" or (kind == "any" and values[place].type.kind != "element"):
+                values[place] = self.as_element(argument, values[place], element)
+            elif kind != "any":
+                self.expect(argument, values[place], _ARGUMENTS[kind])
+            tensor = values[place]
+            if isinstance(tensor, ir.Tensor):
+                results["tensor"] = self.scope.element(tensor)
+        return ir.Call(name, tuple(values), results[function.result])
 
     def reduce(
         self,
@@ -352,3 +435,8 @@ class _Parser:
         if lower_bound(low) is None:
             raise self.fail(node, "unbounded", f"{ast.unparse(node)} may start below 0; write max(..., 0)")
         return low, high
+
+
+def _mixes(a: ir.Expr, b: ir.Expr) -> bool:
+    """Whether exactly one of two values is an element."""
+    return (a.type.kind == "element") != (b.type.kind == "element")

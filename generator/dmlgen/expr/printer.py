@@ -16,15 +16,21 @@ _PRECEDENCE = {
     ">=": 4,
     "in": 4,
     "|": 5,
-    "&": 6,
-    "+": 7,
-    "-": 7,
-    "*": 8,
-    "//": 8,
-    "%": 8,
-    "negate": 9,
+    "^": 6,
+    "&": 7,
+    "<<": 8,
+    ">>": 8,
+    "+": 9,
+    "-": 9,
+    "*": 10,
+    "/": 10,
+    "//": 10,
+    "%": 10,
+    "negate": 11,
 }
-_CONDITIONAL, _ATOM = 0, 10
+_CONDITIONAL = 0
+
+COMPARISON, SUM, PRODUCT, ATOM = _PRECEDENCE["=="], _PRECEDENCE["+"], _PRECEDENCE["*"], 12
 
 
 class Printer:
@@ -38,27 +44,27 @@ class Printer:
     def _node(self, node: ir.Expr) -> tuple[str, int]:
         match node:
             case ir.Number(value=value):
-                return self.number(value), _ATOM
+                return self.number(value), ATOM
             case ir.EnumValue():
-                return self.enum_value(node), _ATOM
+                return self.enum_value(node), ATOM
             case ir.Constant():
-                return self.constant(node), _ATOM
+                return self.constant(node), ATOM
             case ir.Local() | ir.Definition() | ir.Member() | ir.Tensors():
-                return self.name(node), _ATOM
+                return self.name(node), ATOM
             case ir.Tensor():
-                return self.tensor(node), _ATOM
+                return self.tensor(node), ATOM
             case ir.Field():
-                return self.field(node), _ATOM
+                return self.field(node), ATOM
             case ir.Part():
-                return self.part(node), _ATOM
+                return self.part(node), ATOM
             case ir.Present():
-                return self.present(node), _ATOM
+                return self.present(node), ATOM
             case ir.Index():
-                return self.index(node), _ATOM
+                return self.index(node), ATOM
             case ir.Slice():
-                return self.slice(node), _ATOM
+                return self.slice(node), ATOM
             case ir.ListOf(items=items):
-                return self.list_of(items), _ATOM
+                return self.list_of(items), ATOM
             case ir.Negate(operand=operand):
                 return f"-{self.print(operand, _PRECEDENCE['negate'])}", _PRECEDENCE["negate"]
             case ir.Not(operand=ir.OneOf() as member):
@@ -78,11 +84,11 @@ class Printer:
             case ir.Conditional():
                 return self.conditional(node), _CONDITIONAL
             case ir.Reduce():
-                return self.reduce(node), _ATOM
+                return self.reduce(node), ATOM
             case ir.Call():
-                return self.call(node), _ATOM
+                return self.call(node), ATOM
             case ir.Load():
-                return self.load(node), _ATOM
+                return self.load(node), ATOM
 
     def number(self, value: int | bool | float) -> str:
         return repr(value)
@@ -109,12 +115,12 @@ class Printer:
         return f"present({self.print(node.item)})"
 
     def index(self, node: ir.Index) -> str:
-        return f"{self.print(node.sequence, _ATOM)}[{self.print(node.index)}]"
+        return f"{self.print(node.sequence, ATOM)}[{self.print(node.index)}]"
 
     def slice(self, node: ir.Slice) -> str:
         lower = "" if node.lower is None else self.print(node.lower)
         upper = "" if node.upper is None else self.print(node.upper)
-        return f"{self.print(node.sequence, _ATOM)}[{lower}:{upper}]"
+        return f"{self.print(node.sequence, ATOM)}[{lower}:{upper}]"
 
     def list_of(self, items: tuple[ir.Expr, ...]) -> str:
         return f"[{', '.join(self.print(item) for item in items)}]"
@@ -149,6 +155,8 @@ class Printer:
         return f"[{text}]" if node.kind == "list" else f"{node.kind}({text})"
 
     def call(self, node: ir.Call) -> str:
+        if node.function == "element":  # stands where the language converts by itself
+            return self.print(node.arguments[0])
         return f"{node.function}({', '.join(self.print(item) for item in node.arguments)})"
 
     def load(self, node: ir.Load) -> str:

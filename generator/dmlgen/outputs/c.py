@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import string
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import accumulate, groupby
 
 from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK, upper_bound
+from dmlgen.expr.printer import SOURCE
 from dmlgen.message import explain
+from dmlgen.outputs.c_dispatch import dispatches
 from dmlgen.outputs.c_layout import POINTER_SIZES, layout
 from dmlgen.outputs.c_printer import CPrinter, escaped, parts
+from dmlgen.outputs.c_program import ENTRY, OPERATIONS, REDUCTIONS, SLOT, SMALL, VALUES, WORD, Program, Slots
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import (
     Check,
@@ -28,6 +31,10 @@ from dmlgen.registry import (
 
 _STANDARD = {"SIZE_T": "size_t"}  # number types that C has by another name
 _OPERATOR = "OPERATOR_DESC"
+_ALWAYS = (  # helpers that programs call, whatever the rules of tensors call
+    *("add", "subtract", "multiply", "divide", "modulo", "min", "max", "abs"),
+    *("bits", "signed", "power_of_two", "unsigned"),
+)
 _SHARED = ("DimensionCount", "DataType", "Sizes")  # fields with a function that compares them
 
 
@@ -71,24 +78,32 @@ class StructView:
 
 
 @dataclass(frozen=True)
-class FunctionView:
-    """The function that judges a rule, and the tensor members that it reads."""
+class ProgramView:
+    """A program: what it is, as a comment, and its bytes."""
 
-    name: str
-    rule: str
-    tensors: tuple[str, ...]
-    statements: tuple[str, ...]
+    title: str
+    code: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PhraseView:
+    """What a program that finds a violation says: of which member, and the format of the message."""
+
+    member: str
+    format: str
 
 
 @dataclass(frozen=True)
 class RuleView:
-    """A rule of an operator and what judges it; a shared function is given two members, by position.
+    """A line of a rule and what judges it.
 
+    A shared function is given two members, by position; a program, where it starts, the number of its phrase.
     `alone` holds for rules that speak of no tensor: they hold of a fused activation too.
     """
 
     id: str
     judge: str
+    start: int
     members: tuple[int, int]
     alone: bool
 
@@ -133,23 +148,36 @@ class SupportView:
 
 @dataclass(frozen=True)
 class MemberView:
-    """A member to look at; `detail` is where its table starts, its enumeration, its list of activations."""
+    """A member to look at; `detail` is where its table starts, its enumeration, its list of activations.
+
+    `infers` holds for one that must be given for outputs to follow from it.
+    """
 
     name: str
     kind: str
     count: str | None
     optional: bool
     is_input: bool
+    infers: bool
     detail: int
 
 
 @dataclass(frozen=True)
-class ConditionsView:
-    """The conditions of an operator's support tables, as one function."""
+class OutputView:
+    """An output and what it follows from: members by position, or where the program of its sizes starts."""
 
-    name: str
-    tensors: tuple[str, ...]
-    cases: tuple[tuple[int, tuple[str, ...], str], ...]  # number, statements, value
+    member: int
+    type_from: int | None
+    sizes_from: int | None
+    start: int | None
+
+
+@dataclass(frozen=True)
+class ValueView:
+    """Statements, and the text of a value after them."""
+
+    statements: tuple[str, ...]
+    value: str
 
 
 @dataclass(frozen=True)
@@ -157,10 +185,12 @@ class OperatorView:
     spec: Operator
     struct: StructView
     members: tuple[MemberView, ...]
-    conditions: ConditionsView | None
+    conditions: tuple[int, ...]  # where the program of each case of the support tables starts
     counts: tuple[RuleView, ...]
     values: tuple[RuleView, ...]
-    functions: tuple[FunctionView, ...]
+    programs: tuple[ProgramView, ...]
+    phrases: tuple[PhraseView, ...]
+    outputs: tuple[OutputView, ...]
 
 
 class _Tables:
@@ -214,8 +244,11 @@ class _Tables:
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     """The header."""
     tables = _Tables(registry)
-    functions: set[str] = set()
-    operators = [_operator(registry, operator, tables, functions) for operator in registry.operators]
+    functions = set(_ALWAYS)
+    code = [_Code(registry, operator) for operator in registry.operators]
+    operators = [_operator(registry, tables, programs) for programs in code]
+    members = {view.spec.name: [member.name for member in view.members] for view in operators}
+    dispatch = dispatches(registry, members, functions)
     general = (*registry.operator_rules, *(rule for rule in registry.tensor.rules if not rule.checks))
     header = templates.render(
         "c/dmlops.h.j2",
@@ -235,13 +268,29 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         operators=operators,
         structure=_tensor_rules(registry, Stage.STRUCTURE, functions),
         values=_tensor_rules(registry, Stage.VALUES, functions),
-        functions=functions,
-        list_capacity=_longest_list(registry),
+        list_capacity=max(_longest_list(registry), dispatch.longest_list),
         general={rule.id: _general(rule) for rule in general},
         buffer=next(e.value for e in registry.enums["TENSOR_TYPE"].entries if e.name == "BUFFER"),
         type_lists=tables.type_lists(),
         support=tables.support,
         activations=list(tables.activations),
+        positions=_positions(registry),
+        first_outputs=list(accumulate((len(view.outputs) for view in operators), initial=0)),
+        tensor_size=_tensor_size(registry, functions),
+        functions=functions,
+        operations=OPERATIONS,
+        small=SMALL,
+        slot=SLOT,
+        reductions=REDUCTIONS,
+        values_shown=VALUES,
+        entry=ENTRY,
+        word=WORD,
+        slots=Slots(
+            max(programs.slots.integers for programs in code), max(programs.slots.lists for programs in code)
+        ),
+        flags=[enum.name for enum in registry.enums.values() if enum.flags],
+        newest=registry.levels[-1].value,
+        dispatch=dispatch,
     )
     return {"include/dmlops.h": header}
 
@@ -339,30 +388,71 @@ def _c_type(registry: Registry, member: Member) -> str:
 # Rules.
 
 
-def _operator(registry: Registry, operator: Operator, tables: _Tables, functions: set[str]) -> OperatorView:
+class _Code:
+    """The programs of an operator, one after the other."""
+
+    def __init__(self, registry: Registry, operator: Operator) -> None:
+        self._registry = registry
+        self.operator = operator
+        self.programs: list[ProgramView] = []
+        self.phrases: dict[PhraseView, int] = {}
+        self.slots = Slots(1, 1)
+        self._end = 0
+
+    def check(self, rule: Rule, check: Check) -> RuleView:
+        """The line that judges a check."""
+        program = Program(self._registry, self.operator)
+        phrase = PhraseView(check.member, program.check(rule, check, parts(check)))
+        number = self.phrases.setdefault(phrase, len(self.phrases))
+        start = self._add(f"{rule.id}: {SOURCE.print(check.condition)}", program)
+        return RuleView(rule.id, "dmlops_by_program", start, (number, 0), not _speaks_of_tensors(rule))
+
+    def number(self, title: str, value: ir.Expr) -> int:
+        """Where the program of an expression starts."""
+        program = Program(self._registry, self.operator)
+        program.number(value)
+        return self._add(f"{title}: {SOURCE.print(value)}", program)
+
+    def array(self, title: str, value: ir.Expr) -> int:
+        """Where the program of an array starts."""
+        program = Program(self._registry, self.operator)
+        program.array(value)
+        return self._add(f"{title}: {SOURCE.print(value)}", program)
+
+    def _add(self, title: str, program: Program) -> int:
+        start = self._end
+        self.programs.append(ProgramView(title, tuple(program.code)))
+        self._end += len(program.code)
+        used = program.slots
+        self.slots = Slots(max(self.slots.integers, used.integers), max(self.slots.lists, used.lists))
+        return start
+
+
+def _operator(registry: Registry, tables: _Tables, code: _Code) -> OperatorView:
+    operator = code.operator
     members, conditions = _members(registry, operator, tables)
     places = {member.name: place for place, member in enumerate(members)}
     stages: dict[Stage, list[RuleView]] = {Stage.COUNTS: [], Stage.VALUES: []}
-    own: list[FunctionView] = []
     for rule in operator.rules:
         if rule.form != "json" and rule.checks:
             if rule.stage is Stage.STRUCTURE:
                 message = f"{rule.id}: a rule of an operator is judged with counts or values"
                 raise SpecError([Finding(rule.position, "c-output", message)])
-            same = [_same_field(operator, rule, check, places) for check in rule.checks]
-            lines = [line for line in same if line is not None]
-            if len(lines) < len(same):
-                own.append(_function(registry, operator, rule, functions))
-                lines = [RuleView(rule.id, own[-1].name, (0, 0), not _speaks_of_tensors(rule))]
-            stages[rule.stage] += lines
+            stages[rule.stage] += [
+                _same_field(operator, rule, check, places) or code.check(rule, check) for check in rule.checks
+            ]
+    starts = [code.number(f"case {number}", condition) for condition, number in conditions.items()]
+    outputs = _outputs(code, places)
     return OperatorView(
         spec=operator,
         struct=_struct(registry, operator),
         members=members,
-        conditions=_conditions(registry, operator, conditions, functions) if conditions else None,
+        conditions=tuple(starts),
         counts=tuple(stages[Stage.COUNTS]),
         values=tuple(stages[Stage.VALUES]),
-        functions=tuple(own),
+        programs=tuple(code.programs),
+        phrases=tuple(code.phrases),
+        outputs=outputs,
     )
 
 
@@ -372,6 +462,7 @@ def _members(
     """The members to look at, and the conditions of support tables with their numbers."""
     conditions: dict[ir.Expr, int] = {}
     members: list[MemberView] = []
+    inferring = _inferring(operator)
     for member in operator.members:
         kind, detail = "", 0
         if member.is_tensor:
@@ -383,24 +474,18 @@ def _members(
         elif member.pointer:
             kind = "ADDRESS"
         if kind:
-            is_input = member.role == "input"
-            view = MemberView(member.name, kind, member.count, member.optional, is_input, detail)
-            members.append(view)
+            members.append(
+                MemberView(
+                    member.name,
+                    kind,
+                    member.count,
+                    member.optional,
+                    is_input=member.role == "input",
+                    infers=member.pointer and not member.optional and member.name in inferring,
+                    detail=detail,
+                )
+            )
     return tuple(members), conditions
-
-
-def _conditions(
-    registry: Registry, operator: Operator, conditions: dict[ir.Expr, int], functions: set[str]
-) -> ConditionsView:
-    cases: list[tuple[int, tuple[str, ...], str]] = []
-    tensors: dict[str, None] = {}
-    for condition, number in conditions.items():
-        printer = CPrinter(registry, operator)
-        statements, value = printer.value(condition)
-        cases.append((number, tuple(statements), value))
-        functions |= printer.functions
-        tensors |= printer.tensors
-    return ConditionsView(f"dmlops_{operator.slug}_condition", tuple(tensors), tuple(cases))
 
 
 def _speaks_of_tensors(rule: Rule) -> bool:
@@ -428,7 +513,7 @@ def _same_field(operator: Operator, rule: Rule, check: Check, places: dict[str, 
             optional = {name for name in (left, right) if operator.member[name].optional}
             given = _given(check.guard)
             if given is not None and optional <= given <= {left, right}:
-                return RuleView(rule.id, f"dmlops_same_{field}", (places[left], places[right]), False)
+                return RuleView(rule.id, f"dmlops_same_{field}", 0, (places[left], places[right]), False)
     return None
 
 
@@ -446,13 +531,55 @@ def _given(guard: ir.Expr | None) -> set[str] | None:
     return None
 
 
-def _function(registry: Registry, operator: Operator, rule: Rule, functions: set[str]) -> FunctionView:
-    """The function that judges a rule; `functions` grows by the helpers that it calls."""
-    printer = CPrinter(registry, operator)
-    statements = [line for check in rule.checks for line in printer.check(rule, check)]
+def _inferring(operator: Operator) -> set[str]:
+    """The members that outputs follow from."""
+    nodes = (node for inference in operator.inferences for node in ir.walk(inference.value))
+    return {node.name for node in nodes if isinstance(node, ir.Tensor | ir.Tensors | ir.Member)}
+
+
+def _outputs(code: _Code, places: dict[str, int]) -> tuple[OutputView, ...]:
+    """The outputs in the order of the struct."""
+    operator = code.operator
+    values = {(one.tensor, one.field): one.value for one in operator.inferences}
+    views = []
+    for output in operator.outputs:
+        data_type, sizes = (values.get((output.name, field)) for field in ("DataType", "Sizes"))
+        type_from, sizes_from = _field_of_member(data_type), _field_of_member(sizes)
+        if data_type is not None and type_from is None:
+            message = f"{output.name}.DataType, which is not that of another tensor, has no form in C yet"
+            raise SpecError([Finding(operator.position, "c-output", message)])
+        by_program = sizes is not None and sizes_from is None
+        views.append(
+            OutputView(
+                places[output.name],
+                None if type_from is None else places[type_from],
+                None if sizes_from is None else places[sizes_from],
+                code.array(f"{output.name}.Sizes", sizes) if sizes is not None and by_program else None,
+            )
+        )
+    return tuple(views)
+
+
+def _field_of_member(value: ir.Expr | None) -> str | None:
+    """The member of which an expression is just a field, of its first tensor if it is an array."""
+    match value:
+        case ir.Field(tensor=ir.Tensor(name=name, index=None | ir.Number(value=0))):
+            return name
+    return None
+
+
+def _tensor_size(registry: Registry, functions: set[str]) -> ValueView:
+    """The bytes of a tensor that leaves their number out."""
+    printer = CPrinter(registry, None)
+    statements, value = printer.value(registry.tensor.defaults["TotalTensorSizeInBytes"])
     functions |= printer.functions
-    name = f"dmlops_{operator.slug}_{rule.slug.replace('-', '_')}"
-    return FunctionView(name, rule.id, tuple(printer.tensors), tuple(statements))
+    return ValueView(tuple(statements), value)
+
+
+def _positions(registry: Registry) -> list[int]:
+    """Where operators stand among all, by type from 0 on, counted from 1; 0 of a number that is none."""
+    types = [operator.value for operator in registry.operators]
+    return [types.index(type_) + 1 if type_ in types else 0 for type_ in range(max(types) + 1)]
 
 
 def _tensor_rules(registry: Registry, stage: Stage, functions: set[str]) -> dict[str, list[str]]:

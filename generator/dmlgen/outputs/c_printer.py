@@ -12,13 +12,11 @@ from contextlib import ExitStack, contextmanager
 
 from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
-from dmlgen.expr.printer import SOURCE, Printer
+from dmlgen.expr.printer import ATOM, COMPARISON, SOURCE, Printer
 from dmlgen.outputs.render import string
 from dmlgen.registry import Check, Member, Operator, Registry, Rule
 
 TENSOR = "BUFFER_TENSOR_DESC"
-_ATOM = 10
-_COMPARISON = 4
 _OPPOSITE: dict[str, ir.CompareOp] = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _ARITHMETIC = {"+": "add", "-": "subtract", "*": "multiply", "//": "divide", "%": "modulo"}
 _NEUTRAL = {"all": "1", "any": "0", "sum": "0", "product": "1", "min": "INT64_MIN", "max": "INT64_MIN"}
@@ -94,6 +92,12 @@ class CPrinter(Printer):
             self._define(node)
             return lines, self.print(node)
 
+    def array(self, node: ir.Expr) -> tuple[list[str], str]:
+        """Statements, and the name of a list with the value of an array expression after them."""
+        with self.block() as lines:
+            self._define(node)
+            return lines, self._list(node)
+
     def failure(self, condition: ir.Expr) -> str:
         """The text that is true when the condition is not."""
         match condition:
@@ -161,7 +165,7 @@ class CPrinter(Printer):
         return self._call(function, *array, self.print(node.index))
 
     def not_(self, operand: ir.Expr) -> str:
-        return f"!{self.print(operand, _ATOM)}"
+        return f"!{self.print(operand, ATOM)}"
 
     def logic(self, op: ir.LogicOp) -> str:
         return {"and": " && ", "or": " || "}[op]
@@ -169,20 +173,20 @@ class CPrinter(Printer):
     def binary(self, node: ir.Binary) -> tuple[str, int]:
         left, right = self.print(node.left), self.print(node.right)
         if node.op in _ARITHMETIC and node.type == ir.INT:
-            return self._call(_ARITHMETIC[node.op], left, right), _ATOM
-        return f"(({left}) {node.op} ({right}))", _ATOM
+            return self._call(_ARITHMETIC[node.op], left, right), ATOM
+        return f"(({left}) {node.op} ({right}))", ATOM
 
     def one_of(self, node: ir.OneOf, negated: bool) -> str:
         item = self._temporary("item", self.print(node.item))
         sign, glue = ("!=", " && ") if negated else ("==", " || ")
-        return f"({glue.join(f'{item} {sign} {self.print(choice, _ATOM)}' for choice in node.choices)})"
+        return f"({glue.join(f'{item} {sign} {self.print(choice, ATOM)}' for choice in node.choices)})"
 
     def conditional(self, node: ir.Conditional) -> str:
         test = self.print(node.test)
         with self.block() as before_then:
-            then = self.print(node.then, _ATOM)
+            then = self.print(node.then, ATOM)
         with self.block() as before_otherwise:
-            otherwise = self.print(node.otherwise, _ATOM)
+            otherwise = self.print(node.otherwise, ATOM)
         type_ = _c_type(node)
         if not before_then and not before_otherwise:
             return f"({test} ? ({type_}){then} : ({type_}){otherwise})"
@@ -194,7 +198,7 @@ class CPrinter(Printer):
     def reduce(self, node: ir.Reduce) -> str:
         name = self._temporary(node.kind, _NEUTRAL[node.kind], constant=False)
         with self._loop(node.loop):
-            body = self.print(node.body, _ATOM)
+            body = self.print(node.body, ATOM)
             match node.kind:
                 case "all":
                     more = f"{name} && {body}"
@@ -220,17 +224,17 @@ class CPrinter(Printer):
     def _node(self, node: ir.Expr) -> tuple[str, int]:
         match node:
             case ir.Negate(operand=operand):
-                return self._call("subtract", "0", self.print(operand)), _ATOM
+                return self._call("subtract", "0", self.print(operand)), ATOM
             case ir.Compare(op=op, left=left, right=right) if left.type == ir.INTS:
                 same = self._same(left, right)
-                return (same, _ATOM) if op == "==" else (f"!{same}", _COMPARISON)
+                return (same, ATOM) if op == "==" else (f"!{same}", COMPARISON)
             case ir.Logic(op=op, operands=operands):
-                texts = [self.print(item, _COMPARISON) for item in operands]
-                return f"({self.logic(op).join(texts)})", _ATOM
+                texts = [self.print(item, COMPARISON) for item in operands]
+                return f"({self.logic(op).join(texts)})", ATOM
             case ir.Conditional():
-                return self.conditional(node), _ATOM
+                return self.conditional(node), ATOM
             case ir.Present():
-                return self.present(node), _COMPARISON
+                return self.present(node), COMPARISON
         return super()._node(node)
 
     # Arrays: those of a description are read where they are, all others are built as lists.
@@ -325,7 +329,7 @@ class CPrinter(Printer):
         if rule.until is not None:
             guards.append(f"run->level < {rule.until.value}")
         if check.guard is not None:
-            guards.append(self.print(check.guard, _COMPARISON))
+            guards.append(self.print(check.guard, COMPARISON))
         return guards
 
     def _report(self, rule: Rule, check: Check) -> list[str]:
@@ -362,7 +366,7 @@ class CPrinter(Printer):
 
     def _wide(self, node: ir.Expr) -> str:
         """An integer of 64 bits, as arguments of messages must be."""
-        text = self.print(node, _ATOM)
+        text = self.print(node, ATOM)
         return text if text.startswith(_WIDE) else _WIDE + text
 
     # Statements.
@@ -420,10 +424,10 @@ class CPrinter(Printer):
 
     def _unsupported(self, what: str) -> SpecError:
         """The C output grows with the operators; this one is ahead of it."""
-        assert self.rule is not None
-        return SpecError(
-            [Finding(self.rule.position, "c-output", f"{self.rule.id}: {what} has no form in C yet")]
-        )
+        assert self.operator is not None
+        position = self.operator.position if self.rule is None else self.rule.position
+        owner = self.operator.name if self.rule is None else self.rule.id
+        return SpecError([Finding(position, "c-output", f"{owner}: {what} has no form in C yet")])
 
 
 def parts(check: Check) -> list[ir.Expr]:

@@ -2,15 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
+from dmlgen.expr.functions import OPERATOR
+from dmlgen.outputs.compute import bits, is_aligned, moves
+from dmlgen.outputs.hlsl_activation import Activation, activations_of
+from dmlgen.outputs.hlsl_functions import Functions
+from dmlgen.outputs.hlsl_printer import HlslPrinter
 from dmlgen.outputs.render import Templates
+from dmlgen.outputs.uniforms import Uniforms, camel, macro, plain, tensors_read, uniforms_of
 from dmlgen.registry import Operator, Registry
 
 FOLDERS = ("hlsl", "python/dmlops/hlsl")
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor in a shader: `name` of the resource; names that belong to it begin with `macro` or `function`.
+
+    `local` is the variable with an element, `types` the data types it may have, `bits` their sizes.
+    """
+
+    member: str
+    name: str
+    local: str
+    macro: str
+    function: str
+    types: tuple[str, ...]
+    bits: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -32,14 +55,197 @@ class Gather:
     max_rank: int
 
 
+@dataclass(frozen=True)
+class Shader:
+    """A shader that works element by element.
+
+    `value` is the text of the element, once `value_lines` have run; `place` that of its offset in the output.
+    Constants are named with their types; paddings fill up to whole vectors of four words.
+    """
+
+    operator: str
+    summary: str
+    moves: tuple[str, ...]
+    limited: tuple[str, ...]  # tensors whose least and greatest values matter
+    inputs: tuple[Tensor, ...]
+    output: Tensor
+    over: Tensor
+    max_rank: int
+    switches: tuple[tuple[str, str], ...]
+    elements: tuple[str, ...]
+    scalars: tuple[tuple[str, str], ...]
+    scalar_padding: int
+    arrays: tuple[tuple[str, str], ...]
+    dimension_padding: int
+    value_lines: tuple[str, ...]
+    value: str
+    place_lines: tuple[str, ...]
+    place: str
+    functions: tuple[str, ...]
+    activations: tuple[Activation, ...]
+
+    @property
+    def is_precise(self) -> bool:
+        """Whether a function depends on an order of operations that no driver may change."""
+        return any("precise " in text for text in self.functions)
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        return (*self.inputs, self.output)
+
+    @property
+    def bits(self) -> tuple[int, ...]:
+        return tuple(sorted({bits for tensor in self.tensors for bits in tensor.bits}))
+
+
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     """The shaders of all operators whose semantics are declared; once more as data of the Python package."""
-    computed = (operator for operator in registry.operators if operator.compute is not None)
-    shaders = {
-        f"{operator.slug}.hlsl": templates.render("hlsl/gather.hlsl.j2", **vars(_gather(registry, operator)))
-        for operator in computed
-    }
+    functions = Functions(templates)
+    shaders: dict[str, bytes] = {}
+    for operator in registry.operators:
+        compute = operator.compute
+        if compute is None:
+            continue
+        if compute.kernel == "gather":
+            text = templates.render("hlsl/gather.hlsl.j2", **vars(_gather(registry, operator)))
+        elif compute.kernel == "map":
+            name = "elementwise" if is_aligned(compute) else "map"
+            text = templates.render(f"hlsl/{name}.hlsl.j2", shader=_map(registry, operator, functions))
+        else:
+            text = templates.render(
+                f"hlsl/{compute.kernel}.hlsl.j2", shader=_kernel(registry, operator, functions)
+            )
+        shaders[f"{operator.slug}.hlsl"] = text
     return {f"{folder}/{name}": text for folder in FOLDERS for name, text in shaders.items()}
+
+
+def _map(registry: Registry, operator: Operator, functions: Functions) -> Shader:
+    compute = operator.compute
+    assert compute is not None and compute.value is not None
+    uniforms = uniforms_of(compute)
+    printer = HlslPrinter(uniforms, is_aligned(compute))
+    value_lines, value = printer.value(compute.value)
+    output = tensor_of(registry, operator, compute.output)
+    place = ir.Local("at", ir.INTS) if compute.place is None else compute.place
+    place_lines, offset = printer.offset(place, f"{output.local}Stride")
+    read = tensors_read(operator, [compute.value, place])
+    inputs = tuple(tensor_of(registry, operator, name) for name in read)
+    over = next((t for t in inputs if t.member == compute.over), output)
+    steps = [("uint", f"{tensor.local}Step") for tensor in inputs] if printer.aligned else []
+    scalars = [*steps, *((_type(node), name) for name, node in uniforms.scalars.items())]
+    arrays = tuple((_type(node), name) for name, node in uniforms.arrays.items())
+    activations = activations_of(registry, operator, output.macro) if printer.activates else ()
+    return Shader(
+        operator=operator.name,
+        summary=operator.summary,
+        moves=tuple(dict.fromkeys((*moves(operator), *bits(operator)))),
+        limited=tuple(printer.quantized),
+        inputs=inputs,
+        output=output,
+        over=over,
+        max_rank=MAX_RANK,
+        switches=tuple((name, _meaning(registry, node)) for name, node in uniforms.switches.items()),
+        elements=tuple(uniforms.elements),
+        scalars=tuple(scalars),
+        scalar_padding=-(2 + 2 * len(uniforms.elements) + len(scalars)) % 4,
+        arrays=arrays,
+        dimension_padding=-(4 + len(inputs) + 1 + len(arrays)) % 4,
+        value_lines=tuple(value_lines),
+        value=value if value.isidentifier() or value.endswith(")") else f"({value})",
+        place_lines=tuple(place_lines),
+        place=offset,
+        functions=functions.closure(
+            printer.functions.union(*(one.functions for one in activations)), _value_types((*inputs, output))
+        ),
+        activations=activations,
+    )
+
+
+def _type(node: ir.Expr) -> str:
+    return "float" if node.type.kind in ("float", "floats") else "int"
+
+
+def _meaning(registry: Registry, node: ir.Expr) -> str:
+    """What a switch stands for, and its values."""
+    if node.type.kind == "enum":
+        entries = registry.enums[node.type.name or ""].entries
+        return ", ".join(f"{entry.value} {entry.name}" for entry in entries)
+    return "the type of the fused activation, 0 for none" if node.type == ir.INT else "1 or 0"
+
+
+def tensor_of(registry: Registry, operator: Operator, member: str) -> Tensor:
+    """A tensor member as a shader names it."""
+    types = _types(operator, member.partition("[")[0])
+    short = plain(member)
+    return Tensor(
+        member=member,
+        name=re.sub(r"[\[\]]", "", camel(member)),
+        local=camel(short),
+        macro=macro(short),
+        function=short,
+        types=types,
+        bits=tuple(sorted({registry.data_type[name].bits for name in types})),
+    )
+
+
+@dataclass(frozen=True)
+class KernelShader:
+    """A shader of a kernel of its own: its tensors by role, and its steps by case as HLSL.
+
+    `activations` are those that may be fused into it.
+    """
+
+    operator: str
+    summary: str
+    moves: tuple[str, ...]
+    tensors: tuple[Tensor, ...]
+    role: Mapping[str, Tensor]
+    cases: Mapping[str, int]
+    steps: Mapping[str, Mapping[str, str]]
+    called: frozenset[str]
+    activations: tuple[Activation, ...]
+    library: Functions
+    max_rank: int
+
+    def functions(self, *names: str) -> tuple[str, ...]:
+        """The texts of these functions, of those that the steps call, and of what they need."""
+        return self.library.closure({*names, *self.called}, _value_types(self.tensors))
+
+    @property
+    def bits(self) -> tuple[int, ...]:
+        return tuple(sorted({bits for tensor in self.tensors for bits in tensor.bits}))
+
+
+def _kernel(registry: Registry, operator: Operator, functions: Functions) -> KernelShader:
+    compute = operator.compute
+    assert compute is not None
+    role = {"output": tensor_of(registry, operator, compute.output)}
+    values: dict[str, int] = {}
+    for name, node in compute.roles.items():
+        if isinstance(node, ir.Tensor | ir.Tensors):
+            role[name] = tensor_of(registry, operator, node.name)
+        elif node.type.kind == "enum":
+            values |= {entry.name: entry.value for entry in registry.enums[node.type.name or ""].entries}
+    activates = any(node.type == OPERATOR for node in compute.roles.values())
+    activations = activations_of(registry, operator, role["output"].macro) if activates else ()
+    printer = HlslPrinter(Uniforms(), aligned=True)
+    steps = {
+        step.case: {name: printer.print(node) for name, node in step.expressions.items()}
+        for step in compute.steps
+    }
+    return KernelShader(
+        operator=operator.name,
+        summary=operator.summary,
+        moves=(),
+        tensors=tuple(role.values()),
+        role=role,
+        cases={step.case: values[step.case] for step in compute.steps if step.case in values},
+        steps=steps,
+        called=frozenset(printer.functions.union(*(one.functions for one in activations))),
+        activations=activations,
+        library=functions,
+        max_rank=MAX_RANK,
+    )
 
 
 def _gather(registry: Registry, operator: Operator) -> Gather:
@@ -58,9 +264,9 @@ def _gather(registry: Registry, operator: Operator) -> Gather:
     return Gather(
         operator=operator.name,
         summary=operator.summary,
-        input=_resource(compute.value.tensor.name),
-        indices=_resource(index.tensor.name),
-        output=_resource(compute.output),
+        input=camel(compute.value.tensor.name),
+        indices=camel(index.tensor.name),
+        output=camel(compute.output),
         max_lookups=MAX_RANK if in_a_list else 1,
         element_sizes={
             size: tuple(name for name in types if registry.data_type[name].bits == size * 8) for size in sizes
@@ -77,6 +283,16 @@ def _types(operator: Operator, tensor: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*widest, *(name for row in rows for name in row.types))))
 
 
-def _resource(member: str) -> str:
-    """The name of a shader resource: that of the member, in lower camel case."""
-    return member[0].lower() + member[1:]
+def _value_types(tensors: Iterable[Tensor]) -> set[str]:
+    """The types in which shaders compute the elements of tensors, by the names of their data types."""
+    types = {name for tensor in tensors for name in tensor.types}
+    return {_VALUE_TYPES.get(name, "uint" if name.startswith("U") else "int") for name in types}
+
+
+_VALUE_TYPES = {
+    "FLOAT64": "double",
+    "FLOAT32": "float",
+    "FLOAT16": "float",
+    "INT64": "int64_t",
+    "UINT64": "uint64_t",
+}

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from dmlgen.expr import ir
+from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS
 from dmlgen.outputs.python_printer import (
-    ComputePrinter,
     InferencePrinter,
     PythonPrinter,
     field_local,
@@ -68,7 +68,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     return files
 
 
-def _prose(text: str) -> str:
+def prose(text: str) -> str:
     """A text that cannot end the docstring it stands in."""
     return " ".join(text.split()).replace("\\", "\\\\").replace('"', "'")
 
@@ -249,20 +249,13 @@ class InferenceView:
 
 
 @dataclass(frozen=True)
-class ComputeView:
-    output: str
-    assignments: tuple[AssignmentView, ...]
-    value: str
-    used: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class OperatorView:
     name: str
     slug: str
     python: str
     value: int
     since: FeatureLevel
+    in_place: bool
     summary: str
     data: tuple[str, ...]
     members: tuple[MemberView, ...]
@@ -278,7 +271,6 @@ class OperatorView:
     counts: StageView
     values: StageView
     inference: InferenceView
-    compute: ComputeView | None
     enum_values: tuple[AssignmentView, ...]
     imports: Imports
 
@@ -310,7 +302,7 @@ class OperatorView:
 
 def _enums(registry: Registry) -> tuple[EnumView, ...]:
     return tuple(
-        EnumView(name, pascal(name), _prose(enum.summary), enum) for name, enum in registry.enums.items()
+        EnumView(name, pascal(name), prose(enum.summary), enum) for name, enum in registry.enums.items()
     )
 
 
@@ -322,7 +314,7 @@ def _values(registry: Registry) -> tuple[ValueView, ...]:
         ValueView(
             name,
             pascal(name),
-            _prose(registry.structs[name].summary),
+            prose(registry.structs[name].summary),
             tuple(
                 (field.name, "float" if registry.types[field.type].kind == "float" else "int")
                 for field in registry.structs[name].members
@@ -350,15 +342,15 @@ def _tensor(registry: Registry) -> TensorView:
     def stage_view(stage: Stage) -> TensorStageView:
         rules = [rule for rule in registry.tensor.rules if rule.stage is stage and rule.checks]
         parts = [part for rule in rules for check in rule.checks for part in _parts(check)]
-        definitions = _used(registry.tensor.definitions, parts)
+        definitions = used_definitions(registry.tensor.definitions, parts)
         views = tuple(_rule(rule, printers[stage], of_tensor=True) for rule in rules)
-        assignments = _assignments(printers[stage], definitions)
+        assignments = assignments_of(printers[stage], definitions)
         return TensorStageView(_read(fields, parts), assignments, views, stops=stage is Stage.STRUCTURE)
 
     structure, values = stage_view(Stage.STRUCTURE), stage_view(Stage.VALUES)
     needed = [value for value in registry.tensor.defaults.values() if isinstance(value, ir.Definition)]
     unchecked = InferencePrinter(registry, None, Stage.VALUES)
-    sizes = _assignments(unchecked, _used(registry.tensor.definitions, needed))
+    sizes = assignments_of(unchecked, used_definitions(registry.tensor.definitions, needed))
     soundness = Soundness(registry).view()
     enum_values = {**printers[Stage.STRUCTURE].enum_values, **printer.enum_values}
     used = soundness.used.union(unchecked.used, *(printer.used for printer in printers.values()))
@@ -373,7 +365,7 @@ def _tensor(registry: Registry) -> TensorView:
             AssignmentView(name, f"{pascal(value.type.name or '')}.{value.name}")
             for name, value in sorted(enum_values.items())
         ),
-        imports=_imports(
+        imports=imports_of(
             {
                 "typing": ["TYPE_CHECKING"],
                 ".violation": ["Violation"],
@@ -460,13 +452,13 @@ def _parts(check: Check) -> list[ir.Expr]:
     return parts
 
 
-def _used(definitions: Iterable[Definition], expressions: Iterable[ir.Expr]) -> list[Definition]:
+def used_definitions(definitions: Iterable[Definition], expressions: Iterable[ir.Expr]) -> list[Definition]:
     """The definitions that the expressions use, directly or through others, in their own order."""
     names = {node.name for e in expressions for node in ir.walk(e) if isinstance(node, ir.Definition)}
     return [definition for definition in definitions if definition.name in names]
 
 
-def _assignments(printer: PythonPrinter, definitions: Iterable[Definition]) -> tuple[AssignmentView, ...]:
+def assignments_of(printer: PythonPrinter, definitions: Iterable[Definition]) -> tuple[AssignmentView, ...]:
     return tuple(AssignmentView(snake(d.name), printer.print(d.value)) for d in definitions)
 
 
@@ -490,9 +482,8 @@ def _operator(registry: Registry, operator: Operator) -> OperatorView:
     cases = _cases(conditions, printers[-1]) if conditions else None
     printers.append(InferencePrinter(registry, operator, Stage.COUNTS))
     inference = _inference(operator, members, printers[-1])
-    compute = _compute(registry, operator)
     enum_values = {name: value for printer in printers for name, value in printer.enum_values.items()}
-    used = set().union(*(printer.used for printer in printers), compute.used if compute else ())
+    used = set().union(*(printer.used for printer in printers))
     fusable = registry.fusable(operator) if any(m.type == OPERATOR for m in operator.members) else ()
     return OperatorView(
         name=operator.name,
@@ -500,8 +491,9 @@ def _operator(registry: Registry, operator: Operator) -> OperatorView:
         python=pascal(operator.name),
         value=operator.value,
         since=operator.since,
-        summary=_prose(operator.summary),
-        data=tuple(_prose(requirement.text) for requirement in operator.data),
+        in_place=operator.in_place,
+        summary=prose(operator.summary),
+        data=tuple(prose(requirement.text) for requirement in operator.data),
         members=members,
         rules=operator.rules,
         rows=rows,
@@ -515,12 +507,11 @@ def _operator(registry: Registry, operator: Operator) -> OperatorView:
         counts=stages[Stage.COUNTS],
         values=stages[Stage.VALUES],
         inference=inference,
-        compute=compute,
         enum_values=tuple(
             AssignmentView(name, f"{pascal(value.type.name or '')}.{value.name}")
             for name, value in sorted(enum_values.items())
         ),
-        imports=_operator_imports(operator, members, inference, compute, cases, enum_values.values(), used),
+        imports=_operator_imports(operator, members, inference, cases, enum_values.values(), used),
     )
 
 
@@ -529,10 +520,10 @@ def _stage(
 ) -> StageView:
     """The rules, and the variables that they need beside those `assigned`, which grow by them."""
     parts = [part for rule in rules for check in rule.checks for part in _parts(check)]
-    definitions = [d for d in _used(operator.definitions, parts) if snake(d.name) not in assigned]
+    definitions = [d for d in used_definitions(operator.definitions, parts) if snake(d.name) not in assigned]
     read = [*parts, *(d.value for d in definitions)]
     fields = [a for a in _fields(operator, read) if a.name not in assigned]
-    assignments = (*fields, *_assignments(printer, definitions))
+    assignments = (*fields, *assignments_of(printer, definitions))
     assigned |= {assignment.name for assignment in assignments}
     members = {node.name for part in parts for node in ir.walk(part) if isinstance(node, ir.Member)}
     return StageView(frozenset(members), assignments, tuple(_rule(rule, printer) for rule in rules))
@@ -567,7 +558,6 @@ def _operator_imports(
     operator: Operator,
     members: tuple[MemberView, ...],
     inference: InferenceView,
-    compute: ComputeView | None,
     cases: CasesView | None,
     enum_values: Iterable[ir.EnumValue],
     used: set[str],
@@ -589,12 +579,11 @@ def _operator_imports(
     if any(_in_force(rule, operator) for rule in operator.rules):
         enums.add("feature_level")
     sound = {f"SOUND_{tensor.role.upper()}" for tensor in operator.tensors}
-    return _imports(
+    return imports_of(
         {
             "dataclasses": ["dataclass"],
-            "typing": ["ClassVar", *(["Any"] if compute else [])],
+            "typing": ["ClassVar"],
             "..": ["judgement"],
-            "..coordinates": ["Coordinates", "Load"] if compute else [],
             "..description": description,
             "..enums": enums,
             "..member": ["Member"],
@@ -630,7 +619,7 @@ def _member(registry: Registry, operator: Operator, member: Member) -> MemberVie
         python=pascal(member.type),
         kind=kind,
         may_be_absent=bool(by_choice),
-        summary=_prose(member.summary),
+        summary=prose(member.summary),
         integers=tuple(integers),
         counted=tuple(other.name for other in operator.members if other.count == member.name),
         spec=member,
@@ -671,11 +660,11 @@ def _inference(operator: Operator, members: tuple[MemberView, ...], printer: Pyt
     nodes = [node for value in values for node in ir.walk(value)]
     read = {node.name for node in nodes if isinstance(node, ir.Tensor | ir.Tensors | ir.Member)}
     needed = tuple(member for member in members if member.name in read)
-    definitions = _used(operator.definitions, values)
+    definitions = used_definitions(operator.definitions, values)
     assignments = (
         *(AssignmentView(m.local, f"self.{m.name}") for m in needed if not m.required),
         *_fields(operator, values),
-        *_assignments(printer, definitions),
+        *assignments_of(printer, definitions),
     )
     outputs: dict[str, tuple[AssignmentView, ...]] = {}
     values_of: list[AssignmentView] = []
@@ -703,16 +692,6 @@ def _cases(conditions: Sequence[ir.Expr], printer: PythonPrinter) -> CasesView:
     read = [AssignmentView(snake(name), f"self.{name}") for name in names]
     holds = [AssignmentView(f"case_{i}", printer.print(condition)) for i, condition in enumerate(conditions)]
     return CasesView((*read, *holds), tuple(assignment.name for assignment in holds))
-
-
-def _compute(registry: Registry, operator: Operator) -> ComputeView | None:
-    if operator.compute is None:
-        return None
-    printer = ComputePrinter(registry, operator)
-    definitions = (*operator.definitions, *operator.compute.definitions)
-    assignments = _assignments(printer, _used(definitions, [operator.compute.value]))
-    value = printer.print(operator.compute.value)
-    return ComputeView(operator.compute.output, assignments, value, tuple(sorted(printer.used)))
 
 
 def _tables(
@@ -767,18 +746,35 @@ _HOISTED = ("Sizes", "DimensionCount", "DataType")  # fields of every tensor tha
 _MODULE_OF = {
     "align": "coordinates",
     "replace": "coordinates",
-    "wrap": "coordinates",
     "entry": "arithmetic",
     "power_of_two": "arithmetic",
     "quotient": "arithmetic",
     "remainder": "arithmetic",
     "replaced": "arithmetic",
     "saturate": "arithmetic",
+    "as_float": "arithmetic",
     "tensor_at": "tensor",
+    **dict.fromkeys(
+        (
+            *ELEMENT_FUNCTIONS,
+            *CONVERSIONS,
+            "absolute",
+            "minimum",
+            "maximum",
+            "divide",
+            "single",
+            "part",
+            "where",
+        ),
+        "elements",
+    ),
+    **dict.fromkeys(("both", "either", "opposite", "every", "some", "least", "greatest"), "elements"),
+    "wrap": "coordinates",
+    **dict.fromkeys(("activated", "activation_type", "activation_parameter"), "fused"),
 }
 
 
-def _imports(fixed: Mapping[str, Iterable[str]], used: Iterable[str], package: str) -> Imports:
+def imports_of(fixed: Mapping[str, Iterable[str]], used: Iterable[str], package: str) -> Imports:
     """The imports of a module, sorted: `fixed`, and the names that expressions use."""
     modules: dict[str, set[str]] = {module: set(names) for module, names in fixed.items() if names}
     for name in used:

@@ -13,14 +13,12 @@ from typing import TypeAlias
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import lower_bound, upper_bound
 from dmlgen.expr.evaluate import LIMIT
-from dmlgen.expr.printer import Printer
+from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SUM, Printer
 from dmlgen.registry import Check, Operator, Registry, Stage
 
 Interval: TypeAlias = tuple[int, int]
 
 _ENDLESS = 1 << 1024  # stands for no bound
-_ATOM = 10
-_COMPARISON, _SUM, _PRODUCT = 4, 7, 8  # precedence of ==, + and *
 _INVERSE: dict[str, ir.CompareOp] = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
@@ -126,7 +124,9 @@ class PythonPrinter(Printer):
         return name
 
     def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
-        return snake(node.name)
+        name = snake(node.name)
+        is_float = isinstance(node, ir.Member) and node.type == ir.FLOAT
+        return f"{self._use('as_float')}({name})" if is_float else name
 
     def tensor(self, node: ir.Tensor) -> str:
         if node.index is None:
@@ -141,18 +141,20 @@ class PythonPrinter(Printer):
         return field_local(node.tensor.name, node.name)
 
     def present(self, node: ir.Present) -> str:
-        return f"{self.print(node.item, _ATOM)} is not None"
+        return f"{self.print(node.item, ATOM)} is not None"
 
     def not_(self, operand: ir.Expr) -> str:
         if isinstance(operand, ir.Present):
-            return f"{self.print(operand.item, _ATOM)} is None"
+            return f"{self.print(operand.item, ATOM)} is None"
         return super().not_(operand)
 
     def index(self, node: ir.Index) -> str:
         sequence, index = node.sequence, node.index
         if self._within(index, sequence):
-            return f"{self.print(sequence, _ATOM)}[{self.print(index)}]"
-        return f"{self._use('entry')}({self.print(sequence)}, {self.print(index)})"
+            text = f"{self.print(sequence, ATOM)}[{self.print(index)}]"
+        else:
+            text = f"{self._use('entry')}({self.print(sequence)}, {self.print(index)})"
+        return f"{self._use('as_float')}({text})" if node.type == ir.FLOAT else text
 
     def slice(self, node: ir.Slice) -> str:
         def bound(end: ir.Expr | None) -> str:
@@ -162,8 +164,8 @@ class PythonPrinter(Printer):
 
         lower, upper = bound(node.lower), bound(node.upper)
         if all(re.fullmatch(r"\w*", text) for text in (lower, upper)):
-            return f"{self.print(node.sequence, _ATOM)}[{lower}:{upper}]"
-        return f"{self.print(node.sequence, _ATOM)}[{lower} : {upper}]".replace("[ :", "[:").replace(
+            return f"{self.print(node.sequence, ATOM)}[{lower}:{upper}]"
+        return f"{self.print(node.sequence, ATOM)}[{lower} : {upper}]".replace("[ :", "[:").replace(
             ": ]", ":]"
         )
 
@@ -173,12 +175,12 @@ class PythonPrinter(Printer):
     def binary(self, node: ir.Binary) -> tuple[str, int]:
         if node.op in ("//", "%") and not self._positive(node.right):
             function = self._use("quotient" if node.op == "//" else "remainder")
-            return f"{function}({self.print(node.left)}, {self.print(node.right)})", _ATOM
+            return f"{function}({self.print(node.left)}, {self.print(node.right)})", ATOM
         if node.type == ir.INTS:
             return self._joined(node)
         if not self._growing(node):
             return super().binary(node)
-        precedence = _SUM if node.op == "+" else _PRODUCT
+        precedence = SUM if node.op == "+" else PRODUCT
         return (
             f"{self.exact(node.left, precedence)} {node.op} {self.exact(node.right, precedence + 1)}",
             precedence,
@@ -188,18 +190,18 @@ class PythonPrinter(Printer):
         """Arrays put together: as a sum, or unpacked where single entries are among them."""
         parts = _operands(node)
         if not any(isinstance(part, ir.ListOf) for part in parts):
-            return " + ".join(self.print(part, _SUM) for part in parts), _SUM
+            return " + ".join(self.print(part, SUM) for part in parts), SUM
         texts: list[str] = []
         for part in parts:
             texts += map(self.print, part.items) if isinstance(part, ir.ListOf) else [f"*{self.print(part)}"]
-        return f"({', '.join(texts)})", _ATOM
+        return f"({', '.join(texts)})", ATOM
 
     def compare(self, node: ir.Compare) -> tuple[str, int]:
         """A side need not saturate when the other cannot reach the limit."""
         left = self.exact if self._small(node.right) else self.print
         right = self.exact if self._small(node.left) else self.print
-        inner = _COMPARISON + 1
-        return f"{left(node.left, inner)} {node.op} {right(node.right, inner)}", _COMPARISON
+        inner = COMPARISON + 1
+        return f"{left(node.left, inner)} {node.op} {right(node.right, inner)}", COMPARISON
 
     def reduce(self, node: ir.Reduce) -> str:
         with self.inside(node.loop):
@@ -235,7 +237,7 @@ class PythonPrinter(Printer):
             case ir.Compare():
                 return self.compare(node)
             case ir.Present():
-                return self.present(node), _COMPARISON
+                return self.present(node), COMPARISON
             case _:
                 return super()._node(node)
 
@@ -394,35 +396,10 @@ class InferencePrinter(PythonPrinter):
         return False
 
 
-class ComputePrinter(PythonPrinter):
-    """Prints for a function of a valid description: nothing to guard, coordinates are any numbers."""
-
-    def __init__(self, registry: Registry, operator: Operator) -> None:
-        super().__init__(registry, operator, Stage.VALUES)
-
-    def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
-        return f"desc.{node.name}" if isinstance(node, ir.Member | ir.Tensors) else snake(node.name)
-
-    def tensor(self, node: ir.Tensor) -> str:
-        return f"desc.{node.name}"
-
-    def field(self, node: ir.Field) -> str:
-        return f"{self.tensor(node.tensor)}.{node.name}"
-
-    def _exceeds(self, node: ir.Expr) -> bool:
-        return False
-
-    def _within(self, index: ir.Expr, sequence: ir.Expr) -> bool:
-        return True
-
-    def _certain(self, tensor: ir.Tensor) -> bool:
-        return True
-
-
 def opposite(node: ir.Expr) -> ir.Expr:
     """The condition that holds where this one does not."""
     match node:
-        case ir.Compare(op=op, left=left, right=right):
+        case ir.Compare(op=op, left=left, right=right) if left.type != ir.FLOAT:  # of NaN no comparison holds
             return ir.Compare(_INVERSE[op], left, right)
         case ir.Not(operand=operand):
             return operand

@@ -80,7 +80,8 @@ def _document(specs: Path, path: Path, schemas: dict[str, Validator], name: str)
 def _operator_document(specs: Path, path: Path, rules: Validator) -> Mapping:
     """An operator's file, together with the shared one that its `like` names.
 
-    What the operator says itself holds; lists (rules, data, errata) begin with the shared entries.
+    What the operator says itself holds; lists (rules, data, errata) begin with the shared entries, and
+    `compute` has the shared parts that the operator does not give itself.
     """
     node = source.load(path, specs)
     like = node.get("like") if isinstance(node, Mapping) else None
@@ -100,6 +101,9 @@ def _operator_document(specs: Path, path: Path, rules: Validator) -> Mapping:
         if isinstance(first, Sequence) and isinstance(second, Sequence):
             both = Sequence(second.position, (*first.items, *second.items))
             entries[name] = Entry(entry.key, both)
+        elif name == "compute" and isinstance(first, Mapping) and isinstance(second, Mapping):
+            parts = {part.name: part for part in (*first.entries, *second.entries)}
+            entries[name] = Entry(entry.key, Mapping(second.position, tuple(parts.values())))
     return _checked(Mapping(node.position, tuple(entries.values())), rules)
 
 

@@ -26,6 +26,7 @@ from dmlgen.registry import (
     TensorData,
 )
 from dmlgen.resolve import rules
+from dmlgen.resolve.compute import resolve_compute
 from dmlgen.resolve.general import General
 from dmlgen.resolve.nodes import (
     Faults,
@@ -62,7 +63,7 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
     with faults:
         support = _support(general, mapping(node, "support"), tensors, since, scope)
     with faults:
-        compute = _compute(node, tensors, scope)
+        compute = resolve_compute(node, members, resolved, scope)
     for item in mappings(node, "examples"):
         with faults:
             examples.append(_example(general, item, members))
@@ -231,17 +232,6 @@ def _data_type(general: General, node: Scalar, faults: Faults) -> str:
             message = f"{name!r} is no data type of tensors"
             raise fault(node.position, "unknown-type", message, nearest(name, known))
     return name
-
-
-def _compute(node: Mapping, tensors: Map[str, Member], scope: Scope) -> Compute | None:
-    if node.get("compute") is None:
-        return None
-    compute = mapping(node, "compute")
-    output = rules.known_tensor(required(compute, "output"), tensors)
-    inner, definitions = rules.define(
-        mapping(compute, "let"), scope.with_names({"at": ir.Local("at", ir.INTS)})
-    )
-    return Compute(output.name, definitions, rules.expression(compute.get("value"), inner, ir.ELEMENT))
 
 
 def _example(general: General, node: Mapping, members: Map[str, Member]) -> Example:

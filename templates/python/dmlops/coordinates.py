@@ -11,8 +11,8 @@ from functools import singledispatch
 from typing import Any
 
 Coordinates = tuple[Any, ...]
-Load = Callable[[str, Coordinates], Any]
-"""Reads the element of a tensor member, `load("IndicesTensor", at)`."""
+Load = Callable[..., Any]
+"""Reads a tensor's element, `load("InputTensor", at)`; of one in an array, `load("InputTensors", at, 1)`."""
 
 
 @singledispatch

@@ -56,6 +56,7 @@ class Description:
     LEVELS: ClassVar[tuple[FeatureLevel, ...]]
     CASES: ClassVar[Cases] = {}
     FUSABLE: ClassVar[tuple[str, ...]] = ()
+    IN_PLACE: ClassVar[bool] = False  # whether an output may share the buffer of an input
 
     def validate(self, level: FeatureLevel | str) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order in which to mend them.

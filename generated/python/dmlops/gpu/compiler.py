@@ -33,6 +33,10 @@ TARGET_ARGUMENTS: Mapping[Target, tuple[str, ...]] = {
 }
 
 
+_OP_CAPABILITY = 17
+_FEATURES = {9: "shaderFloat16", 10: "shaderFloat64"}  # by the capability that needs them
+
+
 class CompileError(RuntimeError):
     """The shader does not compile; the message is the compiler's."""
 
@@ -46,7 +50,7 @@ class Compiler(Protocol):
 
 
 def compile(
-    source: str, defines: Mapping[str, int], target: Target = "spirv", flags: Sequence[str] = ()
+    source: str, defines: Mapping[str, int | str], target: Target = "spirv", flags: Sequence[str] = ()
 ) -> bytes:
     """The shader's byte code, from the cache where it was compiled before.
 
@@ -62,6 +66,16 @@ def compile(
     with suppress(OSError):  # a cache that cannot be written costs time only
         _write_atomically(cached, code)
     return code
+
+
+def optional_features(code: bytes) -> list[str]:
+    """The Vulkan features that SPIR-V needs and not every device has: its capabilities stand first."""
+    words = memoryview(code).cast("I")
+    needed, at = [], 5
+    while words[at] & 0xFFFF == _OP_CAPABILITY:
+        needed += [feature for capability, feature in _FEATURES.items() if words[at + 1] == capability]
+        at += 2
+    return needed
 
 
 @cache

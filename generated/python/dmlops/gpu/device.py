@@ -5,7 +5,8 @@ Importing this module raises GpuUnavailable when Vulkan itself is missing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import cache
 from itertools import accumulate
 from threading import Lock
@@ -14,6 +15,7 @@ from typing import Any
 from .errors import GpuUnavailable, Unsupported
 from .resources import Binding, Buffer, Bytes, Kernel
 from .vulkan_api import vk
+from .work import Dispatch
 
 INSTALL_DRIVER = "install a driver (Debian: apt-get install mesa-vulkan-drivers has one for the CPU)"
 
@@ -35,14 +37,12 @@ class Device:
         self._kernels: dict[bytes, Kernel] = {}
         self._buffers: dict[str, Buffer] = {}
 
-        features, features11 = _needed_features(physical, self.name)
+        features, self.optional_features = _features(physical, self.name)
         family = _compute_family(physical, self.name)
         queue = vk.VkDeviceQueueCreateInfo(queueFamilyIndex=family, queueCount=1, pQueuePriorities=[1.0])
         self.handle = vk.vkCreateDevice(
             physical,
-            vk.VkDeviceCreateInfo(
-                pNext=features11, pQueueCreateInfos=[queue], queueCreateInfoCount=1, pEnabledFeatures=features
-            ),
+            vk.VkDeviceCreateInfo(pNext=features, pQueueCreateInfos=[queue], queueCreateInfoCount=1),
             None,
         )
         self._queue = vk.vkGetDeviceQueue(self.handle, family, 0)
@@ -96,38 +96,57 @@ class Device:
 
     def run(
         self,
-        code: bytes,
-        inputs: Sequence[Bytes],
-        output_size: int,
-        constants: bytes,
-        groups: tuple[int, int, int],
-    ) -> bytearray:
-        """Runs a shader over `inputs` and an output buffer, whose bytes are the result."""
-        for size in (output_size, *(len(data) for data in inputs)):
+        programs: Sequence[tuple[bytes, Dispatch]],
+        inputs: Mapping[str, Bytes],
+        sizes: Mapping[str, int],
+        outputs: Mapping[str, str],
+        cleared: Sequence[str] = (),
+    ) -> dict[str, bytearray]:
+        """Runs compiled dispatches in turn, and gives the bytes of the outputs.
+
+        `inputs` are the contents of buffers by name, `sizes` those of all others in bytes, of which `cleared`
+        start as zeros; `outputs` gives, by name, the buffer that each is in.
+        """
+        for size in (*sizes.values(), *(len(data) for data in inputs.values())):
             if size > self.limits.maxStorageBufferRange:
                 reach = self.limits.maxStorageBufferRange
                 raise Unsupported(f"a tensor has {size} bytes; shaders on {self.name} reach {reach}")
-        with self._lock:
-            # One buffer holds the inputs, the constants and, last, the output.
-            contents = [*inputs, constants]
-            *offsets, output_offset = self._layout(contents)
-            work = self._reused("work", output_offset + output_size, vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)
-            bindings = [Binding(work, at, len(data)) for at, data in zip(offsets, contents, strict=True)]
-            bindings.insert(len(inputs), Binding(work, output_offset, output_size))
-            upload, download = self._staging("upload", output_offset), self._staging("download", output_size)
-            for at, data in zip(offsets, contents, strict=True):
+        with self._lock, ExitStack() as bound_kernels:
+            # One buffer holds the inputs and the constants, which are uploaded, and then everything else.
+            contents = [*inputs.values(), *(dispatch.constants for _, dispatch in programs)]
+            lengths = [*map(len, contents), *sizes.values()]
+            *offsets, end = self._layout(lengths)
+            work = self._reused("work", end, vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)
+            places = [Binding(work, at, length) for at, length in zip(offsets, lengths, strict=True)]
+            named = dict(zip([*inputs, *range(len(programs)), *sizes], places, strict=True))
+            wanted = [named[buffer] for buffer in outputs.values()]
+            *result_offsets, result_end = self._layout([place.size for place in wanted])
+            uploaded = offsets[len(contents)] if len(offsets) > len(contents) else end
+            upload, download = self._staging("upload", uploaded), self._staging("download", result_end)
+            for at, data in zip(offsets, contents, strict=False):
                 upload.mapped[at : at + len(data)] = data
-            with self.kernel(code, len(inputs) + 1).bind(bindings) as bound:
+            kernels = []
+            for number, (code, dispatch) in enumerate(programs):
+                bindings = [*(named[name] for name in dispatch.buffers), named[number]]
+                kernel = self.kernel(code, len(dispatch.buffers)).bind(bindings)
+                kernels.append((bound_kernels.enter_context(kernel), dispatch.groups))
 
-                def record(commands: Any) -> None:
-                    copy(commands, upload, work, output_offset)
+            def record(commands: Any) -> None:
+                copy(commands, upload, work, uploaded)
+                for name in cleared:
+                    clear(commands, named[name])
+                for kernel, groups in kernels:
                     barrier(commands)
-                    bound.record(commands, groups)
-                    barrier(commands)
-                    copy(commands, work, download, output_size, output_offset)
+                    kernel.record(commands, (*groups, 1))
+                barrier(commands)
+                for place, at in zip(wanted, result_offsets, strict=True):
+                    copy(commands, work, download, place.size, place.offset, at)
 
-                self.submit(record)
-            return bytearray(download.mapped[:output_size])
+            self.submit(record)
+            return {
+                name: bytearray(download.mapped[at : at + place.size])
+                for name, place, at in zip(outputs, wanted, result_offsets, strict=True)
+            }
 
     def upload(self, buffer: Buffer, data: Bytes) -> None:
         """Writes `data` to the start of a buffer."""
@@ -153,10 +172,10 @@ class Device:
         )
         vk.vkQueueWaitIdle(self._queue)
 
-    def _layout(self, contents: Sequence[Bytes]) -> list[int]:
+    def _layout(self, lengths: Sequence[int]) -> list[int]:
         """Where each piece starts in a buffer that holds all of them, and where the next one would."""
         step = max(self.limits.minStorageBufferOffsetAlignment, self.limits.minUniformBufferOffsetAlignment)
-        return list(accumulate((-(-len(data) // step) * step for data in contents), initial=0))
+        return list(accumulate((-(-length // step) * step for length in lengths), initial=0))
 
     def _staging(self, use: str, size: int) -> Buffer:
         shared = vk.VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | vk.VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
@@ -174,10 +193,17 @@ class Device:
         return self._buffers[use]
 
 
-def copy(commands: Any, source: Buffer, target: Buffer, size: int, source_offset: int = 0) -> None:
-    """Records a copy of `size` bytes to the start of `target`."""
-    region = vk.VkBufferCopy(srcOffset=source_offset, size=size)
+def copy(
+    commands: Any, source: Buffer, target: Buffer, size: int, source_offset: int = 0, target_offset: int = 0
+) -> None:
+    """Records a copy of `size` bytes."""
+    region = vk.VkBufferCopy(srcOffset=source_offset, dstOffset=target_offset, size=size)
     vk.vkCmdCopyBuffer(commands, source.handle, target.handle, 1, [region])
+
+
+def clear(commands: Any, place: Binding) -> None:
+    """Records that bytes become zeros; their number is a multiple of 4."""
+    vk.vkCmdFillBuffer(commands, place.buffer.handle, place.offset, place.size, 0)
 
 
 def barrier(commands: Any) -> None:
@@ -230,9 +256,10 @@ def _opened(index: int) -> Device:
     return Device(_physical_devices()[index][1])
 
 
-def _needed_features(physical: Any, name: str) -> tuple[Any, Any]:
-    """The features that the shaders use, to be switched on; bounds-checked buffers stay off."""
-    offered11 = vk.VkPhysicalDeviceVulkan11Features()
+def _features(physical: Any, name: str) -> tuple[Any, frozenset[str]]:
+    """The features to switch on, and which of the optional ones are there; bounds checks stay off."""
+    offered12 = vk.VkPhysicalDeviceVulkan12Features()
+    offered11 = vk.VkPhysicalDeviceVulkan11Features(pNext=offered12)
     offered = vk.VkPhysicalDeviceFeatures2(pNext=offered11)
     vk.vkGetPhysicalDeviceFeatures2(physical, vk.ffi.addressof(offered))
     needed = {
@@ -245,10 +272,20 @@ def _needed_features(physical: Any, name: str) -> tuple[Any, Any]:
         raise GpuUnavailable(
             f"{name} lacks {', '.join(missing)}, which the shaders need: use another device or driver."
         )
-    return (
-        vk.VkPhysicalDeviceFeatures(shaderInt64=True, shaderInt16=True),
-        vk.VkPhysicalDeviceVulkan11Features(storageBuffer16BitAccess=True),
+    optional = {
+        "shaderFloat64": offered.features.shaderFloat64,
+        "shaderFloat16": offered12.shaderFloat16,
+    }
+    wanted = vk.VkPhysicalDeviceFeatures2(
+        pNext=vk.VkPhysicalDeviceVulkan11Features(
+            storageBuffer16BitAccess=True,
+            pNext=vk.VkPhysicalDeviceVulkan12Features(shaderFloat16=optional["shaderFloat16"]),
+        ),
+        features=vk.VkPhysicalDeviceFeatures(
+            shaderInt64=True, shaderInt16=True, shaderFloat64=optional["shaderFloat64"]
+        ),
     )
+    return wanted, frozenset(feature for feature, present in optional.items() if present)
 
 
 def _compute_family(physical: Any, name: str) -> int:

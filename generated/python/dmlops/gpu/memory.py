@@ -2,52 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
+
+from ..tensor import TensorDesc
 
 GAP = 0xA5
 """What fills the bytes of a buffer that belong to no element."""
 
 
-def tensor_bytes(name: str, tensor: Any, arrays: Mapping[str, np.ndarray]) -> memoryview:
-    """The buffer of an input tensor. Raises ValueError when its array is missing or does not fit `tensor`."""
-    if name not in arrays:
-        raise ValueError(f"{name} is missing from the inputs")
-    array, sizes, data_type = arrays[name], tuple(tensor.Sizes), tensor.DataType.numpy
-    if not isinstance(array, np.ndarray) or array.shape != sizes or array.dtype != data_type:
-        found = (
-            f"{array.dtype} of shape {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
-        )
-        raise ValueError(f"{name} must be a NumPy array of {data_type}, shape {sizes}; it is {found}")
+def tensor_bytes(name: str, tensor: TensorDesc, array: np.ndarray) -> memoryview:
+    """The buffer of an input tensor. Raises ValueError when values vary along a dimension of stride 0."""
     buffer = np.full(buffer_size(tensor), GAP, np.uint8)
-    elements = _elements(buffer, tensor)
+    unpacked = _unpacked(buffer, tensor)
+    elements = _elements(unpacked, tensor)
     elements[...] = array
     shared = [
         d
-        for d, (size, stride) in enumerate(zip(sizes, tensor.element_strides, strict=True))
+        for d, (size, stride) in enumerate(zip(tensor.Sizes, tensor.element_strides, strict=True))
         if size > 1 > stride
     ]
     if shared and elements.tobytes() != array.tobytes():
         raise ValueError(
             f"{name} has stride 0 in dimension {shared[0]}, so its values must not vary along it"
         )
+    if unpacked is not buffer:
+        low, high = unpacked[::2] & 15, unpacked[1::2] & 15
+        buffer[...] = low | high << 4
     return buffer.data
 
 
-def array_of(tensor: Any, buffer: bytearray) -> np.ndarray:
+def array_of(tensor: TensorDesc, buffer: bytearray) -> np.ndarray:
     """The logical array in the buffer of an output tensor."""
-    return np.array(_elements(np.frombuffer(buffer, np.uint8), tensor))
+    return np.array(_elements(_unpacked(np.frombuffer(buffer, np.uint8), tensor), tensor))
 
 
-def buffer_size(tensor: Any) -> int:
+def buffer_size(tensor: TensorDesc) -> int:
     """The bytes to allocate: whole words of 8, since shaders read bytes by the word."""
     return int(-(-tensor.size_in_bytes // 8) * 8)
 
 
-def _elements(buffer: np.ndarray, tensor: Any) -> np.ndarray:
+def _unpacked(buffer: np.ndarray, tensor: TensorDesc) -> np.ndarray:
+    """The buffer with a byte for each element of 4 bits, the lower half first; of other types itself."""
+    if tensor.DataType.bits != 4:
+        return buffer
+    halves = np.stack([buffer & 15, buffer >> 4], axis=-1).reshape(-1)
+    return (halves ^ 8) - 8 & 0xFF if tensor.DataType.numpy.kind == "i" else halves
+
+
+def _elements(buffer: np.ndarray, tensor: TensorDesc) -> np.ndarray:
     data_type = tensor.DataType.numpy
     strides = [stride * data_type.itemsize for stride in tensor.element_strides]
     return as_strided(buffer.view(data_type), tensor.Sizes, strides)

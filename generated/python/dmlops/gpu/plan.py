@@ -6,20 +6,15 @@ strides off the result. Nothing here needs a GPU. Offsets, strides and sizes are
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from math import gcd
 from typing import Any
 
 from ..coordinates import Coordinates, wrap
+from ..kernels.map import Map
 from .errors import Unsupported
-
-ELEMENT_LIMIT = 2**32
-"""Shaders count elements in 32 bits: every tensor spans fewer elements than this."""
-
-MAX_RANK = 8
-"""Dimensions that a shader can loop over."""
+from .types import ELEMENT_LIMIT, MAX_RANK
 
 STRIP_BYTES = 128  # a cache line of current GPUs; measured, see bench/gpu.py
 
@@ -155,18 +150,17 @@ class Plan:
         return replace(self, dimensions=(*outer, strips, rows, strip))
 
 
-def plan_of(desc: Any) -> Plan:
-    """The plan of a valid description.
+def plan_of(computation: Map) -> Plan:
+    """The plan of a computation.
 
     Raises Unsupported when the operator is not a movement of elements that one index tensor directs,
     or a tensor has 2**32 elements' span or more.
     """
-    element = getattr(sys.modules[type(desc).__module__], "element", None)
-    if element is None:
-        raise Unsupported(f"{desc.OPERATOR} has no shader yet")
+    desc: Any = computation.desc
+    element = computation.element
 
     def load(tensor: str, at: Coordinates) -> Read:
-        return Read(tensor, _offset(at, getattr(desc, tensor).element_strides))
+        return Read(tensor, offset_of(at, getattr(desc, tensor).element_strides))
 
     sizes: Sequence[int] = desc.OutputTensor.Sizes
     at = tuple(Linear(coordinates={dimension: 1}) for dimension in range(len(sizes)))
@@ -198,7 +192,7 @@ def plan_of(desc: Any) -> Plan:
     return Plan(result.tensor, reads[0].tensor, output.DataType.bits // 8, _merged(dimensions), lookups)
 
 
-def _offset(at: Coordinates, strides: Iterable[int]) -> Linear:
+def offset_of(at: Coordinates, strides: Iterable[int]) -> Linear:
     terms = (coordinate * stride for coordinate, stride in zip(at, strides, strict=True))
     return sum(terms, start=Linear())
 

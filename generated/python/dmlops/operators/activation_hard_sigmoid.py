@@ -66,6 +66,7 @@ class ActivationHardSigmoid(Description):
 
     OPERATOR: ClassVar[str] = "ACTIVATION_HARD_SIGMOID"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
+    IN_PLACE: ClassVar[bool] = True
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),

@@ -65,6 +65,7 @@ class ActivationLeakyRelu(Description):
 
     OPERATOR: ClassVar[str] = "ACTIVATION_LEAKY_RELU"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
+    IN_PLACE: ClassVar[bool] = True
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),

@@ -75,6 +75,8 @@ class ActivationLogSoftmax1(Description):
     def __post_init__(self) -> None:
         if type(self.Axes) is not tuple and self.Axes is not None:
             object.__setattr__(self, "Axes", tuple(self.Axes))
+        elif self.Axes is None and self.AxisCount == 0:
+            object.__setattr__(self, "Axes", ())
         if self.AxisCount is None:
             object.__setattr__(self, "AxisCount", count_of(self.Axes))
 

@@ -66,6 +66,7 @@ class ActivationScaledTanh(Description):
 
     OPERATOR: ClassVar[str] = "ACTIVATION_SCALED_TANH"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
+    IN_PLACE: ClassVar[bool] = True
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .. import judgement
+from ..arithmetic import as_float
 from ..description import Description, Rule, Support, Tables, given
 from ..enums import FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
@@ -66,6 +67,7 @@ class ActivationSoftplus(Description):
 
     OPERATOR: ClassVar[str] = "ACTIVATION_SOFTPLUS"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
+    IN_PLACE: ClassVar[bool] = True
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
@@ -156,12 +158,12 @@ class ActivationSoftplus(Description):
                 )
             )
         # DML-ACTIVATION_SOFTPLUS-steepness-range
-        if level < FEATURE_LEVEL_LEVEL_6_4 and steepness < 1.0:
+        if level < FEATURE_LEVEL_LEVEL_6_4 and not as_float(steepness) >= 1.0:
             violations.append(
                 Violation(
                     "DML-ACTIVATION_SOFTPLUS-steepness-range",
                     "Steepness",
-                    f"Steepness is {steepness:g}; it must be at least 1.0 (smaller values need feature level 6.4)",
+                    f"Steepness is {as_float(steepness):g}; it must be at least 1.0 (smaller values need feature level 6.4)",
                 )
             )
         if violations:
@@ -203,12 +205,12 @@ class ActivationSoftplus(Description):
         steepness = self.Steepness
         violations: list[Violation] = []
         # DML-ACTIVATION_SOFTPLUS-steepness-range
-        if level < FEATURE_LEVEL_LEVEL_6_4 and steepness < 1.0:
+        if level < FEATURE_LEVEL_LEVEL_6_4 and not as_float(steepness) >= 1.0:
             violations.append(
                 Violation(
                     "DML-ACTIVATION_SOFTPLUS-steepness-range",
                     "Steepness",
-                    f"Steepness is {steepness:g}; it must be at least 1.0 (smaller values need feature level 6.4)",
+                    f"Steepness is {as_float(steepness):g}; it must be at least 1.0 (smaller values need feature level 6.4)",
                 )
             )
         return violations

@@ -63,6 +63,7 @@ class AdamOptimizer(Description):
 
     OPERATOR: ClassVar[str] = "ADAM_OPTIMIZER"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_0
+    IN_PLACE: ClassVar[bool] = True
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputParametersTensor", "tensor", role="input", pointer=True),
         Member("InputFirstMomentTensor", "tensor", role="input", pointer=True),

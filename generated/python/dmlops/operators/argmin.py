@@ -120,6 +120,8 @@ class Argmin(Description):
     def __post_init__(self) -> None:
         if type(self.Axes) is not tuple and self.Axes is not None:
             object.__setattr__(self, "Axes", tuple(self.Axes))
+        elif self.Axes is None and self.AxisCount == 0:
+            object.__setattr__(self, "Axes", ())
         if type(self.AxisDirection) is int:
             object.__setattr__(self, "AxisDirection", entry_of(AxisDirection, self.AxisDirection))
         if self.AxisCount is None:

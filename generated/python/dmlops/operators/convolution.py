@@ -170,14 +170,24 @@ class Convolution(Description):
             object.__setattr__(self, "Direction", entry_of(ConvolutionDirection, self.Direction))
         if type(self.Strides) is not tuple and self.Strides is not None:
             object.__setattr__(self, "Strides", tuple(self.Strides))
+        elif self.Strides is None and self.DimensionCount == 0:
+            object.__setattr__(self, "Strides", ())
         if type(self.Dilations) is not tuple and self.Dilations is not None:
             object.__setattr__(self, "Dilations", tuple(self.Dilations))
+        elif self.Dilations is None and self.DimensionCount == 0:
+            object.__setattr__(self, "Dilations", ())
         if type(self.StartPadding) is not tuple and self.StartPadding is not None:
             object.__setattr__(self, "StartPadding", tuple(self.StartPadding))
+        elif self.StartPadding is None and self.DimensionCount == 0:
+            object.__setattr__(self, "StartPadding", ())
         if type(self.EndPadding) is not tuple and self.EndPadding is not None:
             object.__setattr__(self, "EndPadding", tuple(self.EndPadding))
+        elif self.EndPadding is None and self.DimensionCount == 0:
+            object.__setattr__(self, "EndPadding", ())
         if type(self.OutputPadding) is not tuple and self.OutputPadding is not None:
             object.__setattr__(self, "OutputPadding", tuple(self.OutputPadding))
+        elif self.OutputPadding is None and self.DimensionCount == 0:
+            object.__setattr__(self, "OutputPadding", ())
         if self.DimensionCount is None:
             object.__setattr__(self, "DimensionCount", count_of(self.Strides, self.Dilations, self.StartPadding, self.EndPadding, self.OutputPadding))  # fmt: skip
 

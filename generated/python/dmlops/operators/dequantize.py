@@ -107,6 +107,8 @@ class Dequantize(Description):
             object.__setattr__(self, "QuantizationType", entry_of(QuantizationType, self.QuantizationType))
         if type(self.QuantizationTensors) is not tuple and self.QuantizationTensors is not None:
             object.__setattr__(self, "QuantizationTensors", tuple(self.QuantizationTensors))
+        elif self.QuantizationTensors is None and self.QuantizationTensorCount == 0:
+            object.__setattr__(self, "QuantizationTensors", ())
         if self.QuantizationTensorCount is None:
             object.__setattr__(self, "QuantizationTensorCount", count_of(self.QuantizationTensors))
 

@@ -74,6 +74,7 @@ class ElementWiseBitShiftLeft(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_BIT_SHIFT_LEFT"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_1
+    IN_PLACE: ClassVar[bool] = True
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("ATensor", "tensor", role="input", pointer=True),
         Member("BTensor", "tensor", role="input", pointer=True),

@@ -46,6 +46,7 @@ class ElementWiseDifferenceSquare(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_DIFFERENCE_SQUARE"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_1
+    IN_PLACE: ClassVar[bool] = True
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("ATensor", "tensor", role="input", pointer=True),
         Member("BTensor", "tensor", role="input", pointer=True),

@@ -90,6 +90,7 @@ class ElementWiseModulusTruncate(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_MODULUS_TRUNCATE"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_1
+    IN_PLACE: ClassVar[bool] = True
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("ATensor", "tensor", role="input", pointer=True),
         Member("BTensor", "tensor", role="input", pointer=True),

@@ -79,6 +79,7 @@ class ElementWiseThreshold(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_THRESHOLD"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
+    IN_PLACE: ClassVar[bool] = True
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),

@@ -6,10 +6,10 @@ GATHER: Picks whole slices of the input along one axis, one slice for every inde
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from .. import judgement
-from ..coordinates import Coordinates, Load, align, wrap
+from ..coordinates import align
 from ..description import Description, Rule, Support, Tables, given
 from ..enums import FeatureLevel, TensorDataType, name_of
 from ..member import Member
@@ -341,11 +341,3 @@ class Gather(Description):
 
 
 _ACCEPTED = judgement.accepted_by_level(Gather.SUPPORT)
-
-
-def element(desc: Gather, at: Coordinates, load: Load) -> Any:
-    """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
-    place = align(at, min(desc.InputTensor.DimensionCount + desc.IndexDimensions - 1, 15), 0)
-    picked = align(place[desc.Axis : desc.Axis + desc.IndexDimensions], desc.IndicesTensor.DimensionCount, 0)
-    index = wrap(load("IndicesTensor", picked), desc.InputTensor.Sizes[desc.Axis])
-    return load("InputTensor", (*place[: desc.Axis], index, *place[desc.Axis + desc.IndexDimensions :]))

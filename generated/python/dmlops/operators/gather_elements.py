@@ -6,10 +6,9 @@ GATHER_ELEMENTS: Picks one input element for every index, along one axis.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from .. import judgement
-from ..coordinates import Coordinates, Load, replace, wrap
 from ..description import Description, Rule, Support, Tables, given
 from ..enums import FeatureLevel, TensorDataType, name_of
 from ..member import Member
@@ -289,9 +288,3 @@ class GatherElements(Description):
 
 
 _ACCEPTED = judgement.accepted_by_level(GatherElements.SUPPORT)
-
-
-def element(desc: GatherElements, at: Coordinates, load: Load) -> Any:
-    """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
-    index = wrap(load("IndicesTensor", at), desc.InputTensor.Sizes[desc.Axis])
-    return load("InputTensor", replace(at, desc.Axis, index))

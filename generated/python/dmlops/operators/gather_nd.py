@@ -6,11 +6,11 @@ GATHER_ND: Picks blocks of the input by tuples of coordinates.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from .. import judgement
 from ..arithmetic import entry
-from ..coordinates import Coordinates, Load, align, wrap
+from ..coordinates import align
 from ..description import Description, Rule, Support, Tables, given
 from ..enums import FeatureLevel, TensorDataType, name_of
 from ..member import Member
@@ -370,12 +370,3 @@ class GatherNd(Description):
 
 
 _ACCEPTED = judgement.accepted_by_level(GatherNd.SUPPORT)
-
-
-def element(desc: GatherNd, at: Coordinates, load: Load) -> Any:
-    """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
-    input_start = desc.InputTensor.DimensionCount - desc.InputDimensionCount
-    index_tuple_size = desc.IndicesTensor.Sizes[desc.IndicesTensor.DimensionCount - 1]
-    place = align(at, min(desc.IndicesDimensionCount - 1 + desc.InputDimensionCount - index_tuple_size, 15), 0)  # fmt: skip
-    indexed = tuple(wrap(load("IndicesTensor", align((*place[: max(desc.IndicesDimensionCount - 1, 0)], j), desc.IndicesTensor.DimensionCount, 0)), desc.InputTensor.Sizes[input_start + j]) for j in range(min(index_tuple_size, 8)))  # fmt: skip
-    return load("InputTensor", align(indexed + place[max(desc.IndicesDimensionCount - 1, 0) :], desc.InputTensor.DimensionCount, 0))  # fmt: skip

@@ -158,6 +158,8 @@ class Gru(Description):
     def __post_init__(self) -> None:
         if type(self.ActivationDescs) is not tuple and self.ActivationDescs is not None:
             object.__setattr__(self, "ActivationDescs", tuple(self.ActivationDescs))
+        elif self.ActivationDescs is None and self.ActivationDescCount == 0:
+            object.__setattr__(self, "ActivationDescs", ())
         if type(self.Direction) is int:
             object.__setattr__(self, "Direction", entry_of(RecurrentNetworkDirection, self.Direction))
         if self.ActivationDescCount is None:

@@ -168,6 +168,8 @@ class Join(Description):
     def __post_init__(self) -> None:
         if type(self.InputTensors) is not tuple and self.InputTensors is not None:
             object.__setattr__(self, "InputTensors", tuple(self.InputTensors))
+        elif self.InputTensors is None and self.InputCount == 0:
+            object.__setattr__(self, "InputTensors", ())
         if self.InputCount is None:
             object.__setattr__(self, "InputCount", count_of(self.InputTensors))
 

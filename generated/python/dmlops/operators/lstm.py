@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .. import judgement
-from ..arithmetic import entry
+from ..arithmetic import as_float, entry
 from ..description import COUNTED, Description, Rule, Support, Tables, count_of, given
 from ..enums import FeatureLevel, RecurrentNetworkDirection, TensorDataType, TensorFlags, entry_of, name_of
 from ..member import Member
@@ -184,6 +184,8 @@ class Lstm(Description):
     def __post_init__(self) -> None:
         if type(self.ActivationDescs) is not tuple and self.ActivationDescs is not None:
             object.__setattr__(self, "ActivationDescs", tuple(self.ActivationDescs))
+        elif self.ActivationDescs is None and self.ActivationDescCount == 0:
+            object.__setattr__(self, "ActivationDescs", ())
         if type(self.Direction) is int:
             object.__setattr__(self, "Direction", entry_of(RecurrentNetworkDirection, self.Direction))
         if self.ActivationDescCount is None:
@@ -323,12 +325,12 @@ class Lstm(Description):
                 )
             )
         # DML-LSTM-clip-threshold-range
-        if use_clip_threshold and clip_threshold < 0.0:
+        if use_clip_threshold and not as_float(clip_threshold) >= 0.0:
             violations.append(
                 Violation(
                     "DML-LSTM-clip-threshold-range",
                     "ClipThreshold",
-                    f"ClipThreshold is {clip_threshold:g}; it must be at least 0.0 (it limits a magnitude)",
+                    f"ClipThreshold is {as_float(clip_threshold):g}; it must be at least 0.0 (it limits a magnitude)",
                 )
             )
         if violations:

@@ -120,14 +120,24 @@ class MaxPoolingGrad(Description):
     def __post_init__(self) -> None:
         if type(self.Strides) is not tuple and self.Strides is not None:
             object.__setattr__(self, "Strides", tuple(self.Strides))
+        elif self.Strides is None and self.DimensionCount == 0:
+            object.__setattr__(self, "Strides", ())
         if type(self.WindowSize) is not tuple and self.WindowSize is not None:
             object.__setattr__(self, "WindowSize", tuple(self.WindowSize))
+        elif self.WindowSize is None and self.DimensionCount == 0:
+            object.__setattr__(self, "WindowSize", ())
         if type(self.StartPadding) is not tuple and self.StartPadding is not None:
             object.__setattr__(self, "StartPadding", tuple(self.StartPadding))
+        elif self.StartPadding is None and self.DimensionCount == 0:
+            object.__setattr__(self, "StartPadding", ())
         if type(self.EndPadding) is not tuple and self.EndPadding is not None:
             object.__setattr__(self, "EndPadding", tuple(self.EndPadding))
+        elif self.EndPadding is None and self.DimensionCount == 0:
+            object.__setattr__(self, "EndPadding", ())
         if type(self.Dilations) is not tuple and self.Dilations is not None:
             object.__setattr__(self, "Dilations", tuple(self.Dilations))
+        elif self.Dilations is None and self.DimensionCount == 0:
+            object.__setattr__(self, "Dilations", ())
         if self.DimensionCount is None:
             object.__setattr__(self, "DimensionCount", count_of(self.Strides, self.WindowSize, self.StartPadding, self.EndPadding, self.Dilations))  # fmt: skip
 

@@ -109,8 +109,12 @@ class Padding1(Description):
             object.__setattr__(self, "PaddingValueDataType", entry_of(TensorDataType, self.PaddingValueDataType))  # fmt: skip
         if type(self.StartPadding) is not tuple and self.StartPadding is not None:
             object.__setattr__(self, "StartPadding", tuple(self.StartPadding))
+        elif self.StartPadding is None and self.DimensionCount == 0:
+            object.__setattr__(self, "StartPadding", ())
         if type(self.EndPadding) is not tuple and self.EndPadding is not None:
             object.__setattr__(self, "EndPadding", tuple(self.EndPadding))
+        elif self.EndPadding is None and self.DimensionCount == 0:
+            object.__setattr__(self, "EndPadding", ())
         if self.DimensionCount is None:
             object.__setattr__(self, "DimensionCount", count_of(self.StartPadding, self.EndPadding))
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .. import judgement
+from ..arithmetic import as_float
 from ..description import COUNTED, Description, Rule, Support, Tables, count_of, given
 from ..enums import FeatureLevel, InterpolationMode, TensorDataType, entry_of, name_of
 from ..member import Member
@@ -114,6 +115,8 @@ class Resample(Description):
             object.__setattr__(self, "InterpolationMode", entry_of(InterpolationMode, self.InterpolationMode))
         if type(self.Scales) is not tuple and self.Scales is not None:
             object.__setattr__(self, "Scales", tuple(self.Scales))
+        elif self.Scales is None and self.ScaleCount == 0:
+            object.__setattr__(self, "Scales", ())
         if self.ScaleCount is None:
             object.__setattr__(self, "ScaleCount", count_of(self.Scales))
 
@@ -195,12 +198,12 @@ class Resample(Description):
             judgement.values(self, level, violations)
         # DML-RESAMPLE-scales
         for d in range(len(scales)):
-            if scales[d] <= 0.0:
+            if not as_float(scales[d]) > 0.0:
                 violations.append(
                     Violation(
                         "DML-RESAMPLE-scales",
                         "Scales",
-                        f"Scales[{d}] is {scales[d]:g}; it must be more than 0.0",
+                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be more than 0.0",
                     )
                 )
                 break

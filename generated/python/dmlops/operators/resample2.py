@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .. import judgement
+from ..arithmetic import as_float
 from ..description import COUNTED, Description, Rule, Support, Tables, count_of, given
 from ..enums import AxisDirection, FeatureLevel, InterpolationMode, TensorDataType, entry_of, name_of
 from ..member import Member
@@ -107,10 +108,16 @@ class Resample2(Description):
             object.__setattr__(self, "RoundingDirection", entry_of(AxisDirection, self.RoundingDirection))
         if type(self.Scales) is not tuple and self.Scales is not None:
             object.__setattr__(self, "Scales", tuple(self.Scales))
+        elif self.Scales is None and self.DimensionCount == 0:
+            object.__setattr__(self, "Scales", ())
         if type(self.InputPixelOffsets) is not tuple and self.InputPixelOffsets is not None:
             object.__setattr__(self, "InputPixelOffsets", tuple(self.InputPixelOffsets))
+        elif self.InputPixelOffsets is None and self.DimensionCount == 0:
+            object.__setattr__(self, "InputPixelOffsets", ())
         if type(self.OutputPixelOffsets) is not tuple and self.OutputPixelOffsets is not None:
             object.__setattr__(self, "OutputPixelOffsets", tuple(self.OutputPixelOffsets))
+        elif self.OutputPixelOffsets is None and self.DimensionCount == 0:
+            object.__setattr__(self, "OutputPixelOffsets", ())
         if self.DimensionCount is None:
             object.__setattr__(self, "DimensionCount", count_of(self.Scales, self.InputPixelOffsets, self.OutputPixelOffsets))  # fmt: skip
 
@@ -198,12 +205,12 @@ class Resample2(Description):
             judgement.values(self, level, violations)
         # DML-RESAMPLE2-scales
         for d in range(len(scales)):
-            if scales[d] <= 0.0:
+            if not as_float(scales[d]) > 0.0:
                 violations.append(
                     Violation(
                         "DML-RESAMPLE2-scales",
                         "Scales",
-                        f"Scales[{d}] is {scales[d]:g}; it must be more than 0.0",
+                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be more than 0.0",
                     )
                 )
                 break

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .. import judgement
+from ..arithmetic import as_float
 from ..description import COUNTED, Description, Rule, Support, Tables, count_of, given
 from ..enums import FeatureLevel, InterpolationMode, TensorDataType, entry_of, name_of
 from ..member import Member
@@ -105,10 +106,16 @@ class ResampleGrad(Description):
             object.__setattr__(self, "InterpolationMode", entry_of(InterpolationMode, self.InterpolationMode))
         if type(self.Scales) is not tuple and self.Scales is not None:
             object.__setattr__(self, "Scales", tuple(self.Scales))
+        elif self.Scales is None and self.DimensionCount == 0:
+            object.__setattr__(self, "Scales", ())
         if type(self.InputPixelOffsets) is not tuple and self.InputPixelOffsets is not None:
             object.__setattr__(self, "InputPixelOffsets", tuple(self.InputPixelOffsets))
+        elif self.InputPixelOffsets is None and self.DimensionCount == 0:
+            object.__setattr__(self, "InputPixelOffsets", ())
         if type(self.OutputPixelOffsets) is not tuple and self.OutputPixelOffsets is not None:
             object.__setattr__(self, "OutputPixelOffsets", tuple(self.OutputPixelOffsets))
+        elif self.OutputPixelOffsets is None and self.DimensionCount == 0:
+            object.__setattr__(self, "OutputPixelOffsets", ())
         if self.DimensionCount is None:
             object.__setattr__(self, "DimensionCount", count_of(self.Scales, self.InputPixelOffsets, self.OutputPixelOffsets))  # fmt: skip
 
@@ -194,12 +201,12 @@ class ResampleGrad(Description):
             judgement.values(self, level, violations)
         # DML-RESAMPLE_GRAD-scales
         for i in range(len(scales)):
-            if scales[i] <= 0.0:
+            if not as_float(scales[i]) > 0.0:
                 violations.append(
                     Violation(
                         "DML-RESAMPLE_GRAD-scales",
                         "Scales",
-                        f"Scales[{i}] is {scales[i]:g}; it must be more than 0.0 (output coordinates are divided by it)",
+                        f"Scales[{i}] is {as_float(scales[i]):g}; it must be more than 0.0 (output coordinates are divided by it)",
                     )
                 )
                 break

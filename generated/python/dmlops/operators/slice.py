@@ -154,10 +154,16 @@ class Slice(Description):
     def __post_init__(self) -> None:
         if type(self.Offsets) is not tuple and self.Offsets is not None:
             object.__setattr__(self, "Offsets", tuple(self.Offsets))
+        elif self.Offsets is None and self.DimensionCount == 0:
+            object.__setattr__(self, "Offsets", ())
         if type(self.Sizes) is not tuple and self.Sizes is not None:
             object.__setattr__(self, "Sizes", tuple(self.Sizes))
+        elif self.Sizes is None and self.DimensionCount == 0:
+            object.__setattr__(self, "Sizes", ())
         if type(self.Strides) is not tuple and self.Strides is not None:
             object.__setattr__(self, "Strides", tuple(self.Strides))
+        elif self.Strides is None and self.DimensionCount == 0:
+            object.__setattr__(self, "Strides", ())
         if self.DimensionCount is None:
             object.__setattr__(self, "DimensionCount", count_of(self.Offsets, self.Sizes, self.Strides))
 

@@ -138,10 +138,16 @@ class SliceGrad(Description):
     def __post_init__(self) -> None:
         if type(self.InputWindowOffsets) is not tuple and self.InputWindowOffsets is not None:
             object.__setattr__(self, "InputWindowOffsets", tuple(self.InputWindowOffsets))
+        elif self.InputWindowOffsets is None and self.DimensionCount == 0:
+            object.__setattr__(self, "InputWindowOffsets", ())
         if type(self.InputWindowSizes) is not tuple and self.InputWindowSizes is not None:
             object.__setattr__(self, "InputWindowSizes", tuple(self.InputWindowSizes))
+        elif self.InputWindowSizes is None and self.DimensionCount == 0:
+            object.__setattr__(self, "InputWindowSizes", ())
         if type(self.InputWindowStrides) is not tuple and self.InputWindowStrides is not None:
             object.__setattr__(self, "InputWindowStrides", tuple(self.InputWindowStrides))
+        elif self.InputWindowStrides is None and self.DimensionCount == 0:
+            object.__setattr__(self, "InputWindowStrides", ())
         if self.DimensionCount is None:
             object.__setattr__(self, "DimensionCount", count_of(self.InputWindowOffsets, self.InputWindowSizes, self.InputWindowStrides))  # fmt: skip
 

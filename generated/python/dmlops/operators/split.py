@@ -149,6 +149,8 @@ class Split(Description):
     def __post_init__(self) -> None:
         if type(self.OutputTensors) is not tuple and self.OutputTensors is not None:
             object.__setattr__(self, "OutputTensors", tuple(self.OutputTensors))
+        elif self.OutputTensors is None and self.OutputCount == 0:
+            object.__setattr__(self, "OutputTensors", ())
         if self.OutputCount is None:
             object.__setattr__(self, "OutputCount", count_of(self.OutputTensors))
 

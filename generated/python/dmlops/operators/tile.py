@@ -143,6 +143,8 @@ class Tile(Description):
     def __post_init__(self) -> None:
         if type(self.Repeats) is not tuple and self.Repeats is not None:
             object.__setattr__(self, "Repeats", tuple(self.Repeats))
+        elif self.Repeats is None and self.RepeatsCount == 0:
+            object.__setattr__(self, "Repeats", ())
         if self.RepeatsCount is None:
             object.__setattr__(self, "RepeatsCount", count_of(self.Repeats))
 

@@ -87,6 +87,8 @@ class ValueScale2d(Description):
     def __post_init__(self) -> None:
         if type(self.Bias) is not tuple and self.Bias is not None:
             object.__setattr__(self, "Bias", tuple(self.Bias))
+        elif self.Bias is None and self.ChannelCount == 0:
+            object.__setattr__(self, "Bias", ())
         if self.ChannelCount is None:
             object.__setattr__(self, "ChannelCount", count_of(self.Bias))
 

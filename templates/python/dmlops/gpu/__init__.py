@@ -6,24 +6,24 @@ Needs the packages of the extra `gpu` (Vulkan bindings, a shader compiler) and a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from ..arrays import checked
+from ..compute import computation
+from ..description import Description
 from ..errors import InvalidDescription
 from . import compiler
 from .errors import GpuUnavailable, Unsupported
 from .memory import array_of, buffer_size, tensor_bytes
-from .plan import plan_of
-from .variant import choose
+from .work import Dispatch, Work, tensor_names, work_of
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from .device import Device
 
-__all__ = ["GpuUnavailable", "Unsupported", "devices", "run", "shader"]
+__all__ = ["GpuUnavailable", "Unsupported", "contents", "devices", "planned", "run", "shader"]
 
 FEATURE_LEVEL = "6.4"
 
@@ -36,34 +36,83 @@ def devices() -> list[str]:
 
 
 def run(
-    desc: Any, inputs: Mapping[str, np.ndarray], device: Device | str | int | None = None
-) -> dict[str, np.ndarray]:
+    desc: Description,
+    inputs: Mapping[str, Any],
+    device: Device | str | int | None = None,
+    in_place: str | None = None,
+) -> dict[str, Any]:
     """The output tensors of an operator.
 
     Arrays are logical: their shape is the tensor's Sizes, their type its DataType; strides of the
     description shape the buffers on the GPU. `device` is a Device, an index into `devices()`, a part of a
-    name, or None for the fastest kind. Raises InvalidDescription, ValueError for inputs that do not fit the
-    description, Unsupported for what the shaders cannot do, and GpuUnavailable.
+    name, or None for the fastest kind. `in_place` names an input whose buffer the output shares, where the
+    operator's IN_PLACE allows that; both have the same layout then. Raises InvalidDescription, ValueError for
+    inputs that do not fit the description, Unsupported for what the shaders cannot do, and GpuUnavailable.
     """
     violations = desc.validate(FEATURE_LEVEL)
     if violations:
         raise InvalidDescription(desc, violations)
-    movement = plan_of(desc)
-    names = (movement.input, movement.indices)
-    unknown = sorted(set(inputs) - set(names))
-    if unknown:
-        raise ValueError(f"{desc.OPERATOR} has no input {unknown[0]}; its inputs are {' and '.join(names)}")
-    buffers = [tensor_bytes(name, getattr(desc, name), inputs) for name in names]
-    index_type = getattr(desc, movement.indices).DataType.numpy
-    variant = choose(movement, index_type.itemsize, index_type.kind == "i")
+    arrays = checked(desc, inputs)
+    work = planned(desc)
 
     from .device import Device
 
     target = device if isinstance(device, Device) else Device.open(device)
-    code = compiler.compile(shader(desc.OPERATOR), variant.defines)
-    size = buffer_size(desc.OutputTensor)
-    result = target.run(code, buffers, size, variant.constants, variant.groups)
-    return {"OutputTensor": array_of(desc.OutputTensor, result)}
+    programs = [(_compiled(desc.OPERATOR, dispatch, target), dispatch) for dispatch in work.dispatches]
+    uploads = dict(contents(desc, arrays))
+    outputs = dict(tensor_names(desc, "output"))
+    places = {name: name for name in outputs}
+    if in_place is not None:
+        places = {name: shared_buffer(desc, name, in_place) for name in outputs}
+        programs = [(code, dispatch.renamed(places)) for code, dispatch in programs]
+    sizes = {name: buffer_size(outputs[name]) for name, place in places.items() if place == name}
+    results = target.run(programs, uploads, sizes | dict(work.scratch), places, work.cleared)
+    found = {name: array_of(tensor, results[name]) for name, tensor in outputs.items()}
+    return {
+        member.name: [found[f"{member.name}[{i}]"] for i in range(len(getattr(desc, member.name)))]
+        if member.count
+        else found[member.name]
+        for member in desc.MEMBERS
+        if member.role == "output" and getattr(desc, member.name) is not None
+    }
+
+
+def shared_buffer(desc: Description, output: str, source: str) -> str:
+    """The input buffer that an output may share. Raises ValueError where it may not."""
+    if not desc.IN_PLACE:
+        raise ValueError(f"{desc.OPERATOR} does not run in place")
+    tensors = dict(tensor_names(desc, "input"))
+    if source not in tensors:
+        raise ValueError(f"{desc.OPERATOR} has no input {source!r}; its inputs are {', '.join(tensors)}")
+    first, second = getattr(desc, output), tensors[source]
+    if (first.DataType.bits, first.element_strides) != (second.DataType.bits, second.element_strides):
+        raise ValueError(f"{source} and {output} have different layouts, so they cannot share a buffer")
+    return source
+
+
+def planned(desc: Description) -> Work:
+    """The dispatches that a valid description comes to. Raises Unsupported for what the shaders cannot do."""
+    try:
+        return work_of(computation(desc))
+    except NotImplementedError as error:
+        raise Unsupported(f"{desc.OPERATOR} has no shader yet") from error
+
+
+def contents(desc: Description, arrays: Mapping[str, Any]) -> Iterator[tuple[str, memoryview]]:
+    """The bytes of the buffers that hold the inputs, by name."""
+    for name, tensor in tensor_names(desc, "input"):
+        member, _, number = name.partition("[")
+        array = arrays[member][int(number.rstrip("]"))] if number else arrays[member]
+        yield name, tensor_bytes(name, tensor, array)
+
+
+def _compiled(operator: str, dispatch: Dispatch, device: Device) -> bytes:
+    """The byte code, if the device has the number types that it needs."""
+    code = compiler.compile(shader(operator), dispatch.defines)
+    for feature in compiler.optional_features(code):
+        if feature not in device.optional_features:
+            raise Unsupported(f"{device.name} lacks {feature}, which {operator} needs for these data types")
+    return code
 
 
 @cache

@@ -1,0 +1,237 @@
+// DML_OPERATOR_ELEMENT_WISE_CLIP_GRAD: Gradient of ELEMENT_WISE_CLIP: passes the incoming gradient on where the input lies between Min and Max, and gives 0 elsewhere.
+//
+// Entry point CSMain, shader model 6.2, 16-bit types enabled:
+//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_clip_grad.hlsl
+//   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
+//
+// Element by element. Each thread writes UNROLL vectors of OutputGradientTensor elements, NUM_THREADS vectors apart. Sizes and
+// strides are in elements; neighbouring dimensions that all tensors run through in one step are merged beforehand, and
+// dimensions of size 1 left out.
+//
+// For each tensor, X being INPUT or INPUT_GRADIENT or OUTPUT_GRADIENT:
+//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_BITS     bits of an element: 8, 16, 32, 64
+//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//   InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//   InputGradientTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//   OutputGradientTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//   X_VECTOR   elements of an input loaded at once: VECTOR where its innermost stride is 1 and every other one a
+//              multiple of VECTOR, else 1
+//   VECTOR     elements stored at once: 1 for any strides of OutputGradientTensor; where its innermost one is 1 and every other
+//              one and the innermost size are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits, 1 for 4 bits)
+//   RANK       dimensions after merging, 1 to 8
+//   UNROLL     vectors a thread writes, 1 or more
+//   NUM_THREADS  threads in a group
+//
+// Dispatch groupColumns x rows groups, enough that their threads cover `count` vectors.
+
+struct Dimension
+{
+    uint size;        // of the innermost dimension: in vectors
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+    uint inputStride;
+    uint inputGradientStride;
+    uint outputGradientStride;
+    uint reserved0;
+};
+
+#if INPUT_VECTOR > 1 && INPUT_BITS >= 16
+typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
+#else
+typedef INPUT_STORED InputElements;
+#endif
+#if INPUT_GRADIENT_VECTOR > 1 && INPUT_GRADIENT_BITS >= 16
+typedef vector<INPUT_GRADIENT_STORED, INPUT_GRADIENT_VECTOR> InputGradientElements;
+#else
+typedef INPUT_GRADIENT_STORED InputGradientElements;
+#endif
+#if VECTOR > 1 && OUTPUT_GRADIENT_BITS >= 16
+typedef vector<OUTPUT_GRADIENT_STORED, VECTOR> OutputGradientElements;
+#else
+typedef OUTPUT_GRADIENT_STORED OutputGradientElements;
+#endif
+
+[[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
+[[vk::binding(1, 0)]] StructuredBuffer<InputGradientElements> inputGradientTensor : register(t1);
+[[vk::binding(2, 0)]] RWStructuredBuffer<OutputGradientElements> outputGradientTensor : register(u0);
+[[vk::binding(3, 0)]] cbuffer Params : register(b0)
+{
+    uint count;         // vectors in OutputGradientTensor
+    uint groupColumns;  // thread groups along x
+    uint2 minMember;
+    uint2 maxMember;
+    uint inputStep;
+    uint inputGradientStep;
+    Dimension dimensions[RANK];  // outermost first
+};
+
+struct Position
+{
+    uint inputTensor;
+    uint inputGradientTensor;
+    uint outputGradientTensor;
+};
+
+// n / size for every n below 2^32
+uint DivideBySize(uint n, Dimension dimension)
+{
+    const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
+    return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
+}
+
+// Where the first element of a vector lies in each tensor
+Position Locate(uint item)
+{
+    Position position = { 0, 0, 0 };
+    [unroll]
+    for (int d = RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
+        const uint coordinate = item - rest * dimensions[d].size;
+        position.inputTensor += coordinate * dimensions[d].inputStride;
+        position.inputGradientTensor += coordinate * dimensions[d].inputGradientStride;
+        position.outputGradientTensor += coordinate * dimensions[d].outputGradientStride;
+        item = rest;
+    }
+    return position;
+}
+
+// The bit pattern of a number.
+uint Bits(float x)
+{
+    return asuint(x);
+}
+
+// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+bool IsNan(float x)
+{
+    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+// Whether a is at most b; false if either is NaN, even where a compiler assumes that there is none
+bool LessOrEqual(float a, float b) { return !IsNan(a) && !IsNan(b) && a <= b; }
+bool LessOrEqual(int a, int b) { return a <= b; }
+bool LessOrEqual(uint a, uint b) { return a <= b; }
+bool LessOrEqual(int64_t a, int64_t b) { return a <= b; }
+bool LessOrEqual(uint64_t a, uint64_t b) { return a <= b; }
+
+// A number of the second argument's type from the bits of a constant: the host packs 4 or 8 bytes, low ones first.
+float Unpack(uint2 bits, float type) { return asfloat(bits.x); }
+int Unpack(uint2 bits, int type) { return (int)bits.x; }
+uint Unpack(uint2 bits, uint type) { return bits.x; }
+int64_t Unpack(uint2 bits, int64_t type) { return (int64_t)((uint64_t)bits.y << 32 | bits.x); }
+uint64_t Unpack(uint2 bits, uint64_t type) { return (uint64_t)bits.y << 32 | bits.x; }
+
+void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
+{
+#if INPUT_VECTOR > 1 && INPUT_BITS < 16
+    const uint word = inputTensor[offset / 4];
+#elif INPUT_VECTOR > 1
+    const InputElements elements = inputTensor[offset / VECTOR];
+#endif
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+    {
+#if INPUT_VECTOR > 1 && INPUT_BITS < 16
+        values[k] = (INPUT_VALUE)(word << (24 - 8 * k)) >> 24;
+#elif INPUT_VECTOR > 1
+        values[k] = (INPUT_VALUE)elements[k];
+#elif INPUT_BITS < 16
+        const uint place = offset + k * inputStep;
+        const uint perWord = 32 / INPUT_BITS;
+        const uint above = inputTensor[place / perWord] << ((perWord - 1 - place % perWord) * INPUT_BITS);
+        values[k] = (INPUT_VALUE)above >> (32 - INPUT_BITS);
+#else
+        values[k] = (INPUT_VALUE)inputTensor[offset + k * inputStep];
+#endif
+    }
+}
+
+void LoadInputGradient(uint offset, out INPUT_GRADIENT_VALUE values[VECTOR])
+{
+#if INPUT_GRADIENT_VECTOR > 1 && INPUT_GRADIENT_BITS < 16
+    const uint word = inputGradientTensor[offset / 4];
+#elif INPUT_GRADIENT_VECTOR > 1
+    const InputGradientElements elements = inputGradientTensor[offset / VECTOR];
+#endif
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+    {
+#if INPUT_GRADIENT_VECTOR > 1 && INPUT_GRADIENT_BITS < 16
+        values[k] = (INPUT_GRADIENT_VALUE)(word << (24 - 8 * k)) >> 24;
+#elif INPUT_GRADIENT_VECTOR > 1
+        values[k] = (INPUT_GRADIENT_VALUE)elements[k];
+#elif INPUT_GRADIENT_BITS < 16
+        const uint place = offset + k * inputGradientStep;
+        const uint perWord = 32 / INPUT_GRADIENT_BITS;
+        const uint above = inputGradientTensor[place / perWord] << ((perWord - 1 - place % perWord) * INPUT_GRADIENT_BITS);
+        values[k] = (INPUT_GRADIENT_VALUE)above >> (32 - INPUT_GRADIENT_BITS);
+#else
+        values[k] = (INPUT_GRADIENT_VALUE)inputGradientTensor[offset + k * inputGradientStep];
+#endif
+    }
+}
+
+void Store(uint offset, OUTPUT_GRADIENT_VALUE values[VECTOR])
+{
+#if OUTPUT_GRADIENT_BITS < 16 && VECTOR == 1
+    // Other threads write the other elements of this word.
+    const uint perWord = 32 / OUTPUT_GRADIENT_BITS;
+    const uint shift = offset % perWord * OUTPUT_GRADIENT_BITS;
+    const uint mask = (1u << OUTPUT_GRADIENT_BITS) - 1;
+    InterlockedAnd(outputGradientTensor[offset / perWord], ~(mask << shift));
+    InterlockedOr(outputGradientTensor[offset / perWord], ((uint)values[0] & mask) << shift);
+#elif OUTPUT_GRADIENT_BITS < 16
+    uint word = 0;
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        word |= ((uint)values[k] & 0xff) << (8 * k);
+    outputGradientTensor[offset / 4] = word;
+#elif VECTOR == 1
+    outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)values[0];
+#else
+    OutputGradientElements elements;
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        elements[k] = (OUTPUT_GRADIENT_STORED)values[k];
+    outputGradientTensor[offset / VECTOR] = elements;
+#endif
+}
+
+OUTPUT_GRADIENT_VALUE Compute(INPUT_VALUE input, INPUT_GRADIENT_VALUE inputGradient)
+{
+    const INPUT_VALUE x = input;
+    return (OUTPUT_GRADIENT_VALUE)((LessOrEqual(x, Unpack(minMember, (INPUT_VALUE)0)) || LessOrEqual(Unpack(maxMember, (INPUT_VALUE)0), x)) ? (INPUT_VALUE)0 : inputGradient);
+}
+
+[numthreads(NUM_THREADS, 1, 1)]
+void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
+{
+    const uint first = (group.y * groupColumns + group.x) * (NUM_THREADS * UNROLL) + thread;
+
+    // All loads, then the stores: each thread keeps many loads under way.
+    Position positions[UNROLL];
+    INPUT_VALUE input[UNROLL][VECTOR];
+    INPUT_GRADIENT_VALUE inputGradient[UNROLL][VECTOR];
+    [unroll]
+    for (uint u = 0; u < UNROLL; u++)
+    {
+        positions[u] = Locate(min(first + u * NUM_THREADS, count - 1));
+        LoadInput(positions[u].inputTensor, input[u]);
+        LoadInputGradient(positions[u].inputGradientTensor, inputGradient[u]);
+    }
+
+    [unroll]
+    for (uint u = 0; u < UNROLL; u++)
+    {
+        OUTPUT_GRADIENT_VALUE values[VECTOR];
+        [unroll]
+        for (uint k = 0; k < VECTOR; k++)
+            values[k] = Compute(input[u][k], inputGradient[u][k]);
+        if (first + u * NUM_THREADS < count)
+            Store(positions[u].outputGradientTensor, values);
+    }
+}

@@ -1,0 +1,317 @@
+// DML_OPERATOR_ELEMENT_WISE_SINH: Takes the hyperbolic sine of each element.
+//
+// Entry point CSMain, shader model 6.2, 16-bit types enabled:
+//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_sinh.hlsl
+//   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
+//
+// Element by element. Each thread writes UNROLL vectors of OutputTensor elements, NUM_THREADS vectors apart. Sizes and
+// strides are in elements; neighbouring dimensions that all tensors run through in one step are merged beforehand, and
+// dimensions of size 1 left out.
+//
+// For each tensor, X being INPUT or OUTPUT:
+//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_BITS     bits of an element: 16, 32
+//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//   InputTensor: FLOAT32, FLOAT16
+//   OutputTensor: FLOAT32, FLOAT16
+//   X_VECTOR   elements of an input loaded at once: VECTOR where its innermost stride is 1 and every other one a
+//              multiple of VECTOR, else 1
+//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
+//              one and the innermost size are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits, 1 for 4 bits)
+//   RANK       dimensions after merging, 1 to 8
+//   UNROLL     vectors a thread writes, 1 or more
+//   NUM_THREADS  threads in a group
+//   HAS_SCALE_BIAS 1 or 0
+//
+// Dispatch groupColumns x rows groups, enough that their threads cover `count` vectors.
+
+struct Dimension
+{
+    uint size;        // of the innermost dimension: in vectors
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+    uint inputStride;
+    uint outputStride;
+    uint reserved0;
+    uint reserved1;
+};
+
+#if INPUT_VECTOR > 1 && INPUT_BITS >= 16
+typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
+#else
+typedef INPUT_STORED InputElements;
+#endif
+#if VECTOR > 1 && OUTPUT_BITS >= 16
+typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
+#else
+typedef OUTPUT_STORED OutputElements;
+#endif
+
+[[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
+[[vk::binding(1, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
+[[vk::binding(2, 0)]] cbuffer Params : register(b0)
+{
+    uint count;         // vectors in OutputTensor
+    uint groupColumns;  // thread groups along x
+    uint inputStep;
+    float scaleBiasScale;
+    float scaleBiasBias;
+    uint reserved0;
+    uint reserved1;
+    uint reserved2;
+    Dimension dimensions[RANK];  // outermost first
+};
+
+struct Position
+{
+    uint inputTensor;
+    uint outputTensor;
+};
+
+// n / size for every n below 2^32
+uint DivideBySize(uint n, Dimension dimension)
+{
+    const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
+    return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
+}
+
+// Where the first element of a vector lies in each tensor
+Position Locate(uint item)
+{
+    Position position = { 0, 0 };
+    [unroll]
+    for (int d = RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
+        const uint coordinate = item - rest * dimensions[d].size;
+        position.inputTensor += coordinate * dimensions[d].inputStride;
+        position.outputTensor += coordinate * dimensions[d].outputStride;
+        item = rest;
+    }
+    return position;
+}
+
+// No integer is NaN.
+bool IsNan(int x) { return false; }
+bool IsNan(uint x) { return false; }
+
+// x * scale + bias; of integers computed in double precision, cut toward 0 and limited to the type
+float Scaled(float x, float scale, float bias)
+{
+    precise float result = x * scale + bias;
+    return result;
+}
+
+// The bit pattern of a number.
+uint Bits(float x)
+{
+    return asuint(x);
+}
+
+// The number with this bit pattern.
+float FromBits(uint bits)
+{
+    return asfloat(bits);
+}
+
+// The magnitude of the first argument with the sign of the second.
+float CopySign(float magnitude, float sign)
+{
+    return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
+}
+
+// e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
+// - 1.
+float ExpTail(float x)
+{
+    float p = 0.00019845527f;
+    p = p * x + 0.0013940894f;
+    p = p * x + 0.008333391f;
+    p = p * x + 0.04166636f;
+    p = p * x + 0.16666666f;
+    p = p * x + 0.5f;
+    return p * x * x;
+}
+
+// Infinity with the sign of the argument.
+float Infinity(float sign)
+{
+    return CopySign(FromBits(0x7f800000u), sign);
+}
+
+// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+bool IsNan(float x)
+{
+    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+// x * 2^exponent for |x| from 1/8 to 8 and |exponent| to 250 (float), 2000 (double). Two factors reach all results and
+// round once, where they are subnormal; larger ones are infinite.
+float ScaleByPowerOfTwo(float x, int exponent)
+{
+    const int first = exponent >> 1;
+    precise float scaled = x * FromBits((uint)(127 + first) << 23);
+    scaled = scaled * FromBits((uint)(127 + exponent - first) << 23);
+    return scaled;
+}
+
+// e^(high + low) for |low| below 2^-11: less k ln 2 in two steps (Cody and Waite 1980, "Software Manual for the
+// Elementary Functions"), a polynomial, a power of two. NaN where high is.
+float ExpOfSum(float high, float low)
+{
+    if (IsNan(high))
+        return high;
+    if (high > 89.0f)
+        return Infinity(1.0f);
+    if (high < -104.0f)
+        return 0.0f;
+    // Added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits.
+    precise float shifted = high * 1.442695f + 12582912.0f;
+    precise float k = shifted - 12582912.0f;
+    precise float a = high - k * 0.69314575f;  // exact
+    precise float b = low - k * 1.4286068e-6f;
+    precise float r = a + b;
+    precise float rest = (a - r) + b;
+    precise float result = 1.0f + (r + (ExpTail(r) + rest));
+    return ScaleByPowerOfTwo(result, (int)k);
+}
+
+// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
+float Magnitude(float x)
+{
+    return FromBits(Bits(x) & 0x7fffffffu);
+}
+
+// e^x - 1 = 2^k ((1 - 2^-k) + (e^r - 1)), x = k ln 2 + r: nothing cancels near 0.
+// Error at most 1.5 ulp (float), 1.55 ulp (double), as measured.
+float Expm1(float x)
+{
+    if (IsNan(x) || Magnitude(x) < 2.9802322e-8f)
+        return x;
+    if (x > 89.0f)
+        return Infinity(1.0f);
+    if (x < -18.0f)
+        return -1.0f;
+    // Added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits.
+    precise float shifted = x * 1.442695f + 12582912.0f;
+    precise float k = shifted - 12582912.0f;
+    precise float a = x - k * 0.69314575f;  // exact
+    precise float b = -k * 1.4286068e-6f;
+    precise float r = a + b;
+    precise float rest = (a - r) + b;
+    const int exponent = (int)k;
+    const float power = exponent > 30 ? 0.0f : FromBits((uint)(127 - exponent) << 23);
+    precise float whole = 1.0f - power;
+    precise float result = whole + (r + (ExpTail(r) + rest));
+    return ScaleByPowerOfTwo(result, exponent);
+}
+
+// e^x / 2 without overflow of e^x, for x at least 0: ln 2 is taken off in two steps.
+float HalfExp(float x)
+{
+    precise float high = x - 0.6931472f;
+    precise float low = ((x - high) - 0.6931472f) + 1.9046544e-9f;
+    return ExpOfSum(high, low);
+}
+
+// The hyperbolic sine, h - 1 / (4 h) for h = e^|x| / 2; below 1 (t + t / (t + 1)) / 2 for t = e^|x| - 1.
+// Error at most 2.2 ulp (float), 2.15 ulp (double), as measured.
+float Sinh(float x)
+{
+    if (IsNan(x))
+        return x;
+    const float a = Magnitude(x);
+    if (a < 1.0f)
+    {
+        const float t = Expm1(a);
+        return CopySign(0.5f * (t + t / (t + 1.0f)), x);
+    }
+    const float halfExp = HalfExp(a);
+    return CopySign(halfExp - 0.25f / halfExp, x);
+}
+
+void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
+{
+#if INPUT_VECTOR > 1 && INPUT_BITS < 16
+    const uint word = inputTensor[offset / 4];
+#elif INPUT_VECTOR > 1
+    const InputElements elements = inputTensor[offset / VECTOR];
+#endif
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+    {
+#if INPUT_VECTOR > 1 && INPUT_BITS < 16
+        values[k] = (INPUT_VALUE)(word << (24 - 8 * k)) >> 24;
+#elif INPUT_VECTOR > 1
+        values[k] = (INPUT_VALUE)elements[k];
+#elif INPUT_BITS < 16
+        const uint place = offset + k * inputStep;
+        const uint perWord = 32 / INPUT_BITS;
+        const uint above = inputTensor[place / perWord] << ((perWord - 1 - place % perWord) * INPUT_BITS);
+        values[k] = (INPUT_VALUE)above >> (32 - INPUT_BITS);
+#else
+        values[k] = (INPUT_VALUE)inputTensor[offset + k * inputStep];
+#endif
+    }
+}
+
+void Store(uint offset, OUTPUT_VALUE values[VECTOR])
+{
+#if OUTPUT_BITS < 16 && VECTOR == 1
+    // Other threads write the other elements of this word.
+    const uint perWord = 32 / OUTPUT_BITS;
+    const uint shift = offset % perWord * OUTPUT_BITS;
+    const uint mask = (1u << OUTPUT_BITS) - 1;
+    InterlockedAnd(outputTensor[offset / perWord], ~(mask << shift));
+    InterlockedOr(outputTensor[offset / perWord], ((uint)values[0] & mask) << shift);
+#elif OUTPUT_BITS < 16
+    uint word = 0;
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        word |= ((uint)values[k] & 0xff) << (8 * k);
+    outputTensor[offset / 4] = word;
+#elif VECTOR == 1
+    outputTensor[offset] = (OUTPUT_STORED)values[0];
+#else
+    OutputElements elements;
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        elements[k] = (OUTPUT_STORED)values[k];
+    outputTensor[offset / VECTOR] = elements;
+#endif
+}
+
+OUTPUT_VALUE Compute(INPUT_VALUE input)
+{
+    const INPUT_VALUE x = (HAS_SCALE_BIAS ? Scaled(input, scaleBiasScale, scaleBiasBias) : input);
+    return (OUTPUT_VALUE)Sinh(x);
+}
+
+[numthreads(NUM_THREADS, 1, 1)]
+void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
+{
+    const uint first = (group.y * groupColumns + group.x) * (NUM_THREADS * UNROLL) + thread;
+
+    // All loads, then the stores: each thread keeps many loads under way.
+    Position positions[UNROLL];
+    INPUT_VALUE input[UNROLL][VECTOR];
+    [unroll]
+    for (uint u = 0; u < UNROLL; u++)
+    {
+        positions[u] = Locate(min(first + u * NUM_THREADS, count - 1));
+        LoadInput(positions[u].inputTensor, input[u]);
+    }
+
+    [unroll]
+    for (uint u = 0; u < UNROLL; u++)
+    {
+        OUTPUT_VALUE values[VECTOR];
+        [loop]  // a driver that joins unrolled elements into vectors may forget what is precise
+        for (uint k = 0; k < VECTOR; k++)
+            values[k] = Compute(input[u][k]);
+        if (first + u * NUM_THREADS < count)
+            Store(positions[u].outputTensor, values);
+    }
+}

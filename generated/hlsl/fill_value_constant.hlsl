@@ -1,0 +1,144 @@
+// DML_OPERATOR_FILL_VALUE_CONSTANT: Writes one value into every element of the output.
+//
+// Entry point CSMain, shader model 6.2, 16-bit types enabled:
+//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... fill_value_constant.hlsl
+//   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
+//
+// Element by element. Each thread writes UNROLL vectors of OutputTensor elements, NUM_THREADS vectors apart. Sizes and
+// strides are in elements; neighbouring dimensions that all tensors run through in one step are merged beforehand, and
+// dimensions of size 1 left out.
+//
+// For each tensor, X being OUTPUT:
+//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_BITS     bits of an element: 8, 16, 32, 64
+//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//              of OutputTensor, whose elements are taken as bits: uint64_t or uint
+//   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//   X_VECTOR   elements of an input loaded at once: VECTOR where its innermost stride is 1 and every other one a
+//              multiple of VECTOR, else 1
+//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
+//              one and the innermost size are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits, 1 for 4 bits)
+//   RANK       dimensions after merging, 1 to 8
+//   UNROLL     vectors a thread writes, 1 or more
+//   NUM_THREADS  threads in a group
+//
+// Dispatch groupColumns x rows groups, enough that their threads cover `count` vectors.
+
+struct Dimension
+{
+    uint size;        // of the innermost dimension: in vectors
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+    uint outputStride;
+    uint reserved0;
+    uint reserved1;
+    uint reserved2;
+};
+
+#if VECTOR > 1 && OUTPUT_BITS >= 16
+typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
+#else
+typedef OUTPUT_STORED OutputElements;
+#endif
+
+[[vk::binding(0, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
+[[vk::binding(1, 0)]] cbuffer Params : register(b0)
+{
+    uint count;         // vectors in OutputTensor
+    uint groupColumns;  // thread groups along x
+    uint2 valueMember;
+    Dimension dimensions[RANK];  // outermost first
+};
+
+struct Position
+{
+    uint outputTensor;
+};
+
+// n / size for every n below 2^32
+uint DivideBySize(uint n, Dimension dimension)
+{
+    const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
+    return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
+}
+
+// Where the first element of a vector lies in each tensor
+Position Locate(uint item)
+{
+    Position position = { 0 };
+    [unroll]
+    for (int d = RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
+        const uint coordinate = item - rest * dimensions[d].size;
+        position.outputTensor += coordinate * dimensions[d].outputStride;
+        item = rest;
+    }
+    return position;
+}
+
+// A number of the second argument's type from the bits of a constant: the host packs 4 or 8 bytes, low ones first.
+float Unpack(uint2 bits, float type) { return asfloat(bits.x); }
+double Unpack(uint2 bits, double type) { return asdouble(bits.x, bits.y); }
+int Unpack(uint2 bits, int type) { return (int)bits.x; }
+uint Unpack(uint2 bits, uint type) { return bits.x; }
+int64_t Unpack(uint2 bits, int64_t type) { return (int64_t)((uint64_t)bits.y << 32 | bits.x); }
+uint64_t Unpack(uint2 bits, uint64_t type) { return (uint64_t)bits.y << 32 | bits.x; }
+
+void Store(uint offset, OUTPUT_VALUE values[VECTOR])
+{
+#if OUTPUT_BITS < 16 && VECTOR == 1
+    // Other threads write the other elements of this word.
+    const uint perWord = 32 / OUTPUT_BITS;
+    const uint shift = offset % perWord * OUTPUT_BITS;
+    const uint mask = (1u << OUTPUT_BITS) - 1;
+    InterlockedAnd(outputTensor[offset / perWord], ~(mask << shift));
+    InterlockedOr(outputTensor[offset / perWord], ((uint)values[0] & mask) << shift);
+#elif OUTPUT_BITS < 16
+    uint word = 0;
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        word |= ((uint)values[k] & 0xff) << (8 * k);
+    outputTensor[offset / 4] = word;
+#elif VECTOR == 1
+    outputTensor[offset] = (OUTPUT_STORED)values[0];
+#else
+    OutputElements elements;
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        elements[k] = (OUTPUT_STORED)values[k];
+    outputTensor[offset / VECTOR] = elements;
+#endif
+}
+
+OUTPUT_VALUE Compute()
+{
+    return (OUTPUT_VALUE)Unpack(valueMember, (OUTPUT_VALUE)0);
+}
+
+[numthreads(NUM_THREADS, 1, 1)]
+void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
+{
+    const uint first = (group.y * groupColumns + group.x) * (NUM_THREADS * UNROLL) + thread;
+
+    // All loads, then the stores: each thread keeps many loads under way.
+    Position positions[UNROLL];
+    [unroll]
+    for (uint u = 0; u < UNROLL; u++)
+    {
+        positions[u] = Locate(min(first + u * NUM_THREADS, count - 1));
+    }
+
+    [unroll]
+    for (uint u = 0; u < UNROLL; u++)
+    {
+        OUTPUT_VALUE values[VECTOR];
+        [unroll]
+        for (uint k = 0; k < VECTOR; k++)
+            values[k] = Compute();
+        if (first + u * NUM_THREADS < count)
+            Store(positions[u].outputTensor, values);
+    }
+}

@@ -1,0 +1,143 @@
+// DML_OPERATOR_PADDING1: Enlarges the input on all sides, by a constant of its data type or by its own elements.
+//
+// Entry point CSMain, shader model 6.2, 16-bit types enabled:
+//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... padding1.hlsl
+//   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
+//
+// Each thread works out one element, from its coordinate in OutputTensor. Sizes and strides are in elements, and
+// every tensor has the same number of dimensions.
+//
+// For each tensor, X being INPUT or OUTPUT:
+//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_BITS     bits of an element: 8, 16, 32, 64
+//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//              of InputTensor, OutputTensor, whose elements are taken as bits: uint64_t or uint
+//   InputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//   RANK       dimensions, 1 to 8
+//   NUM_THREADS  threads in a group
+//   PADDING_MODE 0 CONSTANT, 1 EDGE, 2 REFLECTION, 3 SYMMETRIC, 4 WRAP
+//
+// Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
+
+struct Dimension
+{
+    uint size;        // of OutputTensor
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+    uint inputStride;
+    uint outputStride;
+    int startPadding;
+    int inputSizes;
+    int period;
+    int turn;
+    uint reserved0;
+    uint reserved1;
+};
+
+[[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
+[[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+[[vk::binding(2, 0)]] cbuffer Params : register(b0)
+{
+    uint count;         // elements of OutputTensor
+    uint groupColumns;  // thread groups along x
+    uint2 paddingValue;
+    Dimension dimensions[RANK];  // outermost first
+};
+
+// n / size for every n below 2^32
+uint DivideBySize(uint n, Dimension dimension)
+{
+    const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
+    return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
+}
+
+// The quotient of integers, rounded down, for a positive divisor
+int FloorDivide(int dividend, int divisor)
+{
+    return dividend >= 0 ? dividend / divisor : -((divisor - 1 - dividend) / divisor);
+}
+
+// The remainder of integers, 0 or more, for a positive divisor
+int FloorModulo(int dividend, int divisor)
+{
+    return dividend - FloorDivide(dividend, divisor) * divisor;
+}
+
+// A number of the second argument's type from the bits of a constant: the host packs 4 or 8 bytes, low ones first.
+float Unpack(uint2 bits, float type) { return asfloat(bits.x); }
+double Unpack(uint2 bits, double type) { return asdouble(bits.x, bits.y); }
+int Unpack(uint2 bits, int type) { return (int)bits.x; }
+uint Unpack(uint2 bits, uint type) { return bits.x; }
+int64_t Unpack(uint2 bits, int64_t type) { return (int64_t)((uint64_t)bits.y << 32 | bits.x); }
+uint64_t Unpack(uint2 bits, uint64_t type) { return (uint64_t)bits.y << 32 | bits.x; }
+
+INPUT_VALUE LoadInput(uint offset)
+{
+#if INPUT_BITS < 16
+    const uint perWord = 32 / INPUT_BITS;
+    const uint above = inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
+    return (INPUT_VALUE)above >> (32 - INPUT_BITS);
+#else
+    return (INPUT_VALUE)inputTensor[offset];
+#endif
+}
+
+void StoreOutput(uint offset, OUTPUT_VALUE value)
+{
+#if OUTPUT_BITS < 16
+    // Other threads write the other elements of this word.
+    const uint perWord = 32 / OUTPUT_BITS;
+    const uint shift = offset % perWord * OUTPUT_BITS;
+    const uint mask = (1u << OUTPUT_BITS) - 1;
+    InterlockedAnd(outputTensor[offset / perWord], ~(mask << shift));
+    InterlockedOr(outputTensor[offset / perWord], ((uint)value & mask) << shift);
+#else
+    outputTensor[offset] = (OUTPUT_STORED)value;
+#endif
+}
+
+[numthreads(NUM_THREADS, 1, 1)]
+void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
+{
+    const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
+    if (item >= count)
+        return;
+
+    int at[RANK];
+    uint rest = item;
+    [unroll]
+    for (int d = RANK - 1; d >= 0; d--)
+    {
+        const uint outer = d > 0 ? DivideBySize(rest, dimensions[d]) : 0;
+        at[d] = (int)(rest - outer * dimensions[d].size);
+        rest = outer;
+    }
+
+    bool all1 = true;
+    [unroll]
+    for (int d = 0; d < RANK; d++)
+        all1 = all1 && ((at[d] - dimensions[d].startPadding) >= 0 && (at[d] - dimensions[d].startPadding) < dimensions[d].inputSizes);
+    const bool inside = all1;
+    INPUT_VALUE chosen1;
+    if ((PADDING_MODE != 0 /* CONSTANT */ || inside))
+    {
+        uint offset1 = 0;
+        [unroll]
+        for (int d = 0; d < RANK; d++)
+            offset1 += (uint)((PADDING_MODE == 0 /* CONSTANT */ || PADDING_MODE == 1 /* EDGE */) ? min(max((at[d] - dimensions[d].startPadding), 0), dimensions[d].inputSizes - 1) : (PADDING_MODE == 4 /* WRAP */ ? FloorModulo((at[d] - dimensions[d].startPadding), dimensions[d].inputSizes) : min(FloorModulo((at[d] - dimensions[d].startPadding), dimensions[d].period), dimensions[d].turn - FloorModulo((at[d] - dimensions[d].startPadding), dimensions[d].period)))) * dimensions[d].inputStride;
+        chosen1 = LoadInput(offset1);
+    }
+    else
+    {
+        chosen1 = Unpack(paddingValue, (INPUT_VALUE)0);
+    }
+    const OUTPUT_VALUE value = (OUTPUT_VALUE)chosen1;
+    uint offset2 = 0;
+    [unroll]
+    for (int d = 0; d < RANK; d++)
+        offset2 += (uint)(at[d]) * dimensions[d].outputStride;
+    StoreOutput(offset2, value);
+}

@@ -1,0 +1,689 @@
+// DML_OPERATOR_REDUCE: Reduces one or more axes to size 1 by a function such as sum, maximum or average.
+//
+// Entry point CSMain, shader model 6.2, 16-bit types enabled:
+//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... reduce.hlsl
+//   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
+//
+// Reduces sets of elements to one each: those that differ in their coordinates along the axes only.
+// A group works on several sets, LANES threads on each, which meet in group memory. Sizes and strides are in
+// elements; neighbouring dimensions are merged where all tensors run through them in one step, and those of size 1
+// left out.
+//
+// For each tensor, X being OUTPUT or INPUT:
+//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_BITS     bits of an element: 8, 16, 32, 64
+//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//   OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//   InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//   FUNCTION   0 ARGMAX, 1 ARGMIN, 2 AVERAGE, 3 L1, 4 L2, 5 LOG_SUM, 6 LOG_SUM_EXP, 7 MAX, 8 MIN, 9 MULTIPLY, 10 SUM, 11 SUM_SQUARE
+//   DECREASING  1 if of equally good elements the last one is taken, 0 if the first
+//   PASS       0 reduces whole sets; 1 reduces parts of sets, OutputTensor being a buffer of `State`; 2 reduces
+//              what is in that buffer, InputTensor
+//   VECTOR     elements loaded at once: 1 for any strides; where the innermost reduced dimension has stride 1, and its
+//              size and all other strides are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits)
+//   UNROLL     vectors that a thread loads before it reduces them, 1 or more
+//   WHOLE      1 if a set is LANES * UNROLL vectors at most, so that it is read but once, else 0
+//   NUM_THREADS  threads in a group, a power of 2
+//   LANES      a power of 2, NUM_THREADS at most
+//   ACROSS     1 if neighbouring threads work on neighbouring sets, 0 if on neighbouring elements of one
+//   KEPT_RANK  dimensions that are not reduced, after merging, 1 to 8
+//   REDUCED_RANK  dimensions that are reduced, after merging, 1 to 8
+//
+// Dispatch groupColumns x rows groups: `parts` for every NUM_THREADS / LANES sets, or more.
+
+#define CHOOSES (FUNCTION == 0 || FUNCTION == 1)  // the result is the index of an element
+#define SHIFTS (FUNCTION == 6)  // elements are mapped after something is subtracted from all of a set
+
+struct Dimension
+{
+    uint size;        // of the innermost reduced dimension: in vectors
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+    uint inputStride;
+    uint outputStride;
+    uint reserved0;
+    uint reserved1;
+};
+
+// What is known of a set, or of a part of it
+struct State
+{
+    INPUT_VALUE value;
+#if SHIFTS
+    INPUT_VALUE shift;
+#endif
+#if CHOOSES
+    uint index;
+#if INPUT_BITS == 64
+    uint reserved;
+#endif
+#endif
+};
+
+#if VECTOR > 1 && INPUT_BITS >= 16
+typedef vector<INPUT_STORED, VECTOR> InputElements;
+#else
+typedef INPUT_STORED InputElements;
+#endif
+#if PASS == 2
+typedef State Source;
+#else
+typedef InputElements Source;
+#endif
+#if PASS == 1
+typedef State Target;
+#else
+typedef OUTPUT_STORED Target;
+#endif
+
+[[vk::binding(0, 0)]] StructuredBuffer<Source> inputTensor : register(t0);
+[[vk::binding(1, 0)]] RWStructuredBuffer<Target> outputTensor : register(u0);
+[[vk::binding(2, 0)]] cbuffer Params : register(b0)
+{
+    uint sets;
+    uint extent;        // vectors of a set
+    uint partExtent;    // vectors of a part of a set
+    uint parts;         // of a set
+    uint groupColumns;  // thread groups along x
+    uint count;         // elements of a set
+    uint reserved0;
+    uint reserved1;
+    Dimension kept[KEPT_RANK];  // outermost first
+    Dimension reduced[REDUCED_RANK];
+};
+
+struct Position
+{
+    uint input;
+    uint output;
+};
+
+// n / size for every n below 2^32
+uint DivideBySize(uint n, Dimension dimension)
+{
+    const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
+    return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
+}
+
+// Where a set begins
+Position LocateSet(uint item)
+{
+    Position position = { 0, 0 };
+    [unroll]
+    for (int d = KEPT_RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(item, kept[d]) : 0;
+        const uint coordinate = item - rest * kept[d].size;
+        position.input += coordinate * kept[d].inputStride;
+        position.output += coordinate * kept[d].outputStride;
+        item = rest;
+    }
+    return position;
+}
+
+// Where a vector lies in a set
+Position LocateVector(uint item)
+{
+    Position position = { 0, 0 };
+    [unroll]
+    for (int d = REDUCED_RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(item, reduced[d]) : 0;
+        const uint coordinate = item - rest * reduced[d].size;
+        position.input += coordinate * reduced[d].inputStride;
+        position.output += coordinate * reduced[d].outputStride;
+        item = rest;
+    }
+    return position;
+}
+
+// The bit pattern of a number.
+uint Bits(float x)
+{
+    return asuint(x);
+}
+
+// The number with this bit pattern.
+float FromBits(uint bits)
+{
+    return asfloat(bits);
+}
+
+// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
+float Magnitude(float x)
+{
+    return FromBits(Bits(x) & 0x7fffffffu);
+}
+
+// The magnitude; the least integer of a signed type stays itself.
+float Abs(float x) { return Magnitude(x); }
+int Abs(int x) { return x < 0 ? (int)(0 - (uint)x) : x; }
+int64_t Abs(int64_t x) { return x < 0 ? (int64_t)(0 - (uint64_t)x) : x; }
+uint Abs(uint x) { return x; }
+uint64_t Abs(uint64_t x) { return x; }
+
+// No integer is NaN.
+bool IsNan(int x) { return false; }
+bool IsNan(uint x) { return false; }
+bool IsNan(int64_t x) { return false; }
+bool IsNan(uint64_t x) { return false; }
+
+// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+bool IsNan(float x)
+{
+    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+// Whether a is smaller than b; false if either is NaN, even where a compiler assumes that there is none
+bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
+bool Less(int a, int b) { return a < b; }
+bool Less(uint a, uint b) { return a < b; }
+bool Less(int64_t a, int64_t b) { return a < b; }
+bool Less(uint64_t a, uint64_t b) { return a < b; }
+
+// The larger of two integers
+int Max(int a, int b) { return max(a, b); }
+uint Max(uint a, uint b) { return max(a, b); }
+int64_t Max(int64_t a, int64_t b) { return max(a, b); }
+uint64_t Max(uint64_t a, uint64_t b) { return max(a, b); }
+
+// The smaller of two integers
+int Min(int a, int b) { return min(a, b); }
+uint Min(uint a, uint b) { return min(a, b); }
+int64_t Min(int64_t a, int64_t b) { return min(a, b); }
+uint64_t Min(uint64_t a, uint64_t b) { return min(a, b); }
+
+// x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp; of integers cut toward 0, and 0 where y
+// is 0. The hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
+float Quotient(float x, float y) { return x / y; }
+int Quotient(int x, int y) { return y == 0 ? 0 : y == -1 ? (int)(0 - (uint)x) : x / y; }
+int64_t Quotient(int64_t x, int64_t y) { return y == 0 ? 0 : y == -1 ? (int64_t)(0 - (uint64_t)x) : x / y; }
+uint Quotient(uint x, uint y) { return y == 0 ? 0 : x / max(y, 1); }
+uint64_t Quotient(uint64_t x, uint64_t y) { return y == 0 ? 0 : x / max(y, (uint64_t)1); }
+
+// (artanh(s) - s - s^3 / 3) / s^5 as a function of z = s^2, for z up to 0.0297: a minimax polynomial (Remez exchange).
+// artanh(s) is within 2^-36 (float), 2^-73 (double) with it.
+float AtanhTail(float z)
+{
+    float p = 0.11715452f;
+    p = p * z + 0.1427332f;
+    p = p * z + 0.20000078f;
+    return p;
+}
+
+// The magnitude of the first argument with the sign of the second.
+float CopySign(float magnitude, float sign)
+{
+    return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
+}
+
+// e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
+// - 1.
+float ExpTail(float x)
+{
+    float p = 0.00019845527f;
+    p = p * x + 0.0013940894f;
+    p = p * x + 0.008333391f;
+    p = p * x + 0.04166636f;
+    p = p * x + 0.16666666f;
+    p = p * x + 0.5f;
+    return p * x * x;
+}
+
+// Infinity with the sign of the argument.
+float Infinity(float sign)
+{
+    return CopySign(FromBits(0x7f800000u), sign);
+}
+
+// x * 2^exponent for |x| from 1/8 to 8 and |exponent| to 250 (float), 2000 (double). Two factors reach all results and
+// round once, where they are subnormal; larger ones are infinite.
+float ScaleByPowerOfTwo(float x, int exponent)
+{
+    const int first = exponent >> 1;
+    precise float scaled = x * FromBits((uint)(127 + first) << 23);
+    scaled = scaled * FromBits((uint)(127 + exponent - first) << 23);
+    return scaled;
+}
+
+// e^(high + low) for |low| below 2^-11: less k ln 2 in two steps (Cody and Waite 1980, "Software Manual for the
+// Elementary Functions"), a polynomial, a power of two. NaN where high is.
+float ExpOfSum(float high, float low)
+{
+    if (IsNan(high))
+        return high;
+    if (high > 89.0f)
+        return Infinity(1.0f);
+    if (high < -104.0f)
+        return 0.0f;
+    // Added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits.
+    precise float shifted = high * 1.442695f + 12582912.0f;
+    precise float k = shifted - 12582912.0f;
+    precise float a = high - k * 0.69314575f;  // exact
+    precise float b = low - k * 1.4286068e-6f;
+    precise float r = a + b;
+    precise float rest = (a - r) + b;
+    precise float result = 1.0f + (r + (ExpTail(r) + rest));
+    return ScaleByPowerOfTwo(result, (int)k);
+}
+
+// e^x.
+// Error at most 0.85 ulp (float), 0.85 ulp (double), as measured.
+float Exp(float x)
+{
+    return ExpOfSum(x, 0.0f);
+}
+
+// Whether x is infinite, of either sign; on the bit pattern, since a compiler may assume finite numbers.
+bool IsInfinity(float x)
+{
+    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
+}
+
+// The zero bits above the highest one of a number that is not 0.
+uint LeadingZeros(uint x)
+{
+    return 31 - firstbithigh(x);
+}
+
+// ln((1 + f) 2^exponent) + low for 1 + f from the root of 1/2 to the root of 2. With s = f / (2 + f) the logarithm of 1
+// + f is 2 artanh(s), and 2 s = f - s f: a division that is slightly off hardly shows (series: Muller, "Elementary
+// Functions").
+float LogOfParts(float f, int exponent, float low)
+{
+    const float k = (float)exponent;
+    precise float s = f / (2.0f + f);
+    const float z = s * s;
+    precise float tail = 2.0f * z * (0.33333334f + z * AtanhTail(z));
+    precise float small = s * (f - tail) - (k * 1.4286068e-6f + low);
+    precise float result = k * 0.69314575f + (f - small);  // the product is exact
+    return result;
+}
+
+// x as the product of a number from the root of 1/2 to the root of 2 and 2^exponent; for positive finite x. Exact, for
+// subnormals too.
+float NormalizeNearOne(float x, out int exponent)
+{
+    uint bits = Bits(x);
+    int shift = 0;
+    if (bits < 0x00800000u)
+    {
+        shift = (int)LeadingZeros(bits) - 8;
+        bits <<= shift;
+    }
+    const uint rest = bits - 0x3f3504f3u;
+    exponent = (int)(rest >> 23) - (rest > 0x7fffffffu ? 512 : 0) - shift;
+    return FromBits((rest & 0x007fffffu) + 0x3f3504f3u);
+}
+
+// The NaN of a function outside its domain. The argument only chooses the type.
+float QuietNan(float x)
+{
+    return FromBits(0x7fc00000u);
+}
+
+// The natural logarithm; -infinity for zeros, NaN for negative numbers.
+// Error at most 1 ulp (float), 0.95 ulp (double), as measured.
+float Log(float x)
+{
+    const uint bits = Bits(x);
+    if (IsNan(x) || bits == 0x7f800000u)
+        return x;
+    if ((bits & 0x7fffffffu) == 0)
+        return Infinity(-1.0f);
+    if (bits > 0x7fffffffu)
+        return QuietNan(x);
+    int exponent;
+    const float scaled = NormalizeNearOne(x, exponent);
+    return LogOfParts(scaled - 1.0f, exponent, 0.0f);
+}
+
+// Integers in the order of the numbers, -0 below +0. Exact for subnormals on drivers that flush them, too.
+int Order(float x)
+{
+    const int bits = (int)Bits(x);
+    return bits < 0 ? (int)0x80000000u - bits - 1 : bits;
+}
+
+// The larger of two numbers; NaN if one is. Max(-0, +0) is +0, in either order (maximum and minimum of IEEE 754-2019),
+// so that the result of a reduction does not depend on its order. Exact.
+float Max(float a, float b)
+{
+    if (IsNan(a))
+        return a;
+    if (IsNan(b))
+        return b;
+    return Order(a) < Order(b) ? b : a;
+}
+
+// The smaller of two numbers; NaN if one is. Min(-0, +0) is -0, in either order (maximum and minimum of IEEE 754-2019),
+// so that the result of a reduction does not depend on its order. Exact.
+float Min(float a, float b)
+{
+    if (IsNan(a))
+        return a;
+    if (IsNan(b))
+        return b;
+    return Order(a) > Order(b) ? b : a;
+}
+
+// The square root, correctly rounded. Vulkan lets an instruction be off by several ulp, and DXC takes sqrt(double)
+// through float. An estimate of the root of the significand as an integer is corrected by its exact remainder.
+float Sqrt(float x)
+{
+    const uint bits = Bits(x);
+    if (bits == 0 || bits == ~0x7fffffffu || bits == 0x7f800000u || IsNan(x))
+        return x;
+    if (bits > 0x7fffffffu)
+        return QuietNan(x);
+
+    // x = significand * 2^exponent, the significand of 24 or 25 bits, exponent - 25 even
+    int exponent = (int)(bits >> 23) - 150;
+    uint significand = (bits & 0x007fffffu) | 0x00800000u;
+    if (bits < 0x00800000u)
+    {
+        const uint shift = LeadingZeros(bits) - 8;
+        significand = bits << shift;
+        exponent = -149 - (int)shift;
+    }
+    const uint odd = (uint)(exponent - 25) & 1;
+    significand <<= odd;
+    exponent -= (int)odd;
+
+    // root = floor(sqrt(significand * 2^25)). The remainder of a good estimate is small, so that it is right modulo
+    // 2^32. One Newton step on integers leaves the root off by one at most.
+    uint root = (uint)(sqrt((float)significand) * 5792.61865f);
+    int remainder = (int)((significand << 25) - root * root);
+    root += (uint)(int)((float)remainder / (2 * (float)root));
+    remainder = (int)((significand << 25) - root * root);
+    if (remainder < 0)
+        root--;
+    else if (remainder > (int)(2 * root))
+        root++;
+
+    // The root has one bit more than it keeps and is no tie: its square would have too many bits.
+    return FromBits(((uint)((exponent + 277) / 2 - 1) << 23) + ((root + 1) >> 1));
+}
+
+#if FUNCTION == 0  // ARGMAX
+bool Better(INPUT_VALUE x, INPUT_VALUE y) { return (Less(y, x) || (IsNan(x) && (!IsNan(y)))); }
+#elif FUNCTION == 1  // ARGMIN
+bool Better(INPUT_VALUE x, INPUT_VALUE y) { return (Less(x, y) || (IsNan(x) && (!IsNan(y)))); }
+#elif FUNCTION == 2  // AVERAGE
+INPUT_VALUE Map(INPUT_VALUE x, INPUT_VALUE y) { return x; }
+INPUT_VALUE Merge(INPUT_VALUE x, INPUT_VALUE y) { return x + y; }
+INPUT_VALUE Finish(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE count) { return Quotient(x, count); }
+#elif FUNCTION == 3  // L1
+INPUT_VALUE Map(INPUT_VALUE x, INPUT_VALUE y) { return Abs(x); }
+INPUT_VALUE Merge(INPUT_VALUE x, INPUT_VALUE y) { return x + y; }
+INPUT_VALUE Finish(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE count) { return x; }
+#elif FUNCTION == 4  // L2
+INPUT_VALUE Map(INPUT_VALUE x, INPUT_VALUE y) { return x * x; }
+INPUT_VALUE Merge(INPUT_VALUE x, INPUT_VALUE y) { return x + y; }
+INPUT_VALUE Finish(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE count) { return Sqrt(x); }
+#elif FUNCTION == 5  // LOG_SUM
+INPUT_VALUE Map(INPUT_VALUE x, INPUT_VALUE y) { return x; }
+INPUT_VALUE Merge(INPUT_VALUE x, INPUT_VALUE y) { return x + y; }
+INPUT_VALUE Finish(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE count) { return Log(x); }
+#elif FUNCTION == 6  // LOG_SUM_EXP
+INPUT_VALUE Map(INPUT_VALUE x, INPUT_VALUE y) { return Exp(x - y); }
+INPUT_VALUE Merge(INPUT_VALUE x, INPUT_VALUE y) { return x + y; }
+INPUT_VALUE Finish(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE count) { return Log(x) + y; }
+INPUT_VALUE Shift(INPUT_VALUE x, INPUT_VALUE y) { return Max(x, y); }
+INPUT_VALUE Move(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE z) { return (Less((INPUT_VALUE)0, x) ? x * Exp(y - z) : x); }
+#elif FUNCTION == 7  // MAX
+INPUT_VALUE Map(INPUT_VALUE x, INPUT_VALUE y) { return x; }
+INPUT_VALUE Merge(INPUT_VALUE x, INPUT_VALUE y) { return Max(x, y); }
+INPUT_VALUE Finish(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE count) { return x; }
+#elif FUNCTION == 8  // MIN
+INPUT_VALUE Map(INPUT_VALUE x, INPUT_VALUE y) { return x; }
+INPUT_VALUE Merge(INPUT_VALUE x, INPUT_VALUE y) { return Min(x, y); }
+INPUT_VALUE Finish(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE count) { return x; }
+#elif FUNCTION == 9  // MULTIPLY
+INPUT_VALUE Map(INPUT_VALUE x, INPUT_VALUE y) { return x; }
+INPUT_VALUE Merge(INPUT_VALUE x, INPUT_VALUE y) { return x * y; }
+INPUT_VALUE Finish(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE count) { return x; }
+#elif FUNCTION == 10  // SUM
+INPUT_VALUE Map(INPUT_VALUE x, INPUT_VALUE y) { return x; }
+INPUT_VALUE Merge(INPUT_VALUE x, INPUT_VALUE y) { return x + y; }
+INPUT_VALUE Finish(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE count) { return x; }
+#elif FUNCTION == 11  // SUM_SQUARE
+INPUT_VALUE Map(INPUT_VALUE x, INPUT_VALUE y) { return x * x; }
+INPUT_VALUE Merge(INPUT_VALUE x, INPUT_VALUE y) { return x + y; }
+INPUT_VALUE Finish(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE count) { return x; }
+#endif
+
+#if SHIFTS
+// The shift as the functions are told it
+INPUT_VALUE Finite(INPUT_VALUE shift)
+{
+    return IsInfinity(shift) ? (INPUT_VALUE)0 : shift;
+}
+#endif
+
+// What is known of two parts of a set, or only their common shift
+State Combine(bool shiftOnly, State a, State b)
+{
+#if CHOOSES
+    const bool tie = !Better(a.value, b.value) && !Better(b.value, a.value);
+    if (tie ? (b.index < a.index) != DECREASING : Better(b.value, a.value))
+        return b;
+    return a;
+#else
+#if SHIFTS
+    if (shiftOnly)
+    {
+        a.shift = Shift(a.shift, b.shift);
+        return a;
+    }
+#endif
+    a.value = Merge(a.value, b.value);
+    return a;
+#endif
+}
+
+#if PASS == 2
+typedef State Item;
+
+State StateOf(bool shiftOnly, Item item, uint index, INPUT_VALUE shift)
+{
+#if SHIFTS
+    if (!shiftOnly)
+        item.value = Move(item.value, Finite(item.shift), shift);
+#endif
+    return item;
+}
+
+void Load(uint offset, out Item items[VECTOR])
+{
+    items[0] = inputTensor[offset];
+}
+#else
+typedef INPUT_VALUE Item;
+
+State StateOf(bool shiftOnly, Item item, uint index, INPUT_VALUE shift)
+{
+    State state = (State)0;
+    state.value = item;
+#if CHOOSES
+    state.index = index;
+#elif SHIFTS
+    if (shiftOnly)
+        state.shift = item;
+    else
+        state.value = Map(item, shift);
+#else
+    state.value = Map(item, shift);
+#endif
+    return state;
+}
+
+#if VECTOR == 1
+INPUT_VALUE LoadInput(uint offset)
+{
+#if INPUT_BITS < 16
+    const uint perWord = 32 / INPUT_BITS;
+    const uint above = inputTensor[offset / perWord] << ((perWord - 1 - offset % perWord) * INPUT_BITS);
+    return (INPUT_VALUE)above >> (32 - INPUT_BITS);
+#else
+    return (INPUT_VALUE)inputTensor[offset];
+#endif
+}
+#endif
+
+void Load(uint offset, out Item items[VECTOR])
+{
+#if VECTOR == 1
+    items[0] = LoadInput(offset);
+#else
+    const InputElements elements = inputTensor[offset / VECTOR];
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+#if INPUT_BITS < 16
+        items[k] = (INPUT_VALUE)(elements << 24 - 8 * k) >> 24;
+#else
+        items[k] = (INPUT_VALUE)elements[k];
+#endif
+#endif
+}
+#endif
+
+// A thread's share of a set: vectors from `first` on before `end`, LANES apart
+struct Share
+{
+    uint offset;  // of the set
+    uint first;
+    uint end;
+};
+
+void LoadBlock(Share share, uint first, out Item items[UNROLL][VECTOR])
+{
+    [unroll]
+    for (uint u = 0; u < UNROLL; u++)
+        Load(share.offset + LocateVector(min(first + u * LANES, share.end - 1)).input, items[u]);
+}
+
+#if SHIFTS
+#define OVER_ITEMS [loop]  // a driver that joins unrolled items into vectors may forget what is precise
+#else
+#define OVER_ITEMS [unroll]
+#endif
+
+// What is known of a share; nothing where it is empty. `whole` holds all of it where WHOLE is 1.
+State Gather(bool shiftOnly, Share share, INPUT_VALUE shift, Item whole[UNROLL][VECTOR])
+{
+    State total = (State)0;
+    for (uint first = share.first; first < share.end; first += LANES * UNROLL)
+    {
+#if WHOLE
+        const Item items[UNROLL][VECTOR] = whole;
+#else
+        Item items[UNROLL][VECTOR];
+        LoadBlock(share, first, items);
+#endif
+        State block = (State)0;
+        OVER_ITEMS
+        for (uint u = 0; u < UNROLL; u++)
+        {
+            const uint item = first + u * LANES;
+            if (item >= share.end)
+                break;
+            OVER_ITEMS
+            for (uint k = 0; k < VECTOR; k++)
+            {
+                const State state = StateOf(shiftOnly, items[u][k], item * VECTOR + k, shift);
+                if (u == 0 && k == 0)
+                    block = state;
+                else
+                    block = Combine(shiftOnly, block, state);
+            }
+        }
+        if (first == share.first)
+            total = block;
+        else
+            total = Combine(shiftOnly, total, block);
+    }
+    return total;
+}
+
+static const uint columns = NUM_THREADS / LANES;  // sets that a group works on
+
+groupshared State memory[NUM_THREADS];
+
+// What the first `lanes` threads know of a set together
+State Join(bool shiftOnly, State state, uint thread, uint lane, uint lanes)
+{
+#if LANES > 1
+    const uint step = ACROSS ? columns : 1;
+    memory[thread] = state;
+    [unroll]
+    for (uint half = LANES / 2; half > 0; half /= 2)
+    {
+        GroupMemoryBarrierWithGroupSync();
+        if (lane < half && lane + half < lanes)
+            memory[thread] = Combine(shiftOnly, memory[thread], memory[thread + half * step]);
+    }
+    GroupMemoryBarrierWithGroupSync();
+    state = memory[thread - lane * step];
+    GroupMemoryBarrierWithGroupSync();
+#endif
+    return state;
+}
+
+#if PASS != 1
+void StoreOutput(uint offset, OUTPUT_VALUE value)
+{
+#if OUTPUT_BITS < 16
+    // Other threads write the other elements of this word.
+    const uint perWord = 32 / OUTPUT_BITS;
+    const uint shift = offset % perWord * OUTPUT_BITS;
+    const uint mask = (1u << OUTPUT_BITS) - 1;
+    InterlockedAnd(outputTensor[offset / perWord], ~(mask << shift));
+    InterlockedOr(outputTensor[offset / perWord], ((uint)value & mask) << shift);
+#else
+    outputTensor[offset] = (OUTPUT_STORED)value;
+#endif
+}
+#endif
+
+[numthreads(NUM_THREADS, 1, 1)]
+void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
+{
+    const uint number = group.y * groupColumns + group.x;
+    const uint part = number % parts;
+    const uint lane = ACROSS ? thread / columns : thread % LANES;
+    const uint set = number / parts * columns + (ACROSS ? thread % columns : thread / LANES);
+    const Position position = LocateSet(min(set, sets - 1));  // all threads of a group meet at its barriers
+
+    Share share;
+    share.offset = position.input;
+    share.first = part * partExtent + lane;
+    share.end = min((part + 1) * partExtent, extent);
+    const uint lanes = min(LANES, share.end - part * partExtent);  // that have anything to do
+
+    Item whole[UNROLL][VECTOR];
+#if WHOLE
+    LoadBlock(share, share.first, whole);
+#endif
+    INPUT_VALUE shift = 0;
+#if SHIFTS
+    const State shifts = Join(true, Gather(true, share, 0, whole), thread, lane, lanes);
+    shift = Finite(shifts.shift);
+#endif
+    State state = Join(false, Gather(false, share, shift, whole), thread, lane, lanes);
+    if (set >= sets || lane > 0)
+        return;
+
+#if PASS == 1
+#if SHIFTS
+    state.shift = shifts.shift;
+#endif
+    outputTensor[part * sets + set] = state;
+#elif CHOOSES
+    StoreOutput(position.output, (OUTPUT_VALUE)state.index);
+#else
+    StoreOutput(position.output, (OUTPUT_VALUE)Finish(state.value, shift, (INPUT_VALUE)count));
+#endif
+}

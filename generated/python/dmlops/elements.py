@@ -1,0 +1,259 @@
+"""Arithmetic of tensor elements in NumPy: the vocabulary of the modules in `compute`.
+
+Elements are computed in the type that `computed` gives: FLOAT16 in float32, integers of fewer than 32 bits in
+32, all others in their own type. Integer results wrap around; a result is rounded, or its high bits cut off,
+only where it is stored. Functions take arrays or NumPy scalars of such types and give the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from .enums import TensorDataType
+
+_LIMITS = {np.dtype(kind + size): np.iinfo(kind + size) for kind in ("int", "uint") for size in ("32", "64")}
+
+
+def computed_type(data_type: TensorDataType) -> np.dtype[Any]:
+    """The NumPy type in which elements of a data type are computed."""
+    kind = data_type.numpy.kind
+    if kind == "f":
+        return np.dtype(np.float64 if data_type.bits == 64 else np.float32)
+    return np.dtype(f"{'int' if kind == 'i' else 'uint'}{64 if data_type.bits == 64 else 32}")
+
+
+def computed(array: Any, data_type: TensorDataType) -> Any:
+    """Elements of a tensor, ready to be computed with."""
+    return np.asarray(array).astype(computed_type(data_type))
+
+
+def stored(value: Any, data_type: TensorDataType) -> Any:
+    """Results as elements of a tensor: floats rounded to the nearest, integers cut to their bits."""
+    if data_type.bits == 4:  # unpacked to bytes
+        low = np.asarray(value).astype(np.int64) & 15
+        value = (low ^ 8) - 8 if data_type.numpy.kind == "i" else low
+    return np.asarray(value).astype(data_type.numpy)
+
+
+def bits_of(array: Any) -> Any:
+    """The bits of elements as unsigned integers of 32 or 64 bits."""
+    bits = np.asarray(array).view(f"u{array.dtype.itemsize}")
+    return bits.astype(np.uint64 if array.dtype.itemsize == 8 else np.uint32)
+
+
+def from_bits(value: Any, data_type: TensorDataType) -> Any:
+    """The elements that have these bits; those beyond their size are cut off."""
+    return np.asarray(value).astype(f"u{data_type.numpy.itemsize}").view(data_type.numpy)
+
+
+def single(value: float) -> Any:
+    """A FLOAT member, which the ABI holds in single precision."""
+    return np.float32(value)
+
+
+def part(struct: Any, name: str) -> Any:
+    """A field of a struct that may be absent; 0 if it is."""
+    return getattr(struct, name) if struct is not None else 0
+
+
+def convert(value: Any, data_type: TensorDataType) -> Any:
+    """A number in the type that elements of `data_type` are computed in.
+
+    Floats are cut toward 0; what the integer type cannot hold becomes its nearest limit, and NaN 0: Direct3D
+    11.3 functional specification, "ftoi" and "ftou". FLOAT64 is rounded to FLOAT16 at once, so that it is not
+    rounded twice.
+    """
+    target, array = computed_type(data_type), np.asarray(value)
+    if array.dtype.kind != "f" or target.kind == "f":
+        if array.dtype == np.float64 and data_type == TensorDataType.FLOAT16:
+            array = array.astype(np.float16)
+        return array.astype(target)[()]
+    return _limited(array, target)
+
+
+def _limited(array: Any, target: np.dtype[Any]) -> Any:
+    """Floats as integers: cut toward 0, the nearest limit for what is out of range, 0 for NaN."""
+    limits, whole = _LIMITS[target], np.where(np.isnan(array), 0, np.trunc(array))
+    inside = (whole >= float(limits.min)) & (whole < float(limits.max) + 1)
+    # In single precision the limit itself rounds up to the first number that is too large.
+    inside &= whole.astype(np.float64) < float(limits.max) + (target.itemsize == 4)
+    limit = np.where(whole < 0, target.type(limits.min), target.type(limits.max))
+    return np.where(inside, np.where(inside, whole, 0).astype(target), limit)[()]
+
+
+def quantize(value: Any, data_type: TensorDataType) -> Any:
+    """The nearest integer, halves to the even one, within the range of a data type; 0 for NaN."""
+    array, target = np.asarray(value), computed_type(data_type)
+    signed = data_type.numpy.kind == "i"
+    low = -(1 << data_type.bits - 1) if signed else 0
+    high = (1 << data_type.bits - signed) - 1
+    if array.dtype.kind == "f":
+        array = np.where(np.isnan(array), 0, np.rint(array))
+    return array.clip(low, high).astype(target)
+
+
+# Truth values, of arrays or not.
+
+
+def where(test: Any, then: Any, otherwise: Any) -> Any:
+    """`then` where the test holds, else `otherwise`."""
+    return np.where(test, then, otherwise)
+
+
+def both(*tests: Any) -> Any:
+    """Whether all hold."""
+    return reduce(np.logical_and, tests)
+
+
+def either(*tests: Any) -> Any:
+    """Whether any holds."""
+    return reduce(np.logical_or, tests)
+
+
+def opposite(test: Any) -> Any:
+    """Whether it does not hold."""
+    return np.logical_not(test)
+
+
+def every(tests: Iterable[Any]) -> Any:
+    """Whether all hold."""
+    return reduce(np.logical_and, tests, True)
+
+
+def some(tests: Iterable[Any]) -> Any:
+    """Whether any holds."""
+    return reduce(np.logical_or, tests, False)
+
+
+def least(values: Iterable[Any]) -> Any:
+    """The smallest."""
+    return reduce(np.minimum, values)
+
+
+def greatest(values: Iterable[Any]) -> Any:
+    """The largest."""
+    return reduce(np.maximum, values)
+
+
+# Functions of elements.
+
+absolute = np.abs
+floor, ceil, trunc, round_even = np.floor, np.ceil, np.trunc, np.rint
+sqrt, exp, expm1, log, log1p = np.sqrt, np.exp, np.expm1, np.log, np.log1p
+sin, cos, tan, asin, acos, atan, atan2 = np.sin, np.cos, np.tan, np.arcsin, np.arccos, np.arctan, np.arctan2
+sinh, cosh, tanh, asinh, acosh, atanh = np.sinh, np.cosh, np.tanh, np.arcsinh, np.arccosh, np.arctanh
+is_nan, is_infinity = np.isnan, np.isinf
+bit_not = np.invert
+_ERF = np.vectorize(math.erf, otypes=[np.float64])
+
+
+def minimum(x: Any, y: Any) -> Any:
+    """The smaller; NaN if either is, and -0 if either of two zeros is."""
+    return np.where((x == 0) & (y == 0), -(-x - y), np.minimum(x, y))
+
+
+def maximum(x: Any, y: Any) -> Any:
+    """The larger; NaN if either is, and 0 if either of two zeros is."""
+    return np.where((x == 0) & (y == 0), x + y, np.maximum(x, y))
+
+
+def mean(x: Any, y: Any) -> Any:
+    """Half of the sum; of integers without overflow, cut toward 0."""
+    if np.result_type(x, y).kind == "f":
+        return (x + y) / np.result_type(x, y).type(2)
+    down = (x & y) + ((x ^ y) >> 1)
+    return down + ((down < 0) & (x ^ y) & 1).astype(down.dtype)
+
+
+def sign(x: Any) -> Any:
+    """-1, 0 or 1; 0 of NaN."""
+    return np.where(x > 0, 1, np.where(x < 0, -1, 0)).astype(x.dtype)
+
+
+def round_away(x: Any) -> Any:
+    """The nearest integer, halves away from 0."""
+    whole = np.trunc(x)
+    return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(1, x).astype(x.dtype), whole)
+
+
+def divide(x: Any, y: Any) -> Any:
+    """The quotient; of integers cut toward 0, and 0 where the divisor is."""
+    if np.result_type(x, y).kind == "f":
+        return np.true_divide(x, y)
+    quotient = np.floor_divide(x, y)  # 0 where y is, in NumPy too
+    return quotient + ((quotient * y != x) & ((x < 0) != (y < 0)) & (y != 0))
+
+
+divide_exactly = divide  # NumPy's division of floats is exact, as the hardware's need not be
+
+
+def modulus_truncate(x: Any, y: Any) -> Any:
+    """The remainder with the sign of the dividend; of integers by 0, 0."""
+    return np.fmod(x, y)
+
+
+def modulus_floor(x: Any, y: Any) -> Any:
+    """The remainder with the sign of the divisor; of integers by 0, 0."""
+    return np.mod(x, y)
+
+
+def pow(x: Any, y: Any) -> Any:
+    """x to the power of y, in the type of x.
+
+    Of integers it is exact, with high bits cut off, and for a negative y the quotient 1 / x ** -y cut toward
+    0. An integer x with a float y is computed in double precision and cut toward 0 as by `convert`; but what
+    rounding errors may keep from an integer is that integer.
+    """
+    kind = np.result_type(x)
+    if np.result_type(y) == kind and kind.kind == "f":
+        return np.power(x, np.zeros_like(x) + y)  # by a single 0.5, NumPy would take the root: -inf has none
+    if "f" in (kind.kind, np.result_type(y).kind):
+        power = np.power(np.asarray(x, np.float64), np.asarray(y, np.float64))
+        if kind.kind == "f":
+            return power.astype(kind)
+        nearest = np.rint(power)
+        return _limited(np.where(np.abs(power - nearest) <= np.abs(power) * 2.0**-50, nearest, power), kind)
+    power = np.power(x.astype(np.uint64), np.where(y < 0, 0, y).astype(np.uint64)).astype(kind)
+    return np.where((y >= 0) | (x == 1), power, np.where(x == -1, np.where(y & 1, x, 1), 0)).astype(kind)
+
+
+def scaled(x: Any, scale: Any, bias: Any) -> Any:
+    """x * scale + bias; integers through double precision, cut toward 0, within the limits of their type."""
+    if np.result_type(x).kind == "f":
+        return x * np.asarray(scale).astype(x.dtype) + np.asarray(bias).astype(x.dtype)
+    return _limited(x.astype(np.float64) * float(scale) + float(bias), x.dtype)
+
+
+def difference(x: Any, y: Any, data_type: TensorDataType) -> Any:
+    """x - y of integers of up to 32 bits, exactly, as elements of `data_type`."""
+    return convert(np.subtract(x, y, dtype=np.int64), data_type)
+
+
+def above(x: Any, limit: Any) -> Any:
+    """Whether it is larger than a number; integers of up to 32 bits are exact in double precision."""
+    return np.asarray(x).astype(np.float64) > float(limit)
+
+
+def below(x: Any, limit: Any) -> Any:
+    """Whether it is smaller than a number; integers of up to 32 bits are exact in double precision."""
+    return np.asarray(x).astype(np.float64) < float(limit)
+
+
+def bit_count(x: Any) -> Any:
+    """How many bits are set."""
+    return np.bitwise_count(x).astype(x.dtype)
+
+
+def integer(x: Any) -> Any:
+    """Elements of an integer type as coordinates."""
+    return np.asarray(x).astype(np.int64)
+
+
+def erf(x: Any) -> Any:
+    """The error function, of each element in double precision."""
+    return _ERF(np.asarray(x, np.float64)).astype(np.result_type(x))

@@ -1,0 +1,301 @@
+// DML_OPERATOR_ACTIVATION_GELU: Gives 0.5 * x * (1 + erf(x / sqrt(2))).
+//
+// Entry point CSMain, shader model 6.2, 16-bit types enabled:
+//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... activation_gelu.hlsl
+//   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
+//
+// Element by element. Each thread writes UNROLL vectors of OutputTensor elements, NUM_THREADS vectors apart. Sizes and
+// strides are in elements; neighbouring dimensions that all tensors run through in one step are merged beforehand, and
+// dimensions of size 1 left out.
+//
+// For each tensor, X being INPUT or OUTPUT:
+//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_BITS     bits of an element: 16, 32
+//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//   InputTensor: FLOAT32, FLOAT16
+//   OutputTensor: FLOAT32, FLOAT16
+//   X_VECTOR   elements of an input loaded at once: VECTOR where its innermost stride is 1 and every other one a
+//              multiple of VECTOR, else 1
+//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
+//              one and the innermost size are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits, 1 for 4 bits)
+//   RANK       dimensions after merging, 1 to 8
+//   UNROLL     vectors a thread writes, 1 or more
+//   NUM_THREADS  threads in a group
+//
+// Dispatch groupColumns x rows groups, enough that their threads cover `count` vectors.
+
+struct Dimension
+{
+    uint size;        // of the innermost dimension: in vectors
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+    uint inputStride;
+    uint outputStride;
+    uint reserved0;
+    uint reserved1;
+};
+
+#if INPUT_VECTOR > 1 && INPUT_BITS >= 16
+typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
+#else
+typedef INPUT_STORED InputElements;
+#endif
+#if VECTOR > 1 && OUTPUT_BITS >= 16
+typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
+#else
+typedef OUTPUT_STORED OutputElements;
+#endif
+
+[[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
+[[vk::binding(1, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
+[[vk::binding(2, 0)]] cbuffer Params : register(b0)
+{
+    uint count;         // vectors in OutputTensor
+    uint groupColumns;  // thread groups along x
+    uint inputStep;
+    uint reserved0;
+    Dimension dimensions[RANK];  // outermost first
+};
+
+struct Position
+{
+    uint inputTensor;
+    uint outputTensor;
+};
+
+// n / size for every n below 2^32
+uint DivideBySize(uint n, Dimension dimension)
+{
+    const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
+    return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
+}
+
+// Where the first element of a vector lies in each tensor
+Position Locate(uint item)
+{
+    Position position = { 0, 0 };
+    [unroll]
+    for (int d = RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
+        const uint coordinate = item - rest * dimensions[d].size;
+        position.inputTensor += coordinate * dimensions[d].inputStride;
+        position.outputTensor += coordinate * dimensions[d].outputStride;
+        item = rest;
+    }
+    return position;
+}
+
+// No integer is NaN.
+bool IsNan(int x) { return false; }
+
+// The bit pattern of a number.
+uint Bits(float x)
+{
+    return asuint(x);
+}
+
+// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+bool IsNan(float x)
+{
+    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+// Whether two numbers are equal; false if either is NaN, even where a compiler assumes that there is none
+bool Equal(float a, float b) { return !IsNan(a) && !IsNan(b) && a == b; }
+
+// The number with this bit pattern.
+float FromBits(uint bits)
+{
+    return asfloat(bits);
+}
+
+// The magnitude of the first argument with the sign of the second.
+float CopySign(float magnitude, float sign)
+{
+    return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
+}
+
+// e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
+// - 1.
+float ExpTail(float x)
+{
+    float p = 0.00019845527f;
+    p = p * x + 0.0013940894f;
+    p = p * x + 0.008333391f;
+    p = p * x + 0.04166636f;
+    p = p * x + 0.16666666f;
+    p = p * x + 0.5f;
+    return p * x * x;
+}
+
+// Infinity with the sign of the argument.
+float Infinity(float sign)
+{
+    return CopySign(FromBits(0x7f800000u), sign);
+}
+
+// x * 2^exponent for |x| from 1/8 to 8 and |exponent| to 250 (float), 2000 (double). Two factors reach all results and
+// round once, where they are subnormal; larger ones are infinite.
+float ScaleByPowerOfTwo(float x, int exponent)
+{
+    const int first = exponent >> 1;
+    precise float scaled = x * FromBits((uint)(127 + first) << 23);
+    scaled = scaled * FromBits((uint)(127 + exponent - first) << 23);
+    return scaled;
+}
+
+// e^(high + low) for |low| below 2^-11: less k ln 2 in two steps (Cody and Waite 1980, "Software Manual for the
+// Elementary Functions"), a polynomial, a power of two. NaN where high is.
+float ExpOfSum(float high, float low)
+{
+    if (IsNan(high))
+        return high;
+    if (high > 89.0f)
+        return Infinity(1.0f);
+    if (high < -104.0f)
+        return 0.0f;
+    // Added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits.
+    precise float shifted = high * 1.442695f + 12582912.0f;
+    precise float k = shifted - 12582912.0f;
+    precise float a = high - k * 0.69314575f;  // exact
+    precise float b = low - k * 1.4286068e-6f;
+    precise float r = a + b;
+    precise float rest = (a - r) + b;
+    precise float result = 1.0f + (r + (ExpTail(r) + rest));
+    return ScaleByPowerOfTwo(result, (int)k);
+}
+
+// e^x.
+// Error at most 0.85 ulp (float), 0.85 ulp (double), as measured.
+float Exp(float x)
+{
+    return ExpOfSum(x, 0.0f);
+}
+
+// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
+float Magnitude(float x)
+{
+    return FromBits(Bits(x) & 0x7fffffffu);
+}
+
+// The error function: below 1 a polynomial, then 1 - e^(-x^2) Q(1 / (|x| + 2)) (minimax by Remez exchange; the form is
+// that of Cody 1969, "Rational Chebyshev approximations for the error function").
+// Error at most 1.2 ulp (float), 1.2 ulp (double), as measured.
+float Erf(float x)
+{
+    if (IsNan(x))
+        return x;
+    const float a = Magnitude(x);
+    if (a > 4.0f)
+        return CopySign(1.0f, x);
+    if (a < 1.0f)
+    {
+        const float z = a * a;
+        float p = 7.882577e-5f;
+        p = p * z - 0.00080190494f;
+        p = p * z + 0.005189353f;
+        p = p * z - 0.02685436f;
+        p = p * z + 0.11283598f;
+        p = p * z - 0.37612626f;
+        p = p * z + 0.12837917f;
+        precise float result = a + a * p;
+        return CopySign(result, x);
+    }
+    const float t = 1.0f / (a + 2.0f);
+    float p = -7.3835053f;
+    p = p * t + 10.183733f;
+    p = p * t - 0.51384634f;
+    p = p * t + 1.5866729f;
+    p = p * t + 0.5194789f;
+    p = p * t + 0.0018179901f;
+    precise float result = 1.0f - Exp(-(a * a)) * p;
+    return CopySign(result, x);
+}
+
+void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
+{
+#if INPUT_VECTOR > 1 && INPUT_BITS < 16
+    const uint word = inputTensor[offset / 4];
+#elif INPUT_VECTOR > 1
+    const InputElements elements = inputTensor[offset / VECTOR];
+#endif
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+    {
+#if INPUT_VECTOR > 1 && INPUT_BITS < 16
+        values[k] = (INPUT_VALUE)(word << (24 - 8 * k)) >> 24;
+#elif INPUT_VECTOR > 1
+        values[k] = (INPUT_VALUE)elements[k];
+#elif INPUT_BITS < 16
+        const uint place = offset + k * inputStep;
+        const uint perWord = 32 / INPUT_BITS;
+        const uint above = inputTensor[place / perWord] << ((perWord - 1 - place % perWord) * INPUT_BITS);
+        values[k] = (INPUT_VALUE)above >> (32 - INPUT_BITS);
+#else
+        values[k] = (INPUT_VALUE)inputTensor[offset + k * inputStep];
+#endif
+    }
+}
+
+void Store(uint offset, OUTPUT_VALUE values[VECTOR])
+{
+#if OUTPUT_BITS < 16 && VECTOR == 1
+    // Other threads write the other elements of this word.
+    const uint perWord = 32 / OUTPUT_BITS;
+    const uint shift = offset % perWord * OUTPUT_BITS;
+    const uint mask = (1u << OUTPUT_BITS) - 1;
+    InterlockedAnd(outputTensor[offset / perWord], ~(mask << shift));
+    InterlockedOr(outputTensor[offset / perWord], ((uint)values[0] & mask) << shift);
+#elif OUTPUT_BITS < 16
+    uint word = 0;
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        word |= ((uint)values[k] & 0xff) << (8 * k);
+    outputTensor[offset / 4] = word;
+#elif VECTOR == 1
+    outputTensor[offset] = (OUTPUT_STORED)values[0];
+#else
+    OutputElements elements;
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        elements[k] = (OUTPUT_STORED)values[k];
+    outputTensor[offset / VECTOR] = elements;
+#endif
+}
+
+OUTPUT_VALUE Compute(INPUT_VALUE input)
+{
+    const INPUT_VALUE x = input;
+    const INPUT_VALUE weight = (INPUT_VALUE)0.5 * ((INPUT_VALUE)1 + Erf(x * (INPUT_VALUE)0.7071067811865476));
+    return (OUTPUT_VALUE)(Equal(weight, (INPUT_VALUE)0) ? (INPUT_VALUE)0 : x * weight);
+}
+
+[numthreads(NUM_THREADS, 1, 1)]
+void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
+{
+    const uint first = (group.y * groupColumns + group.x) * (NUM_THREADS * UNROLL) + thread;
+
+    // All loads, then the stores: each thread keeps many loads under way.
+    Position positions[UNROLL];
+    INPUT_VALUE input[UNROLL][VECTOR];
+    [unroll]
+    for (uint u = 0; u < UNROLL; u++)
+    {
+        positions[u] = Locate(min(first + u * NUM_THREADS, count - 1));
+        LoadInput(positions[u].inputTensor, input[u]);
+    }
+
+    [unroll]
+    for (uint u = 0; u < UNROLL; u++)
+    {
+        OUTPUT_VALUE values[VECTOR];
+        [loop]  // a driver that joins unrolled elements into vectors may forget what is precise
+        for (uint k = 0; k < VECTOR; k++)
+            values[k] = Compute(input[u][k]);
+        if (first + u * NUM_THREADS < count)
+            Store(positions[u].outputTensor, values);
+    }
+}

@@ -1,0 +1,370 @@
+// DML_OPERATOR_ELEMENT_WISE_ASINH: Takes the inverse hyperbolic sine of each element.
+//
+// Entry point CSMain, shader model 6.2, 16-bit types enabled:
+//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_asinh.hlsl
+//   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
+//
+// Element by element. Each thread writes UNROLL vectors of OutputTensor elements, NUM_THREADS vectors apart. Sizes and
+// strides are in elements; neighbouring dimensions that all tensors run through in one step are merged beforehand, and
+// dimensions of size 1 left out.
+//
+// For each tensor, X being INPUT or OUTPUT:
+//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_BITS     bits of an element: 16, 32
+//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//   InputTensor: FLOAT32, FLOAT16
+//   OutputTensor: FLOAT32, FLOAT16
+//   X_VECTOR   elements of an input loaded at once: VECTOR where its innermost stride is 1 and every other one a
+//              multiple of VECTOR, else 1
+//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
+//              one and the innermost size are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits, 1 for 4 bits)
+//   RANK       dimensions after merging, 1 to 8
+//   UNROLL     vectors a thread writes, 1 or more
+//   NUM_THREADS  threads in a group
+//   HAS_SCALE_BIAS 1 or 0
+//
+// Dispatch groupColumns x rows groups, enough that their threads cover `count` vectors.
+
+struct Dimension
+{
+    uint size;        // of the innermost dimension: in vectors
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+    uint inputStride;
+    uint outputStride;
+    uint reserved0;
+    uint reserved1;
+};
+
+#if INPUT_VECTOR > 1 && INPUT_BITS >= 16
+typedef vector<INPUT_STORED, INPUT_VECTOR> InputElements;
+#else
+typedef INPUT_STORED InputElements;
+#endif
+#if VECTOR > 1 && OUTPUT_BITS >= 16
+typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
+#else
+typedef OUTPUT_STORED OutputElements;
+#endif
+
+[[vk::binding(0, 0)]] StructuredBuffer<InputElements> inputTensor : register(t0);
+[[vk::binding(1, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
+[[vk::binding(2, 0)]] cbuffer Params : register(b0)
+{
+    uint count;         // vectors in OutputTensor
+    uint groupColumns;  // thread groups along x
+    uint inputStep;
+    float scaleBiasScale;
+    float scaleBiasBias;
+    uint reserved0;
+    uint reserved1;
+    uint reserved2;
+    Dimension dimensions[RANK];  // outermost first
+};
+
+struct Position
+{
+    uint inputTensor;
+    uint outputTensor;
+};
+
+// n / size for every n below 2^32
+uint DivideBySize(uint n, Dimension dimension)
+{
+    const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
+    return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
+}
+
+// Where the first element of a vector lies in each tensor
+Position Locate(uint item)
+{
+    Position position = { 0, 0 };
+    [unroll]
+    for (int d = RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
+        const uint coordinate = item - rest * dimensions[d].size;
+        position.inputTensor += coordinate * dimensions[d].inputStride;
+        position.outputTensor += coordinate * dimensions[d].outputStride;
+        item = rest;
+    }
+    return position;
+}
+
+// No integer is NaN.
+bool IsNan(int x) { return false; }
+bool IsNan(uint x) { return false; }
+
+// x * scale + bias; of integers computed in double precision, cut toward 0 and limited to the type
+float Scaled(float x, float scale, float bias)
+{
+    precise float result = x * scale + bias;
+    return result;
+}
+
+// The bit pattern of a number.
+uint Bits(float x)
+{
+    return asuint(x);
+}
+
+// The number with this bit pattern.
+float FromBits(uint bits)
+{
+    return asfloat(bits);
+}
+
+// The magnitude of the first argument with the sign of the second.
+float CopySign(float magnitude, float sign)
+{
+    return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
+}
+
+// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+bool IsNan(float x)
+{
+    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+// Infinity with the sign of the argument.
+float Infinity(float sign)
+{
+    return CopySign(FromBits(0x7f800000u), sign);
+}
+
+// (artanh(s) - s - s^3 / 3) / s^5 as a function of z = s^2, for z up to 0.0297: a minimax polynomial (Remez exchange).
+// artanh(s) is within 2^-36 (float), 2^-73 (double) with it.
+float AtanhTail(float z)
+{
+    float p = 0.11715452f;
+    p = p * z + 0.1427332f;
+    p = p * z + 0.20000078f;
+    return p;
+}
+
+// ln((1 + f) 2^exponent) + low for 1 + f from the root of 1/2 to the root of 2. With s = f / (2 + f) the logarithm of 1
+// + f is 2 artanh(s), and 2 s = f - s f: a division that is slightly off hardly shows (series: Muller, "Elementary
+// Functions").
+float LogOfParts(float f, int exponent, float low)
+{
+    const float k = (float)exponent;
+    precise float s = f / (2.0f + f);
+    const float z = s * s;
+    precise float tail = 2.0f * z * (0.33333334f + z * AtanhTail(z));
+    precise float small = s * (f - tail) - (k * 1.4286068e-6f + low);
+    precise float result = k * 0.69314575f + (f - small);  // the product is exact
+    return result;
+}
+
+// The zero bits above the highest one of a number that is not 0.
+uint LeadingZeros(uint x)
+{
+    return 31 - firstbithigh(x);
+}
+
+// x as the product of a number from the root of 1/2 to the root of 2 and 2^exponent; for positive finite x. Exact, for
+// subnormals too.
+float NormalizeNearOne(float x, out int exponent)
+{
+    uint bits = Bits(x);
+    int shift = 0;
+    if (bits < 0x00800000u)
+    {
+        shift = (int)LeadingZeros(bits) - 8;
+        bits <<= shift;
+    }
+    const uint rest = bits - 0x3f3504f3u;
+    exponent = (int)(rest >> 23) - (rest > 0x7fffffffu ? 512 : 0) - shift;
+    return FromBits((rest & 0x007fffffu) + 0x3f3504f3u);
+}
+
+// The NaN of a function outside its domain. The argument only chooses the type.
+float QuietNan(float x)
+{
+    return FromBits(0x7fc00000u);
+}
+
+// The natural logarithm; -infinity for zeros, NaN for negative numbers.
+// Error at most 1 ulp (float), 0.95 ulp (double), as measured.
+float Log(float x)
+{
+    const uint bits = Bits(x);
+    if (IsNan(x) || bits == 0x7f800000u)
+        return x;
+    if ((bits & 0x7fffffffu) == 0)
+        return Infinity(-1.0f);
+    if (bits > 0x7fffffffu)
+        return QuietNan(x);
+    int exponent;
+    const float scaled = NormalizeNearOne(x, exponent);
+    return LogOfParts(scaled - 1.0f, exponent, 0.0f);
+}
+
+// Whether x is infinite, of either sign; on the bit pattern, since a compiler may assume finite numbers.
+bool IsInfinity(float x)
+{
+    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
+}
+
+// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
+float Magnitude(float x)
+{
+    return FromBits(Bits(x) & 0x7fffffffu);
+}
+
+// ln(1 + x), accurate near 0; -infinity for -1, NaN below. What 1 + x loses in rounding is added as its derivative
+// says.
+// Error at most 0.95 ulp (float), 0.95 ulp (double), as measured.
+float Log1p(float x)
+{
+    if (IsNan(x) || Magnitude(x) < 2.9802322e-8f)
+        return x;
+    if (x <= -1.0f)
+        return x < -1.0f ? QuietNan(x) : Infinity(x);
+    if (IsInfinity(x))
+        return x;
+    if (x > -0.29f && x < 0.41f)
+        return LogOfParts(x, 0, 0.0f);
+    precise float sum = 1.0f + x;
+    precise float lost = x < 1.0f ? x - (sum - 1.0f) : 1.0f - (sum - x);
+    int exponent;
+    const float scaled = NormalizeNearOne(sum, exponent);
+    return LogOfParts(scaled - 1.0f, exponent, lost / sum);
+}
+
+// The square root, correctly rounded. Vulkan lets an instruction be off by several ulp, and DXC takes sqrt(double)
+// through float. An estimate of the root of the significand as an integer is corrected by its exact remainder.
+float Sqrt(float x)
+{
+    const uint bits = Bits(x);
+    if (bits == 0 || bits == ~0x7fffffffu || bits == 0x7f800000u || IsNan(x))
+        return x;
+    if (bits > 0x7fffffffu)
+        return QuietNan(x);
+
+    // x = significand * 2^exponent, the significand of 24 or 25 bits, exponent - 25 even
+    int exponent = (int)(bits >> 23) - 150;
+    uint significand = (bits & 0x007fffffu) | 0x00800000u;
+    if (bits < 0x00800000u)
+    {
+        const uint shift = LeadingZeros(bits) - 8;
+        significand = bits << shift;
+        exponent = -149 - (int)shift;
+    }
+    const uint odd = (uint)(exponent - 25) & 1;
+    significand <<= odd;
+    exponent -= (int)odd;
+
+    // root = floor(sqrt(significand * 2^25)). The remainder of a good estimate is small, so that it is right modulo
+    // 2^32. One Newton step on integers leaves the root off by one at most.
+    uint root = (uint)(sqrt((float)significand) * 5792.61865f);
+    int remainder = (int)((significand << 25) - root * root);
+    root += (uint)(int)((float)remainder / (2 * (float)root));
+    remainder = (int)((significand << 25) - root * root);
+    if (remainder < 0)
+        root--;
+    else if (remainder > (int)(2 * root))
+        root++;
+
+    // The root has one bit more than it keeps and is no tie: its square would have too many bits.
+    return FromBits(((uint)((exponent + 277) / 2 - 1) << 23) + ((root + 1) >> 1));
+}
+
+// The inverse hyperbolic sine, ln(1 + (a + a^2 / (1 + sqrt(1 + a^2)))) for a = |x|; ln(2 a) for large ones.
+// Error at most 1.75 ulp (float), 1.75 ulp (double), as measured.
+float Asinh(float x)
+{
+    if (IsNan(x))
+        return x;
+    const float a = Magnitude(x);
+    if (a > 4096.0f)
+        return CopySign(Log(a) + 0.6931472f, x);
+    const float square = a * a;
+    return CopySign(Log1p(a + square / (1.0f + Sqrt(1.0f + square))), x);
+}
+
+void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
+{
+#if INPUT_VECTOR > 1 && INPUT_BITS < 16
+    const uint word = inputTensor[offset / 4];
+#elif INPUT_VECTOR > 1
+    const InputElements elements = inputTensor[offset / VECTOR];
+#endif
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+    {
+#if INPUT_VECTOR > 1 && INPUT_BITS < 16
+        values[k] = (INPUT_VALUE)(word << (24 - 8 * k)) >> 24;
+#elif INPUT_VECTOR > 1
+        values[k] = (INPUT_VALUE)elements[k];
+#elif INPUT_BITS < 16
+        const uint place = offset + k * inputStep;
+        const uint perWord = 32 / INPUT_BITS;
+        const uint above = inputTensor[place / perWord] << ((perWord - 1 - place % perWord) * INPUT_BITS);
+        values[k] = (INPUT_VALUE)above >> (32 - INPUT_BITS);
+#else
+        values[k] = (INPUT_VALUE)inputTensor[offset + k * inputStep];
+#endif
+    }
+}
+
+void Store(uint offset, OUTPUT_VALUE values[VECTOR])
+{
+#if OUTPUT_BITS < 16 && VECTOR == 1
+    // Other threads write the other elements of this word.
+    const uint perWord = 32 / OUTPUT_BITS;
+    const uint shift = offset % perWord * OUTPUT_BITS;
+    const uint mask = (1u << OUTPUT_BITS) - 1;
+    InterlockedAnd(outputTensor[offset / perWord], ~(mask << shift));
+    InterlockedOr(outputTensor[offset / perWord], ((uint)values[0] & mask) << shift);
+#elif OUTPUT_BITS < 16
+    uint word = 0;
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        word |= ((uint)values[k] & 0xff) << (8 * k);
+    outputTensor[offset / 4] = word;
+#elif VECTOR == 1
+    outputTensor[offset] = (OUTPUT_STORED)values[0];
+#else
+    OutputElements elements;
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        elements[k] = (OUTPUT_STORED)values[k];
+    outputTensor[offset / VECTOR] = elements;
+#endif
+}
+
+OUTPUT_VALUE Compute(INPUT_VALUE input)
+{
+    const INPUT_VALUE x = (HAS_SCALE_BIAS ? Scaled(input, scaleBiasScale, scaleBiasBias) : input);
+    return (OUTPUT_VALUE)Asinh(x);
+}
+
+[numthreads(NUM_THREADS, 1, 1)]
+void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
+{
+    const uint first = (group.y * groupColumns + group.x) * (NUM_THREADS * UNROLL) + thread;
+
+    // All loads, then the stores: each thread keeps many loads under way.
+    Position positions[UNROLL];
+    INPUT_VALUE input[UNROLL][VECTOR];
+    [unroll]
+    for (uint u = 0; u < UNROLL; u++)
+    {
+        positions[u] = Locate(min(first + u * NUM_THREADS, count - 1));
+        LoadInput(positions[u].inputTensor, input[u]);
+    }
+
+    [unroll]
+    for (uint u = 0; u < UNROLL; u++)
+    {
+        OUTPUT_VALUE values[VECTOR];
+        [loop]  // a driver that joins unrolled elements into vectors may forget what is precise
+        for (uint k = 0; k < VECTOR; k++)
+            values[k] = Compute(input[u][k]);
+        if (first + u * NUM_THREADS < count)
+            Store(positions[u].outputTensor, values);
+    }
+}

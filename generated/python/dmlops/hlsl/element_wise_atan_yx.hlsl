@@ -1,0 +1,376 @@
+// DML_OPERATOR_ELEMENT_WISE_ATAN_YX: Takes the angle of each point (x, y) from the x axis, in radians and by quadrant.
+//
+// Entry point CSMain, shader model 6.2, 16-bit types enabled:
+//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_atan_yx.hlsl
+//   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
+//
+// Element by element. Each thread writes UNROLL vectors of OutputTensor elements, NUM_THREADS vectors apart. Sizes and
+// strides are in elements; neighbouring dimensions that all tensors run through in one step are merged beforehand, and
+// dimensions of size 1 left out.
+//
+// For each tensor, X being A or B or OUTPUT:
+//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_BITS     bits of an element: 16, 32
+//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//   ATensor: FLOAT32, FLOAT16
+//   BTensor: FLOAT32, FLOAT16
+//   OutputTensor: FLOAT32, FLOAT16
+//   X_VECTOR   elements of an input loaded at once: VECTOR where its innermost stride is 1 and every other one a
+//              multiple of VECTOR, else 1
+//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
+//              one and the innermost size are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits, 1 for 4 bits)
+//   RANK       dimensions after merging, 1 to 8
+//   UNROLL     vectors a thread writes, 1 or more
+//   NUM_THREADS  threads in a group
+//
+// Dispatch groupColumns x rows groups, enough that their threads cover `count` vectors.
+
+struct Dimension
+{
+    uint size;        // of the innermost dimension: in vectors
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+    uint aStride;
+    uint bStride;
+    uint outputStride;
+    uint reserved0;
+};
+
+#if A_VECTOR > 1 && A_BITS >= 16
+typedef vector<A_STORED, A_VECTOR> AElements;
+#else
+typedef A_STORED AElements;
+#endif
+#if B_VECTOR > 1 && B_BITS >= 16
+typedef vector<B_STORED, B_VECTOR> BElements;
+#else
+typedef B_STORED BElements;
+#endif
+#if VECTOR > 1 && OUTPUT_BITS >= 16
+typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
+#else
+typedef OUTPUT_STORED OutputElements;
+#endif
+
+[[vk::binding(0, 0)]] StructuredBuffer<AElements> aTensor : register(t0);
+[[vk::binding(1, 0)]] StructuredBuffer<BElements> bTensor : register(t1);
+[[vk::binding(2, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
+[[vk::binding(3, 0)]] cbuffer Params : register(b0)
+{
+    uint count;         // vectors in OutputTensor
+    uint groupColumns;  // thread groups along x
+    uint aStep;
+    uint bStep;
+    Dimension dimensions[RANK];  // outermost first
+};
+
+struct Position
+{
+    uint aTensor;
+    uint bTensor;
+    uint outputTensor;
+};
+
+// n / size for every n below 2^32
+uint DivideBySize(uint n, Dimension dimension)
+{
+    const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
+    return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
+}
+
+// Where the first element of a vector lies in each tensor
+Position Locate(uint item)
+{
+    Position position = { 0, 0, 0 };
+    [unroll]
+    for (int d = RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
+        const uint coordinate = item - rest * dimensions[d].size;
+        position.aTensor += coordinate * dimensions[d].aStride;
+        position.bTensor += coordinate * dimensions[d].bStride;
+        position.outputTensor += coordinate * dimensions[d].outputStride;
+        item = rest;
+    }
+    return position;
+}
+
+// The bit pattern of a number.
+uint Bits(float x)
+{
+    return asuint(x);
+}
+
+// The number with this bit pattern.
+float FromBits(uint bits)
+{
+    return asfloat(bits);
+}
+
+// The magnitude of the first argument with the sign of the second.
+float CopySign(float magnitude, float sign)
+{
+    return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
+}
+
+// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+bool IsNan(float x)
+{
+    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
+float Magnitude(float x)
+{
+    return FromBits(Bits(x) & 0x7fffffffu);
+}
+
+// The arc tangent: arctan(a) = arctan(c) + arctan((a - c) / (1 + a c)) for c = 0, 1, infinity brings |a| below the
+// tangent of pi / 8; there a minimax polynomial (Remez exchange).
+// Error at most 1.85 ulp (float), 1.8 ulp (double), as measured.
+float Atan(float x)
+{
+    if (IsNan(x))
+        return x;
+    const float a = Magnitude(x);
+    float t = a;
+    float base = 0.0f;
+    float baseLow = 0.0f;
+    if (a > 2.4142137f)
+    {
+        t = -1.0f / a;
+        base = 1.5707964f;
+        baseLow = -4.371139e-8f;
+    }
+    else if (a > 0.41421357f)
+    {
+        t = (a - 1.0f) / (a + 1.0f);
+        base = 0.7853982f;
+        baseLow = -2.1855694e-8f;
+    }
+    const float z = t * t;
+    float p = -0.06078954f;
+    p = p * z + 0.10594347f;
+    p = p * z - 0.14243644f;
+    p = p * z + 0.1999848f;
+    p = p * z - 0.33333316f;
+    precise float result = base + (t + (t * z * p + baseLow));
+    return CopySign(result, x);
+}
+
+// The zero bits above the highest one of a number that is not 0.
+uint LeadingZeros(uint x)
+{
+    return 31 - firstbithigh(x);
+}
+
+// The NaN of a function outside its domain. The argument only chooses the type.
+float QuietNan(float x)
+{
+    return FromBits(0x7fc00000u);
+}
+
+// a / b, correctly rounded, subnormal operands and results included; Vulkan lets an instruction be off by 2.5 ulp. The
+// instruction estimates the quotient of the significands as an integer, its exact remainder corrects it.
+float Divide(float a, float b)
+{
+    const uint aBits = Bits(a) & 0x7fffffffu;
+    const uint bBits = Bits(b) & 0x7fffffffu;
+    const uint sign = (Bits(a) ^ Bits(b)) & ~0x7fffffffu;
+    const bool isUndefined = aBits == bBits && (aBits == 0 || aBits == 0x7f800000u);
+    if (aBits > 0x7f800000u || bBits > 0x7f800000u || isUndefined)
+        return QuietNan(a);
+    if (aBits == 0x7f800000u || bBits == 0)
+        return FromBits(sign | 0x7f800000u);
+    if (aBits == 0 || bBits == 0x7f800000u)
+        return FromBits(sign);
+
+    // The significands as integers of 24 bits, a's doubled where it is below b's.
+    int exponent = (int)(aBits >> 23) - (int)(bBits >> 23);
+    uint aSignificand = (aBits & 0x007fffffu) | 0x00800000u;
+    uint bSignificand = (bBits & 0x007fffffu) | 0x00800000u;
+    if (aBits < 0x00800000u)
+    {
+        const uint shift = LeadingZeros(aBits) - 8;
+        aSignificand = aBits << shift;
+        exponent += 1 - (int)shift;
+    }
+    if (bBits < 0x00800000u)
+    {
+        const uint shift = LeadingZeros(bBits) - 8;
+        bSignificand = bBits << shift;
+        exponent -= 1 - (int)shift;
+    }
+    if (aSignificand < bSignificand)
+    {
+        aSignificand <<= 1;
+        exponent--;
+    }
+
+    // quotient = floor(aSignificand * 2^25 / bSignificand). The remainder of a good estimate is small, so that it is
+    // right modulo 2^32; one more division of it leaves the quotient off by one at most.
+    const float divisor = (float)bSignificand;
+    uint quotient = (uint)((float)aSignificand / divisor * 33554432.0f);
+    int remainder = (int)((aSignificand << 25) - quotient * bSignificand);
+    const int correction = (int)((float)remainder / divisor);
+    quotient += (uint)correction;
+    remainder -= correction * (int)bSignificand;
+    if (remainder < 0)
+    {
+        quotient--;
+        remainder += (int)bSignificand;
+    }
+    else if (remainder >= (int)bSignificand)
+    {
+        quotient++;
+        remainder -= (int)bSignificand;
+    }
+
+    // Round to nearest even with two bits below the last one, and a third for all that is below those.
+    exponent += 127;
+    if (exponent >= 255)
+        return FromBits(sign | 0x7f800000u);
+    uint rounding = quotient << 1 | (remainder != 0 ? 1 : 0);
+    uint bits = 0;
+    if (exponent > 0)
+        bits = (uint)(exponent - 1) << 23;
+    else
+    {
+        const uint shift = (uint)min(1 - exponent, 28);
+        const uint lost = rounding & (((uint)1 << shift) - 1);
+        rounding = rounding >> shift | (lost != 0 ? 1 : 0);
+    }
+    const uint tail = (uint)rounding & 7;
+    bits += rounding >> 3;
+    if (tail > 4 || (tail == 4 && (bits & 1) != 0))
+        bits++;
+    return FromBits(sign | bits);
+}
+
+// The angle of the point (x, y) from -pi to pi, as in C: the signs of zeros count, infinities are as far as each other.
+// Error at most 2.25 ulp (float), 2.25 ulp (double), as measured.
+float Atan2(float y, float x)
+{
+    if (IsNan(x) || IsNan(y))
+        return QuietNan(x);
+    const float a = Magnitude(y);
+    const float b = Magnitude(x);
+    float ratio = Bits(a) == Bits(b) ? 1.0f : Divide(a, b);
+    if (Bits(a) == 0)
+        ratio = 0.0f;
+    precise float angle = Atan(ratio);
+    precise float left = 3.1415927f - (angle + 8.742278e-8f);
+    return CopySign(Bits(x) > 0x7fffffffu ? left : angle, y);
+}
+
+void LoadA(uint offset, out A_VALUE values[VECTOR])
+{
+#if A_VECTOR > 1 && A_BITS < 16
+    const uint word = aTensor[offset / 4];
+#elif A_VECTOR > 1
+    const AElements elements = aTensor[offset / VECTOR];
+#endif
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+    {
+#if A_VECTOR > 1 && A_BITS < 16
+        values[k] = (A_VALUE)(word << (24 - 8 * k)) >> 24;
+#elif A_VECTOR > 1
+        values[k] = (A_VALUE)elements[k];
+#elif A_BITS < 16
+        const uint place = offset + k * aStep;
+        const uint perWord = 32 / A_BITS;
+        const uint above = aTensor[place / perWord] << ((perWord - 1 - place % perWord) * A_BITS);
+        values[k] = (A_VALUE)above >> (32 - A_BITS);
+#else
+        values[k] = (A_VALUE)aTensor[offset + k * aStep];
+#endif
+    }
+}
+
+void LoadB(uint offset, out B_VALUE values[VECTOR])
+{
+#if B_VECTOR > 1 && B_BITS < 16
+    const uint word = bTensor[offset / 4];
+#elif B_VECTOR > 1
+    const BElements elements = bTensor[offset / VECTOR];
+#endif
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+    {
+#if B_VECTOR > 1 && B_BITS < 16
+        values[k] = (B_VALUE)(word << (24 - 8 * k)) >> 24;
+#elif B_VECTOR > 1
+        values[k] = (B_VALUE)elements[k];
+#elif B_BITS < 16
+        const uint place = offset + k * bStep;
+        const uint perWord = 32 / B_BITS;
+        const uint above = bTensor[place / perWord] << ((perWord - 1 - place % perWord) * B_BITS);
+        values[k] = (B_VALUE)above >> (32 - B_BITS);
+#else
+        values[k] = (B_VALUE)bTensor[offset + k * bStep];
+#endif
+    }
+}
+
+void Store(uint offset, OUTPUT_VALUE values[VECTOR])
+{
+#if OUTPUT_BITS < 16 && VECTOR == 1
+    // Other threads write the other elements of this word.
+    const uint perWord = 32 / OUTPUT_BITS;
+    const uint shift = offset % perWord * OUTPUT_BITS;
+    const uint mask = (1u << OUTPUT_BITS) - 1;
+    InterlockedAnd(outputTensor[offset / perWord], ~(mask << shift));
+    InterlockedOr(outputTensor[offset / perWord], ((uint)values[0] & mask) << shift);
+#elif OUTPUT_BITS < 16
+    uint word = 0;
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        word |= ((uint)values[k] & 0xff) << (8 * k);
+    outputTensor[offset / 4] = word;
+#elif VECTOR == 1
+    outputTensor[offset] = (OUTPUT_STORED)values[0];
+#else
+    OutputElements elements;
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        elements[k] = (OUTPUT_STORED)values[k];
+    outputTensor[offset / VECTOR] = elements;
+#endif
+}
+
+OUTPUT_VALUE Compute(A_VALUE a, B_VALUE b)
+{
+    return (OUTPUT_VALUE)Atan2(a, b);
+}
+
+[numthreads(NUM_THREADS, 1, 1)]
+void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
+{
+    const uint first = (group.y * groupColumns + group.x) * (NUM_THREADS * UNROLL) + thread;
+
+    // All loads, then the stores: each thread keeps many loads under way.
+    Position positions[UNROLL];
+    A_VALUE a[UNROLL][VECTOR];
+    B_VALUE b[UNROLL][VECTOR];
+    [unroll]
+    for (uint u = 0; u < UNROLL; u++)
+    {
+        positions[u] = Locate(min(first + u * NUM_THREADS, count - 1));
+        LoadA(positions[u].aTensor, a[u]);
+        LoadB(positions[u].bTensor, b[u]);
+    }
+
+    [unroll]
+    for (uint u = 0; u < UNROLL; u++)
+    {
+        OUTPUT_VALUE values[VECTOR];
+        [loop]  // a driver that joins unrolled elements into vectors may forget what is precise
+        for (uint k = 0; k < VECTOR; k++)
+            values[k] = Compute(a[u][k], b[u][k]);
+        if (first + u * NUM_THREADS < count)
+            Store(positions[u].outputTensor, values);
+    }
+}

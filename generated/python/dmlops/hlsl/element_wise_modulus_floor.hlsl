@@ -1,0 +1,327 @@
+// DML_OPERATOR_ELEMENT_WISE_MODULUS_FLOOR: Takes the remainder of a division that rounds down; it has the sign of the divisor.
+//
+// Entry point CSMain, shader model 6.2, 16-bit types enabled:
+//   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_modulus_floor.hlsl
+//   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
+//
+// Element by element. Each thread writes UNROLL vectors of OutputTensor elements, NUM_THREADS vectors apart. Sizes and
+// strides are in elements; neighbouring dimensions that all tensors run through in one step are merged beforehand, and
+// dimensions of size 1 left out.
+//
+// For each tensor, X being A or B or OUTPUT:
+//   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
+//              uint16_t; uint also where a word of 32 bits holds several elements
+//   X_BITS     bits of an element: 8, 16, 32, 64
+//   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
+//   ATensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//   BTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//   OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//   X_VECTOR   elements of an input loaded at once: VECTOR where its innermost stride is 1 and every other one a
+//              multiple of VECTOR, else 1
+//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
+//              one and the innermost size are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits, 1 for 4 bits)
+//   RANK       dimensions after merging, 1 to 8
+//   UNROLL     vectors a thread writes, 1 or more
+//   NUM_THREADS  threads in a group
+//
+// Dispatch groupColumns x rows groups, enough that their threads cover `count` vectors.
+
+struct Dimension
+{
+    uint size;        // of the innermost dimension: in vectors
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+    uint aStride;
+    uint bStride;
+    uint outputStride;
+    uint reserved0;
+};
+
+#if A_VECTOR > 1 && A_BITS >= 16
+typedef vector<A_STORED, A_VECTOR> AElements;
+#else
+typedef A_STORED AElements;
+#endif
+#if B_VECTOR > 1 && B_BITS >= 16
+typedef vector<B_STORED, B_VECTOR> BElements;
+#else
+typedef B_STORED BElements;
+#endif
+#if VECTOR > 1 && OUTPUT_BITS >= 16
+typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
+#else
+typedef OUTPUT_STORED OutputElements;
+#endif
+
+[[vk::binding(0, 0)]] StructuredBuffer<AElements> aTensor : register(t0);
+[[vk::binding(1, 0)]] StructuredBuffer<BElements> bTensor : register(t1);
+[[vk::binding(2, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
+[[vk::binding(3, 0)]] cbuffer Params : register(b0)
+{
+    uint count;         // vectors in OutputTensor
+    uint groupColumns;  // thread groups along x
+    uint aStep;
+    uint bStep;
+    Dimension dimensions[RANK];  // outermost first
+};
+
+struct Position
+{
+    uint aTensor;
+    uint bTensor;
+    uint outputTensor;
+};
+
+// n / size for every n below 2^32
+uint DivideBySize(uint n, Dimension dimension)
+{
+    const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
+    return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
+}
+
+// Where the first element of a vector lies in each tensor
+Position Locate(uint item)
+{
+    Position position = { 0, 0, 0 };
+    [unroll]
+    for (int d = RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
+        const uint coordinate = item - rest * dimensions[d].size;
+        position.aTensor += coordinate * dimensions[d].aStride;
+        position.bTensor += coordinate * dimensions[d].bStride;
+        position.outputTensor += coordinate * dimensions[d].outputStride;
+        item = rest;
+    }
+    return position;
+}
+
+// The magnitude; the least integer of a signed type stays itself.
+int Abs(int x) { return x < 0 ? (int)(0 - (uint)x) : x; }
+int64_t Abs(int64_t x) { return x < 0 ? (int64_t)(0 - (uint64_t)x) : x; }
+uint Abs(uint x) { return x; }
+uint64_t Abs(uint64_t x) { return x; }
+
+// The remainder with the sign of the dividend; of integers by 0, 0. Vulkan has no remainder of negative integers.
+uint ModulusTruncate(uint x, uint y) { return y == 0 ? 0 : x % max(y, 1); }
+uint64_t ModulusTruncate(uint64_t x, uint64_t y) { return y == 0 ? 0 : x % max(y, (uint64_t)1); }
+
+int ModulusTruncate(int x, int y)
+{
+    const int remainder = (int)ModulusTruncate((uint)Abs(x), (uint)Abs(y));
+    return x < 0 ? -remainder : remainder;
+}
+
+int64_t ModulusTruncate(int64_t x, int64_t y)
+{
+    const int64_t remainder = (int64_t)ModulusTruncate((uint64_t)Abs(x), (uint64_t)Abs(y));
+    return x < 0 ? -remainder : remainder;
+}
+
+// The bit pattern of a number.
+uint Bits(float x)
+{
+    return asuint(x);
+}
+
+// The number with this bit pattern.
+float FromBits(uint bits)
+{
+    return asfloat(bits);
+}
+
+// The magnitude of the first argument with the sign of the second.
+float CopySign(float magnitude, float sign)
+{
+    return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
+}
+
+// The zero bits above the highest one of a number that is not 0.
+uint LeadingZeros(uint x)
+{
+    return 31 - firstbithigh(x);
+}
+
+// The NaN of a function outside its domain. The argument only chooses the type.
+float QuietNan(float x)
+{
+    return FromBits(0x7fc00000u);
+}
+
+// What is left of a when as many whole b as fit are taken away; the sign is that of a, of zeros too. Exact for all
+// finite numbers; NaN for an infinite a and for b = 0. Long division on integers, 8 (float) or 11 (double) bits of the
+// quotient a step.
+float Fmod(float a, float b)
+{
+    const uint aBits = Bits(a) & 0x7fffffffu;
+    const uint bBits = Bits(b) & 0x7fffffffu;
+    if (aBits >= 0x7f800000u || bBits > 0x7f800000u || bBits == 0)
+        return QuietNan(a);
+    if (aBits < bBits)
+        return a;
+
+    // a and b as integers times powers of two: a's is reduced modulo b's while it is scaled to b's exponent.
+    const int aExponent = max((int)(aBits >> 23), 1);
+    const int bExponent = max((int)(bBits >> 23), 1);
+    const uint divisor = bBits - ((uint)(bExponent - 1) << 23);
+    uint remainder = (aBits - ((uint)(aExponent - 1) << 23)) % divisor;
+    for (int left = aExponent - bExponent; left > 0 && remainder != 0; left -= 8)
+        remainder = (remainder << min(left, 8)) % divisor;
+
+    const uint sign = Bits(a) & ~0x7fffffffu;
+    if (remainder == 0)
+        return FromBits(sign);
+    const int shift = min((int)LeadingZeros(remainder) - 8, bExponent - 1);
+    return FromBits(sign | ((remainder << shift) + ((uint)(bExponent - 1 - shift) << 23)));
+}
+
+// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+bool IsNan(float x)
+{
+    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
+float Magnitude(float x)
+{
+    return FromBits(Bits(x) & 0x7fffffffu);
+}
+
+// a - b floor(a / b); the sign is that of b, of zeros too. Where a and b differ in sign, the exact remainder is added
+// to b, and that sum is rounded (once): it may be b itself.
+float FloorMod(float a, float b)
+{
+    const float remainder = Fmod(a, b);
+    const float withSign = CopySign(remainder, b);
+    if (IsNan(remainder) || Bits(remainder) == Bits(withSign))
+        return remainder;
+    return Bits(Magnitude(remainder)) == 0 ? withSign : remainder + b;
+}
+
+// The remainder with the sign of the divisor; of integers by 0, 0
+float ModulusFloor(float x, float y) { return FloorMod(x, y); }
+uint ModulusFloor(uint x, uint y) { return ModulusTruncate(x, y); }
+uint64_t ModulusFloor(uint64_t x, uint64_t y) { return ModulusTruncate(x, y); }
+
+int ModulusFloor(int x, int y)
+{
+    const int remainder = ModulusTruncate(x, y);
+    return remainder != 0 && (remainder < 0) != (y < 0) ? remainder + y : remainder;
+}
+
+int64_t ModulusFloor(int64_t x, int64_t y)
+{
+    const int64_t remainder = ModulusTruncate(x, y);
+    return remainder != 0 && (remainder < 0) != (y < 0) ? remainder + y : remainder;
+}
+
+void LoadA(uint offset, out A_VALUE values[VECTOR])
+{
+#if A_VECTOR > 1 && A_BITS < 16
+    const uint word = aTensor[offset / 4];
+#elif A_VECTOR > 1
+    const AElements elements = aTensor[offset / VECTOR];
+#endif
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+    {
+#if A_VECTOR > 1 && A_BITS < 16
+        values[k] = (A_VALUE)(word << (24 - 8 * k)) >> 24;
+#elif A_VECTOR > 1
+        values[k] = (A_VALUE)elements[k];
+#elif A_BITS < 16
+        const uint place = offset + k * aStep;
+        const uint perWord = 32 / A_BITS;
+        const uint above = aTensor[place / perWord] << ((perWord - 1 - place % perWord) * A_BITS);
+        values[k] = (A_VALUE)above >> (32 - A_BITS);
+#else
+        values[k] = (A_VALUE)aTensor[offset + k * aStep];
+#endif
+    }
+}
+
+void LoadB(uint offset, out B_VALUE values[VECTOR])
+{
+#if B_VECTOR > 1 && B_BITS < 16
+    const uint word = bTensor[offset / 4];
+#elif B_VECTOR > 1
+    const BElements elements = bTensor[offset / VECTOR];
+#endif
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+    {
+#if B_VECTOR > 1 && B_BITS < 16
+        values[k] = (B_VALUE)(word << (24 - 8 * k)) >> 24;
+#elif B_VECTOR > 1
+        values[k] = (B_VALUE)elements[k];
+#elif B_BITS < 16
+        const uint place = offset + k * bStep;
+        const uint perWord = 32 / B_BITS;
+        const uint above = bTensor[place / perWord] << ((perWord - 1 - place % perWord) * B_BITS);
+        values[k] = (B_VALUE)above >> (32 - B_BITS);
+#else
+        values[k] = (B_VALUE)bTensor[offset + k * bStep];
+#endif
+    }
+}
+
+void Store(uint offset, OUTPUT_VALUE values[VECTOR])
+{
+#if OUTPUT_BITS < 16 && VECTOR == 1
+    // Other threads write the other elements of this word.
+    const uint perWord = 32 / OUTPUT_BITS;
+    const uint shift = offset % perWord * OUTPUT_BITS;
+    const uint mask = (1u << OUTPUT_BITS) - 1;
+    InterlockedAnd(outputTensor[offset / perWord], ~(mask << shift));
+    InterlockedOr(outputTensor[offset / perWord], ((uint)values[0] & mask) << shift);
+#elif OUTPUT_BITS < 16
+    uint word = 0;
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        word |= ((uint)values[k] & 0xff) << (8 * k);
+    outputTensor[offset / 4] = word;
+#elif VECTOR == 1
+    outputTensor[offset] = (OUTPUT_STORED)values[0];
+#else
+    OutputElements elements;
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        elements[k] = (OUTPUT_STORED)values[k];
+    outputTensor[offset / VECTOR] = elements;
+#endif
+}
+
+OUTPUT_VALUE Compute(A_VALUE a, B_VALUE b)
+{
+    return (OUTPUT_VALUE)ModulusFloor(a, b);
+}
+
+[numthreads(NUM_THREADS, 1, 1)]
+void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
+{
+    const uint first = (group.y * groupColumns + group.x) * (NUM_THREADS * UNROLL) + thread;
+
+    // All loads, then the stores: each thread keeps many loads under way.
+    Position positions[UNROLL];
+    A_VALUE a[UNROLL][VECTOR];
+    B_VALUE b[UNROLL][VECTOR];
+    [unroll]
+    for (uint u = 0; u < UNROLL; u++)
+    {
+        positions[u] = Locate(min(first + u * NUM_THREADS, count - 1));
+        LoadA(positions[u].aTensor, a[u]);
+        LoadB(positions[u].bTensor, b[u]);
+    }
+
+    [unroll]
+    for (uint u = 0; u < UNROLL; u++)
+    {
+        OUTPUT_VALUE values[VECTOR];
+        [unroll]
+        for (uint k = 0; k < VECTOR; k++)
+            values[k] = Compute(a[u][k], b[u][k]);
+        if (first + u * NUM_THREADS < count)
+            Store(positions[u].outputTensor, values);
+    }
+}

@@ -1,0 +1,102 @@
+"""Computation element by element: from a coordinate to the element there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..coordinates import Coordinates
+from ..description import Description
+from ..elements import bits_of, computed, from_bits, stored
+from ..tensor import TensorDesc
+
+_CHUNK = 1 << 20  # elements at a time; their coordinates take 8 bytes each, several times over
+
+
+@dataclass(frozen=True)
+class Uniforms:
+    """What a shader is told about a description, by the shader's names.
+
+    Switches become macros; elements are numbers of a tensor's type, scalars integers and floats, and arrays
+    have one entry for each dimension.
+    """
+
+    switches: Mapping[str, int] = field(default_factory=dict)
+    elements: Mapping[str, Any] = field(default_factory=dict)
+    scalars: Mapping[str, int | float] = field(default_factory=dict)
+    arrays: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Shader:
+    """How the shader names tensors: by buffer, the macros of those read, and of those whose limits it needs.
+
+    `aligned`: it reads every tensor at the coordinate that it writes.
+    """
+
+    aligned: bool
+    inputs: Mapping[str, str]
+    output: str
+    limited: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Map:
+    """At each coordinate of `over`, stores the element there in `output`: at `place` where that is given.
+
+    Where `over` is an array of tensors, each is gone through in turn. `moves` are the tensors whose
+    elements are copied as they are, `bits` those whose elements are taken as the bits that they are.
+    """
+
+    desc: Description
+    kernel: str
+    output: str
+    over: str
+    moves: tuple[str, ...]
+    bits: tuple[str, ...]
+    shader: Shader
+    element: Callable[..., Any]
+    uniforms: Callable[..., Uniforms]
+    place: Callable[..., Coordinates] | None = None
+
+    def run(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
+        """The output, shaped as its Sizes."""
+
+        def load(name: str, at: Coordinates, number: int | None = None) -> Any:
+            array, tensor = arrays[name], getattr(self.desc, name)
+            if number is not None:
+                array, tensor = array[number], tensor[number]
+            # Where a condition chooses another value, a coordinate may be outside.
+            inside = tuple(np.clip(c, 0, size - 1) for c, size in zip(at, tensor.Sizes, strict=True))
+            return bits_of(array[inside]) if name in self.bits else computed(array[inside], tensor.DataType)
+
+        over, output = getattr(self.desc, self.over), getattr(self.desc, self.output)
+        tensors = over if isinstance(over, tuple) else (over,)
+        outputs = output if isinstance(output, tuple) else (output,) * len(tensors)
+        results: list[np.ndarray] = []
+        store = from_bits if self.output in self.bits else stored
+        for number, (tensor, target) in enumerate(zip(tensors, outputs, strict=True)):
+            if number == 0 or isinstance(output, tuple):
+                results.append(np.zeros(target.Sizes, target.DataType.numpy))
+            which = (number,) if isinstance(over, tuple) else ()
+            for part, at in _chunks(tensor):
+                where = part if self.place is None else self.place(self.desc, at, load, *which)
+                results[-1][where] = store(self.element(self.desc, at, load, *which), target.DataType)
+        return {self.output: results if isinstance(output, tuple) else results[0]}
+
+
+def _chunks(tensor: TensorDesc) -> Iterator[tuple[tuple[slice, ...], Coordinates]]:
+    """Parts of a tensor, each with its coordinates: one open grid for every dimension."""
+    sizes = tensor.Sizes
+    longest = sizes.index(max(sizes))
+    others = int(np.prod(sizes, dtype=object)) // sizes[longest]
+    step = max(_CHUNK // others, 1)
+    for start in range(0, sizes[longest], step):
+        part = tuple(
+            slice(start, min(start + step, size)) if dimension == longest else slice(0, size)
+            for dimension, size in enumerate(sizes)
+        )
+        yield part, tuple(np.ogrid[part])

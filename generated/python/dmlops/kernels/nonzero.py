@@ -1,0 +1,36 @@
+"""The coordinates of the elements that are not zero."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..description import Description
+
+
+@dataclass(frozen=True)
+class Nonzero:
+    """How many elements are not zero, and their coordinates: a row for each, in row-major order, then zeros.
+
+    A row has the last dimensions of the coordinate, as many as `coordinates` has columns.
+    """
+
+    desc: Description
+    output: str
+    input: str
+    coordinates: str
+
+    def run(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
+        """The count and the rows."""
+        found = np.argwhere(arrays[self.input])
+        count, rows = getattr(self.desc, self.output), getattr(self.desc, self.coordinates)
+        *_, columns = rows.Sizes
+        table = np.zeros((rows.Sizes[-2], columns), rows.DataType.numpy)
+        table[: len(found)] = found[:, found.shape[1] - columns :]
+        return {
+            self.output: np.full(count.Sizes, len(found), count.DataType.numpy),
+            self.coordinates: table.reshape(rows.Sizes),
+        }

@@ -1,0 +1,125 @@
+"""Reductions: one value of all elements along the axes, or, from that, one for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..description import Description
+from ..elements import computed, is_infinity, stored, where
+from ..enums import AxisDirection, ReduceFunction
+
+Step = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A function of a set of elements: `combine` or `better`, and of the other steps those that do anything.
+
+    `shift(x, y)`: the shift of a set from those of two parts; that of an element is the element. The steps
+    below are told it, but 0 in its place where it is infinite.
+    `map(x, shift)`: what stands for an element.
+    `combine(x, y)`: what stands for two parts together, in any order.
+    `move(x, old, new)`: what stands for a part, mapped with one shift, as though mapped with another.
+    `better(x, y)`: whether x is to be chosen rather than y; the result is the index of the element chosen.
+    `finish(x, shift, count)`: the result, from what stands for all `count` elements.
+    `each(x, result, shift)`: what is stored for an element; `better` makes `result` 1 for the element chosen
+    and 0 for all others.
+    """
+
+    combine: Step | None = None
+    better: Step | None = None
+    shift: Step | None = None
+    map: Step | None = None
+    move: Step | None = None
+    finish: Step | None = None
+    each: Step | None = None
+
+
+@dataclass(frozen=True)
+class Reduce:
+    """Applies a function to each set of elements that differ in their coordinates along `axes` only.
+
+    `function` tells which of `steps` hold, where it is absent those that always do. A set is combined half by
+    half, in the type that elements are computed in: errors grow with the logarithm of the number of elements.
+    """
+
+    desc: Description
+    output: str
+    input: str
+    axes: tuple[int, ...]
+    steps: Mapping[str, Steps]
+    function: ReduceFunction | None = None
+    direction: AxisDirection = AxisDirection.INCREASING
+
+    @property
+    def case(self) -> Steps:
+        """The steps of the function."""
+        return self.steps["ALWAYS" if self.function is None else self.function.name]
+
+    @property
+    def dimensions(self) -> tuple[list[int], list[int]]:
+        """The dimensions that are kept, and those that are reduced: an axis given twice is reduced once."""
+        reduced = sorted(set(self.axes))
+        rank = getattr(self.desc, self.input).DimensionCount
+        return [d for d in range(rank) if d not in reduced], reduced
+
+    def run(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
+        """The output, shaped as its Sizes."""
+        source, target = getattr(self.desc, self.input), getattr(self.desc, self.output)
+        kept, reduced = self.dimensions
+        count = prod(source.Sizes[d] for d in reduced)
+        turned = arrays[self.input].transpose(*kept, *reduced)
+        sets = computed(turned, source.DataType).reshape(-1, count)
+        if self.case.each is None:
+            return {self.output: stored(self._result(sets)[0], target.DataType).reshape(target.Sizes)}
+        values = stored(self._each(sets), target.DataType).reshape(turned.shape)
+        return {self.output: np.ascontiguousarray(values.transpose(np.argsort([*kept, *reduced])))}
+
+    def _each(self, sets: Any) -> Any:
+        result, shift = self._result(sets)
+        if self.case.better is not None:
+            result = (np.arange(sets.shape[1]) == result).astype(sets.dtype)
+        assert self.case.each is not None
+        return self.case.each(sets, result, shift)
+
+    def _result(self, sets: Any) -> tuple[Any, Any]:
+        """The result of each set, or the index of the element chosen, and the shift; columns both."""
+        steps = self.case
+        if steps.better is not None:
+            return self._chosen(sets), None
+        assert steps.combine is not None
+        shift = None
+        if steps.shift is not None:
+            shift = _combined(steps.shift, sets)
+            shift = where(is_infinity(shift), sets.dtype.type(0), shift)
+        total = _combined(steps.combine, sets if steps.map is None else steps.map(sets, shift))
+        if steps.finish is not None:
+            total = steps.finish(total, shift, count=sets.dtype.type(sets.shape[1]))
+        return total, shift
+
+    def _chosen(self, sets: Any) -> Any:
+        assert self.case.better is not None
+        better, first = self.case.better, self.direction == AxisDirection.INCREASING
+        indices = np.broadcast_to(np.arange(sets.shape[1]), sets.shape)
+        while sets.shape[1] > 1:
+            half = sets.shape[1] // 2
+            x, y = sets[:, :half], sets[:, half : 2 * half]
+            i, j = indices[:, :half], indices[:, half : 2 * half]
+            takes_y = better(y, x) | (~better(x, y) & ((j < i) if first else (j > i)))
+            sets = np.hstack([np.where(takes_y, y, x), sets[:, 2 * half :]])
+            indices = np.hstack([np.where(takes_y, j, i), indices[:, 2 * half :]])
+        return indices
+
+
+def _combined(combine: Step, sets: Any) -> Any:
+    """What stands for each whole set: the first half joined with the second, again and again."""
+    while sets.shape[1] > 1:
+        half = sets.shape[1] // 2
+        joined = combine(sets[:, :half], sets[:, half : 2 * half])
+        sets = np.hstack([joined, sets[:, 2 * half :]])
+    return sets

@@ -1,0 +1,348 @@
+"""What operators compute, as Python: a module for every operator that has a `compute` section."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from dmlgen.expr import ir
+from dmlgen.expr.printer import ATOM
+from dmlgen.outputs.python import AssignmentView, Imports, assignments_of, imports_of, prose, used_definitions
+from dmlgen.outputs.python_printer import PythonPrinter, pascal, snake
+from dmlgen.outputs.render import Templates
+from dmlgen.outputs.uniforms import loads, macro, plain, tensors_read, uniforms_of
+from dmlgen.registry import Compute, Definition, Operator, Registry, Stage
+
+_ELEMENT_NAMES = {"abs": "absolute", "min": "minimum", "max": "maximum"}  # names that Python has for itself
+_BIT_OPERATORS, _BIT_FUNCTIONS = ("&", "|", "^", "<<", ">>"), ("bit_not", "bit_count")
+_VARYING = {"all": "every", "any": "some", "min": "least", "max": "greatest"}
+
+
+@dataclass(frozen=True)
+class FunctionView:
+    """A function of the description, of a coordinate or of elements: its variables, and its value."""
+
+    assignments: tuple[AssignmentView, ...]
+    value: str
+
+
+@dataclass(frozen=True)
+class ComputeView:
+    operator: Operator
+    summary: str
+    kernel: str
+    kernel_class: str
+    output: str
+    over: str
+    numbered: bool  # whether there is an array of tensors, each of which is computed in turn
+    element: FunctionView | None
+    place: FunctionView | None
+    uniforms: Mapping[str, tuple[AssignmentView, ...]]
+    uniform_assignments: tuple[AssignmentView, ...]
+    moves: tuple[str, ...]
+    bits: tuple[str, ...]
+    aligned: bool
+    inputs: Mapping[str, str]  # the tensors that it reads, with the macros of the shader
+    output_macro: str
+    limited: Mapping[str, str]
+    roles: tuple[AssignmentView, ...]
+    steps: Mapping[str, Mapping[str, str]]
+    enum_values: tuple[AssignmentView, ...]
+    imports: Imports
+
+
+def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
+    """The modules, by path below generated/."""
+    return {
+        f"python/dmlops/compute/{operator.slug}.py": templates.render(
+            "python/dmlops/compute/operator.py.j2", compute=_view(registry, operator)
+        )
+        for operator in registry.operators
+        if operator.compute is not None
+    }
+
+
+def moves(operator: Operator) -> tuple[str, ...]:
+    """The tensors whose elements are copied as they are, so that only the size of their type matters.
+
+    None where an element of their type decides something, too: in a condition, or as an index.
+    """
+    compute = operator.compute
+    assert compute is not None
+    if compute.value is None or not _copies(compute.value):
+        return ()
+    place = [] if compute.place is None else [compute.place]
+    type_ = compute.value.type
+    if any(load.type == type_ for load in loads([*_deciding(compute.value), *place])):
+        return ()
+    moved = [load.tensor.name for load in loads([compute.value]) if load.type == type_]
+    return tuple(dict.fromkeys([*moved, compute.output]))
+
+
+def bits(operator: Operator) -> tuple[str, ...]:
+    """The tensors whose elements are taken as the bits that they are, whatever they stand for."""
+    compute = operator.compute
+    assert compute is not None
+    operations = [part for node in compute.expressions for part in ir.walk(node) if _works_on_bits(part)]
+    inputs = tensors_read(operator, operations)
+    return (*inputs, compute.output) if compute.value in operations else tuple(inputs)
+
+
+def limited(operator: Operator) -> tuple[str, ...]:
+    """The tensors of which shaders need the least and the greatest element."""
+    compute = operator.compute
+    assert compute is not None
+    calls = (
+        node
+        for expression in compute.expressions
+        for node in ir.walk(expression)
+        if isinstance(node, ir.Call) and node.function == "quantize"
+    )
+    targets = (call.arguments[1] for call in calls)
+    return tuple(dict.fromkeys(target.entry for target in targets if isinstance(target, ir.Tensor)))
+
+
+def _works_on_bits(node: ir.Expr) -> bool:
+    match node:
+        case ir.Binary(op=op):
+            return op in _BIT_OPERATORS and node.type.kind == "element"
+        case ir.Call(function=function):
+            return function in _BIT_FUNCTIONS
+        case _:
+            return False
+
+
+def is_aligned(compute: Compute) -> bool:
+    """Whether the output and all that it is computed from are gone through in step."""
+    assert compute.value is not None
+    reads = loads([compute.value])
+    at = ir.Local("at", ir.INTS)
+    with_at = sum(node == at for node in ir.walk(compute.value))
+    straight = all(read.coordinate == at and read.tensor.index is None for read in reads)
+    return straight and with_at == len(reads) and compute.place is None and compute.over == compute.output
+
+
+def _copies(node: ir.Expr) -> bool:
+    match node:
+        case ir.Definition(value=value):
+            return _copies(value)
+        case ir.Conditional(then=then, otherwise=otherwise):
+            return _copies(then) and _copies(otherwise)
+        case ir.Call(function="element", arguments=(ir.Number(value=value),)):
+            return value == 0  # whose bits are the same in every type
+        case _:
+            return node.type.kind == "element" and (isinstance(node, ir.Load) or not ir.varies(node))
+
+
+def _deciding(node: ir.Expr) -> Iterator[ir.Expr]:
+    """The parts of a copied value that say which element it is."""
+    match node:
+        case ir.Definition(value=value):
+            yield from _deciding(value)
+        case ir.Conditional(test=test, then=then, otherwise=otherwise):
+            yield test
+            yield from _deciding(then)
+            yield from _deciding(otherwise)
+        case ir.Load(coordinate=coordinate):
+            yield coordinate
+
+
+def _view(registry: Registry, operator: Operator) -> ComputeView:
+    compute = operator.compute
+    assert compute is not None
+    printer = ComputePrinter(registry, operator)
+    definitions = (*operator.definitions, *compute.definitions)
+
+    def function(node: ir.Expr) -> FunctionView:
+        assignments, value = _assigned(printer, definitions, [node]), printer.print(node)
+        if assignments and value == assignments[-1].name:  # which needs no name then
+            return FunctionView(assignments[:-1], assignments[-1].value)
+        return FunctionView(assignments, value)
+
+    element = None if compute.value is None else function(compute.value)
+    where = None if compute.place is None else function(compute.place)
+    uniforms = uniforms_of(compute)
+    groups = {
+        "switches": uniforms.switches,
+        "elements": uniforms.elements,
+        "scalars": uniforms.scalars,
+        "arrays": uniforms.arrays,
+    }
+    is_map = compute.kernel in ("map", "gather")
+    told = {
+        kind: tuple(AssignmentView(name, printer.print(node)) for name, node in group.items())
+        for kind, group in groups.items()
+        if is_map
+    }
+    uniform = [node for group in groups.values() for node in group.values()] if is_map else []
+    roles = tuple(
+        AssignmentView(
+            name, f'"{node.name}"' if isinstance(node, ir.Tensor | ir.Tensors) else printer.print(node)
+        )
+        for name, node in compute.roles.items()
+    )
+    steps = {
+        step.case: {name: printer.print(node) for name, node in step.expressions.items()}
+        for step in compute.steps
+    }
+    kernel_class = "Map" if is_map else pascal(compute.kernel.upper())
+    enum_values = printer.enum_values.items()
+    return ComputeView(
+        operator=operator,
+        summary=prose(operator.summary),
+        kernel=compute.kernel,
+        kernel_class=kernel_class,
+        output=compute.output,
+        over=compute.over,
+        numbered=operator.member[compute.over].count is not None,
+        element=element,
+        place=where,
+        uniforms=told,
+        uniform_assignments=_assigned(printer, definitions, uniform),
+        moves=moves(operator),
+        bits=bits(operator),
+        aligned=compute.value is not None and is_aligned(compute),
+        inputs={name: macro(plain(name)) for name in tensors_read(operator, compute.expressions)},
+        output_macro=macro(plain(compute.output)),
+        limited={name: macro(plain(name)) for name in limited(operator)},
+        roles=roles,
+        steps=steps,
+        enum_values=tuple(
+            AssignmentView(name, f"{pascal(value.type.name or '')}.{value.name}")
+            for name, value in sorted(enum_values)
+        ),
+        imports=imports_of(
+            {
+                "typing": ["Any"],
+                "..coordinates": ["Coordinates", "Load"] if is_map or where else [],
+                "..enums": [pascal(value.type.name or "") for _, value in enum_values],
+                f"..kernels.{'map' if is_map else compute.kernel}": [
+                    kernel_class,
+                    *(["Shader", "Uniforms"] if is_map else []),
+                    *(["Steps"] if steps else []),
+                ],
+            },
+            printer.used,
+            "..",
+        ),
+    )
+
+
+def _assigned(
+    printer: PythonPrinter, definitions: tuple[Definition, ...], nodes: list[ir.Expr]
+) -> tuple[AssignmentView, ...]:
+    return assignments_of(printer, used_definitions(definitions, nodes))
+
+
+class ComputePrinter(PythonPrinter):
+    """Prints for a function of a valid description: nothing to guard; elements may be arrays."""
+
+    def __init__(self, registry: Registry, operator: Operator) -> None:
+        super().__init__(registry, operator, Stage.VALUES)
+        assert operator.compute is not None
+        self._output = operator.compute.output
+
+    def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
+        if not isinstance(node, ir.Member | ir.Tensors):
+            return snake(node.name)
+        text = f"desc.{node.name}"
+        if node.type == ir.FLOAT:
+            return f"{self._use('single')}({text})"
+        if node.type.kind == "element":
+            return f"{self._use('convert')}({text}, {self._type(node.type)})"
+        return text
+
+    def part(self, node: ir.Part) -> str:
+        text = f"desc.{node.member.name}.{node.name}"
+        assert self.operator is not None
+        if self.operator.member[node.member.name].optional:
+            text = f'{self._use("part")}(desc.{node.member.name}, "{node.name}")'
+        return f"{self._use('single')}({text})" if node.type == ir.FLOAT else text
+
+    def tensor(self, node: ir.Tensor) -> str:
+        return f"desc.{node.name}" + (f"[{self.print(node.index)}]" if node.index is not None else "")
+
+    def field(self, node: ir.Field) -> str:
+        return f"{self.tensor(node.tensor)}.{node.name}"
+
+    def present(self, node: ir.Present) -> str:
+        match node.item:
+            case ir.Member(name=name):
+                return f"desc.{name} is not None"
+            case item:
+                return f"{self.print(item, ATOM)} is not None"
+
+    def load(self, node: ir.Load) -> str:
+        number = f", {self.print(node.tensor.index)}" if node.tensor.index is not None else ""
+        return f'load("{node.tensor.name}", {self.print(node.coordinate)}{number})'
+
+    def call(self, node: ir.Call) -> str:
+        of_elements = any(a.type.kind == "element" or ir.varies(a) for a in node.arguments)
+        match node:
+            case ir.Call(function="element", arguments=(ir.Number() as number,)):
+                return self.print(number)
+            case ir.Call(function="element", arguments=(item,)):
+                return f"{self._use('convert')}({self.print(item)}, {self._type(node.type)})"
+            case ir.Call(
+                function="convert" | "quantize" as function, arguments=(item, ir.Tensor() as tensor)
+            ):
+                return f"{self._use(function)}({self.print(item)}, {self.tensor(tensor)}.DataType)"
+            case ir.Call(function="difference", arguments=(left, right, ir.Tensor() as tensor)):
+                type_ = f"{self.tensor(tensor)}.DataType"
+                return f"{self._use('difference')}({self.print(left)}, {self.print(right)}, {type_})"
+            case ir.Call(function="activated", arguments=(item, activation)):
+                tensor_ = f"desc.{self._output}"
+                return f"{self._use('activated')}({self.print(item)}, {self.print(activation)}, {tensor_})"
+            case ir.Call(function=function) if of_elements:
+                arguments = ", ".join(map(self.print, node.arguments))
+                return f"{self._use(_ELEMENT_NAMES.get(function, function))}({arguments})"
+        return super().call(node)
+
+    def binary(self, node: ir.Binary) -> tuple[str, int]:
+        if node.op == "/" and node.type.kind == "element":
+            return f"{self._use('divide')}({self.print(node.left)}, {self.print(node.right)})", ATOM
+        return super().binary(node)
+
+    def conditional(self, node: ir.Conditional) -> str:
+        if not ir.varies(node.test):
+            return super().conditional(node)
+        parts = (node.test, node.then, node.otherwise)
+        return f"{self._use('where')}({', '.join(map(self.print, parts))})"
+
+    def _node(self, node: ir.Expr) -> tuple[str, int]:
+        if ir.varies(node):
+            match node:
+                case ir.Logic(op=op, operands=operands):
+                    function = self._use("both" if op == "and" else "either")
+                    return f"{function}({', '.join(map(self.print, operands))})", ATOM
+                case ir.Not(operand=operand):
+                    return f"{self._use('opposite')}({self.print(operand)})", ATOM
+                case ir.OneOf(item=item, choices=choices):
+                    tests = ", ".join(self.print(ir.Compare("==", item, choice)) for choice in choices)
+                    return f"{self._use('either')}({tests})", ATOM
+        return super()._node(node)
+
+    def reduce(self, node: ir.Reduce) -> str:
+        if node.kind in _VARYING and ir.varies(node.body):
+            with self.inside(node.loop):
+                body = self.print(node.body)
+            loop = f"for {node.loop.variable.name} in {self.range(node.loop)}"
+            condition = f" if {self.print(node.loop.condition)}" if node.loop.condition is not None else ""
+            return f"{self._use(_VARYING[node.kind])}({body} {loop}{condition})"
+        return super().reduce(node)
+
+    def _type(self, type_: ir.Type) -> str:
+        """The data type of the tensor that stands for an element type."""
+        assert self.operator is not None and type_.name is not None
+        if self.operator.member[type_.name.partition("[")[0]].type == "tensor":
+            return f"desc.{type_.name}.DataType"
+        return f"desc.{type_.name}"
+
+    def _exceeds(self, node: ir.Expr) -> bool:
+        return False
+
+    def _within(self, index: ir.Expr, sequence: ir.Expr) -> bool:
+        return True
+
+    def _certain(self, tensor: ir.Tensor) -> bool:
+        return True

@@ -1,0 +1,59 @@
+"""Fused activations as HLSL: what an operator's shader may make of a result before it stores it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dmlgen.expr import ir
+from dmlgen.outputs.hlsl_printer import HlslPrinter
+from dmlgen.outputs.uniforms import ACTIVATION_PARAMETERS, Uniforms, camel, uniforms_of
+from dmlgen.registry import Operator, Registry
+
+
+@dataclass(frozen=True)
+class Activation:
+    """An activation of one element, `input`: `text` is its value, once `lines` have run.
+
+    `parameters` are the names of its members, in their order; `value` is the operator's type.
+    """
+
+    operator: str
+    value: int
+    parameters: tuple[str, ...]
+    lines: tuple[str, ...]
+    text: str
+    functions: frozenset[str]
+
+
+def activations_of(registry: Registry, operator: Operator, macro: str) -> tuple[Activation, ...]:
+    """The element-wise activations that an operator can take; their elements have the type `macro`_VALUE."""
+    return tuple(
+        _activation(other, other.compute.value, uniforms_of(other.compute), macro)
+        for other in registry.fusable(operator)
+        if other.compute is not None and other.compute.value is not None
+    )
+
+
+def _activation(operator: Operator, value: ir.Expr, uniforms: Uniforms, macro: str) -> Activation:
+    printer = _Printer(uniforms, macro)
+    lines, text = printer.value(value)
+    parameters = tuple(camel(member.name) for member in operator.attributes)
+    assert len(parameters) <= ACTIVATION_PARAMETERS
+    return Activation(
+        operator.name, operator.value, parameters, tuple(lines), text, frozenset(printer.functions)
+    )
+
+
+class _Printer(HlslPrinter):
+    """Prints for elements of the tensor that the activation is fused into."""
+
+    def __init__(self, uniforms: Uniforms, macro: str) -> None:
+        super().__init__(uniforms, aligned=True)
+        self._macro = macro
+
+    def print(self, node: ir.Expr, outer: int = 0) -> str:
+        name = self.uniforms.name(node)  # a parameter: all are floats
+        return super().print(node, outer) if name is None else name
+
+    def element_type(self, type_: ir.Type) -> str:
+        return f"{self._macro}_VALUE"

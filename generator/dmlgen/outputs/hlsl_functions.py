@@ -1,0 +1,143 @@
+"""The HLSL functions that shaders call: whole texts of overloads, as few as a shader needs.
+
+Each file below `hlsl/functions` and `hlsl/elements` holds the overloads of one function, after a comment that
+says what it computes; a function may have overloads in both folders.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+from dmlgen.outputs.render import Templates
+
+FOLDERS = ("hlsl/functions", "hlsl/elements")  # of numbers in general; of elements, with their integer types
+VALUE_TYPES = frozenset({"float", "double", "int", "uint", "int64_t", "uint64_t"})
+
+_FUNCTION = re.compile(
+    r"^\w+ (?P<name>\w+)\((?P<parameters>[^)]*)\)(?: \{.*\}|\n\{\n(?:.*\n)*?\})$", re.MULTILINE
+)
+_WORD = re.compile(r"\w+")
+_CALL = re.compile(r"\w+(?=\()")
+_COMMENT = re.compile(r"//.*")
+
+
+@dataclass(frozen=True)
+class Overload:
+    """One function: the types of its parameters, all words of its text, the last comment above it."""
+
+    file: str
+    name: str
+    types: tuple[str, ...]
+    words: frozenset[str]
+    calls: frozenset[str]  # words that a parenthesis follows
+    text: str
+    comment: str
+
+
+class Functions:
+    """All functions there are, by name."""
+
+    def __init__(self, templates: Templates) -> None:
+        self._all = [
+            overload
+            for folder in FOLDERS
+            for name, text in templates.plain_files(folder).items()
+            for overload in _overloads(f"{folder}/{name}", text.decode())
+        ]
+        self._overloads: dict[str, list[Overload]] = {}
+        for overload in self._all:
+            self._overloads.setdefault(overload.name, []).append(overload)
+
+    def closure(self, names: Iterable[str], types: Iterable[str]) -> tuple[str, ...]:
+        """The texts of functions that are called with elements of these types, and of all that they call.
+
+        Each stands after those that it calls; overloads that no call can mean are left out.
+        """
+        kept: dict[Overload, None] = {}
+        values = frozenset(types)
+        waiting = [one for name in sorted(names) for one in self._meant(name, values)]
+        while waiting:
+            overload = waiting.pop()
+            if overload in kept:
+                continue
+            kept[overload] = None
+            called = sorted(word for word in overload.calls if word in self._overloads)
+            waiting += [one for name in called for one in self._called(name, overload)]
+        return tuple(_texts(self._in_order(kept)))
+
+    def _in_order(self, kept: Collection[Overload]) -> list[Overload]:
+        """File by file, each after those with functions that it calls; those of numbers call no others."""
+        files: dict[str, list[Overload]] = {}
+        for overload in self._all:
+            if overload in kept:
+                files.setdefault(overload.file, []).append(overload)
+        order: dict[str, None] = {}
+
+        def place(file: str) -> None:
+            if file in order:
+                return
+            called = {one for overload in files[file] for one in overload.calls}
+            for other, overloads in sorted(files.items()):
+                lower = other.startswith(FOLDERS[0]) or not file.startswith(FOLDERS[0])
+                if other != file and lower and any(one.name in called for one in overloads):
+                    place(other)
+            order[file] = None
+
+        for file in sorted(files):
+            place(file)
+        return [overload for file in order for overload in files[file]]
+
+    def _meant(self, name: str, types: frozenset[str]) -> list[Overload]:
+        """The overloads for elements of these types; all where that leaves none."""
+        if name not in self._overloads:
+            raise KeyError(f"there is no HLSL function {name}")
+
+        def fits(overload: Overload) -> bool:
+            first, *others = [one for one in overload.types if one in VALUE_TYPES] or [""]
+            # Further arguments may be members of the description.
+            return first in types and types | {"float", "int"} >= set(others)
+
+        return [one for one in self._overloads[name] if fits(one)] or self._overloads[name]
+
+    def _called(self, name: str, caller: Overload) -> list[Overload]:
+        """The overloads that a function can mean, by all types that it mentions."""
+        overloads = self._overloads[name]
+        known = VALUE_TYPES & caller.words
+        fitting = [one for one in overloads if VALUE_TYPES & set(one.types) <= known]
+        if fitting:
+            return fitting
+        mentioned = known | {"int", "uint"}
+        return [one for one in overloads if VALUE_TYPES & one.words <= mentioned] or overloads
+
+
+def _overloads(file: str, text: str) -> Iterator[Overload]:
+    """The functions of a file; `// needs:` lines, which name what they call, are left out."""
+    end, comment = 0, ""
+    for match in _FUNCTION.finditer(text):
+        above = re.sub(r"^// needs: .*\n?", "", text[end : match.start()], flags=re.MULTILINE).strip()
+        end, comment = match.end(), above or comment
+        parameters = [parameter.split() for parameter in match["parameters"].split(",") if parameter.strip()]
+        types = tuple(words[-2] for words in parameters)
+        code = _COMMENT.sub("", match[0])
+        calls = frozenset(_CALL.findall(code.partition(")")[2]))
+        words = frozenset(_WORD.findall(code))
+        yield Overload(file, match["name"], types, words, calls, match[0], comment)
+
+
+def _texts(overloads: Iterable[Overload]) -> Iterator[str]:
+    """The functions, each under its comment unless that stands above; short ones follow each other."""
+    text, comment = "", ""
+    for overload in overloads:
+        if text and overload.comment == comment and "\n" not in overload.text and text.endswith(" }"):
+            text += f"\n{overload.text}"
+            continue
+        if text:
+            yield text
+        text = (
+            overload.text if overload.comment == comment else f"{overload.comment}\n{overload.text}".strip()
+        )
+        comment = overload.comment
+    if text:
+        yield text

@@ -1,0 +1,323 @@
+"""Expressions as HLSL.
+
+Integers are `int`, elements have the type in which their tensor is computed. What HLSL has no expression for
+(arrays, loops, reads of a tensor that a condition guards) becomes statements before the expression's text.
+An array of one entry a dimension is never built: the entry that is wanted is worked out where it is wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dmlgen.expr import ir
+from dmlgen.expr.bounds import lower_bound
+from dmlgen.expr.printer import ATOM, COMPARISON, Printer
+from dmlgen.outputs.uniforms import Uniforms, camel, macro, plain
+
+_COMPARISONS = {
+    "==": "Equal({0}, {1})",
+    "!=": "!Equal({0}, {1})",
+    "<": "Less({0}, {1})",
+    "<=": "LessOrEqual({0}, {1})",
+    ">": "Less({1}, {0})",
+    ">=": "LessOrEqual({1}, {0})",
+}
+_NEUTRAL = {"all": "true", "any": "false", "sum": "0", "product": "1"}
+_COMBINED = {"all": "{0} && {1}", "any": "{0} || {1}", "sum": "{0} + {1}", "product": "{0} * {1}"}
+_FLOORED = {"//": "FloorDivide", "%": "FloorModulo"}
+_LIMITS = {"min": "2147483647", "max": "-2147483647 - 1"}
+
+
+class HlslPrinter(Printer):
+    """Prints the computation of one element.
+
+    `aligned`: all tensors are read at `at`, whose element is a variable named after the tensor. `statements`
+    collects what must stand before the text printed last, `functions` the names of the functions it calls.
+    """
+
+    def __init__(self, uniforms: Uniforms, aligned: bool) -> None:
+        self.uniforms = uniforms
+        self.aligned = aligned
+        self.statements: list[str] = []
+        self.functions: set[str] = set()
+        self.quantized: dict[str, None] = {}  # tensors whose limits are needed
+        self.activates = False  # whether a fused activation may follow
+        self._defined: set[str] = set()
+        self._named_values: dict[str, str] = {}
+        self._counts: dict[str, int] = {}
+
+    def value(self, node: ir.Expr) -> tuple[list[str], str]:
+        """Statements, and the text of the value after them."""
+        with self.block() as lines:
+            return lines, self.print(node)
+
+    def offset(self, coordinate: ir.Expr, strides: str) -> tuple[list[str], str]:
+        """Statements, and the name of the offset of a coordinate in a tensor."""
+        with self.block() as lines:
+            return lines, self._offset(coordinate, strides)
+
+    @contextmanager
+    def block(self) -> Iterator[list[str]]:
+        """Collects the statements of what is printed inside; what it defines is known there only."""
+        outer, defined = self.statements, set(self._defined)
+        self.statements = []
+        try:
+            yield self.statements
+        finally:
+            self.statements, self._defined = outer, defined
+
+    def print(self, node: ir.Expr, outer: int = 0) -> str:
+        name = self.uniforms.name(node)
+        if name is None:
+            return super().print(node, outer)
+        if name in self.uniforms.elements:
+            return f"{self._use('Unpack')}({name}, ({self.type(node.type)})0)"
+        return name
+
+    def type(self, type_: ir.Type) -> str:
+        """The HLSL type of a value."""
+        if type_.kind == "element":
+            return self.element_type(type_)
+        return {"bool": "bool", "float": "float"}.get(type_.kind, "int")
+
+    def element_type(self, type_: ir.Type) -> str:
+        """The macro of the type in which a tensor's elements are computed."""
+        assert type_.name is not None
+        return f"{macro(plain(type_.name))}_VALUE"
+
+    def number(self, value: int | bool | float) -> str:
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        return repr(value)
+
+    def enum_value(self, node: ir.EnumValue) -> str:
+        return f"{node.value} /* {node.name} */"
+
+    def constant(self, node: ir.Constant) -> str:
+        return f"{node.value} /* {node.name} */"
+
+    def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
+        match node:
+            case ir.Definition(name=name, value=value):
+                if name not in self._defined:
+                    text = self.print(value)
+                    self._add(f"const {self.type(node.type)} {camel(name)} = {text};")
+                    self._defined.add(name)
+                return camel(name)
+            case ir.Local(name=name):
+                return name
+        raise TypeError(f"{node.name} is told to no shader")
+
+    def field(self, node: ir.Field) -> str:
+        if node.name != "DimensionCount":
+            raise TypeError(f"{node.tensor.name}.{node.name} is told to no shader")
+        return "RANK"
+
+    def index(self, node: ir.Index) -> str:
+        match node.index:
+            case ir.Local(name=name):
+                return self.entry(node.sequence, name)
+            case index:
+                return self.entry(node.sequence, self.print(index))
+
+    def entry(self, sequence: ir.Expr, dimension: str) -> str:
+        """The entry of an array for a dimension."""
+        name = self.uniforms.name(sequence)
+        if name is not None:
+            return f"dimensions[{dimension}].{name}"
+        match sequence:
+            case ir.Local(name="at"):
+                return f"at[{dimension}]"
+            case ir.Definition(value=value):
+                return self.entry(value, dimension)
+            case ir.Call(function="replace", arguments=(original, index, value)):
+                changed = self._named(value)
+                return f"({dimension} == {self.print(index)} ? {changed} : {self.entry(original, dimension)})"
+            case ir.Reduce(kind="list", loop=ir.Loop(variable=variable, condition=None), body=body):
+                return self.print(ir.substitute(body, {variable: ir.Local(dimension, ir.INT)}), ATOM)
+            case ir.ListOf(items=items):
+                *before, text = map(self._named, items)
+                for number, item in reversed(list(enumerate(before))):
+                    text = f"{dimension} == {number} ? {item} : {text}"
+                return f"({text})"
+            case ir.Conditional(test=test, then=then, otherwise=otherwise):
+                then_text, otherwise_text = self.entry(then, dimension), self.entry(otherwise, dimension)
+                return f"({self.print(test)} ? {then_text} : {otherwise_text})"
+        raise TypeError(f"{type(sequence).__name__} cannot be read by dimension in a shader")
+
+    def load(self, node: ir.Load) -> str:
+        tensor = plain(node.tensor.entry)
+        if self.aligned:
+            return camel(tensor)
+        return f"Load{tensor}({self._offset(node.coordinate, f'{camel(tensor)}Stride')})"
+
+    def _offset(self, coordinate: ir.Expr, stride: str) -> str:
+        self._prepare(coordinate)
+        offset = self._new("offset")
+        with self.block() as body:
+            entry = self.entry(coordinate, "d")
+            entry = entry if entry.startswith("(") and entry.endswith(")") else f"({entry})"
+            self._add(f"{offset} += (uint){entry} * dimensions[d].{stride};")
+        self._add(f"uint {offset} = 0;", "[unroll]", "for (int d = 0; d < RANK; d++)", *_body(body))
+        return offset
+
+    def _prepare(self, coordinate: ir.Expr) -> None:
+        """What all dimensions of a coordinate share is worked out before the loop over them."""
+        match coordinate:
+            case ir.Call(function="replace", arguments=(original, _, value)):
+                self._named(value)
+                self._prepare(original)
+            case ir.ListOf(items=items):
+                for item in items:
+                    self._named(item)
+            case ir.Definition(value=value):
+                self._prepare(value)
+            case ir.Reduce(body=body):
+                for node in ir.walk(body):
+                    if isinstance(node, ir.Definition) and node.type != ir.INTS and ir.varies(node):
+                        self.print(node)
+            case ir.Conditional(then=then, otherwise=otherwise):
+                self._prepare(then)
+                self._prepare(otherwise)
+
+    def _named(self, value: ir.Expr) -> str:
+        """A number that is worked out once: its name, or its text where that is one."""
+        if self.uniforms.name(value) is not None or isinstance(value, ir.Number | ir.Definition | ir.Local):
+            return self.print(value)
+        key = f"= {value!r}"
+        if key not in self._defined:
+            name = self._new("changed")
+            self._add(f"const int {name} = {self.print(value)};")
+            self._defined.add(key)
+            self._named_values[key] = name
+        return self._named_values[key]
+
+    def not_(self, operand: ir.Expr) -> str:
+        return f"!{self.print(operand, ATOM)}"
+
+    def logic(self, op: ir.LogicOp) -> str:
+        return {"and": " && ", "or": " || "}[op]
+
+    def one_of(self, node: ir.OneOf, negated: bool) -> str:
+        item = self.print(node.item, ATOM)
+        sign, glue = ("!=", " && ") if negated else ("==", " || ")
+        return f"({glue.join(f'{item} {sign} {self.print(choice, ATOM)}' for choice in node.choices)})"
+
+    def binary(self, node: ir.Binary) -> tuple[str, int]:
+        if node.type.kind == "element" and node.op == "/":
+            return self._call("Quotient", node.left, node.right), ATOM
+        if node.op in ("<<", ">>"):
+            return self._call("ShiftLeft" if node.op == "<<" else "ShiftRight", node.left, node.right), ATOM
+        if node.op in ("//", "%") and node.type == ir.INT:
+            if lower_bound(node.left) is None or lower_bound(node.right) is None:
+                return self._call(_FLOORED[node.op], node.left, node.right), ATOM
+            left, right = self.print(node.left, ATOM), self.print(node.right, ATOM)
+            return f"({left} {node.op[0]} {right})", ATOM
+        return super().binary(node)
+
+    def conditional(self, node: ir.Conditional) -> str:
+        test = self.print(node.test, COMPARISON)
+        with self.block() as before_then:
+            then = self.print(node.then, COMPARISON)
+        with self.block() as before_otherwise:
+            otherwise = self.print(node.otherwise, COMPARISON)
+        type_ = self.type(node.type)
+        if not before_then and not before_otherwise and not self._reads(node):
+            return f"({test} ? {then} : {otherwise})"
+        name = self._new("chosen")
+        self._add(f"{type_} {name};")
+        self._branch(test, [*before_then, f"{name} = {then};"], [*before_otherwise, f"{name} = {otherwise};"])
+        return name
+
+    def _reads(self, node: ir.Conditional) -> bool:
+        """Whether a branch reads a tensor where only its condition makes that possible."""
+        parts = (part for branch in (node.then, node.otherwise) for part in ir.walk(branch))
+        return not self.aligned and any(isinstance(part, ir.Load) for part in parts)
+
+    def _branch(self, test: str, then: list[str], otherwise: list[str]) -> None:
+        self._add(f"if ({test})", *_braces(then), "else", *_braces(otherwise))
+
+    def reduce(self, node: ir.Reduce) -> str:
+        name, variable = self._new(node.kind), node.loop.variable.name
+        over_rank = isinstance(node.loop.upper, ir.Field) and node.loop.upper.name == "DimensionCount"
+        lower, upper = self.print(node.loop.lower), "RANK" if over_rank else self.print(node.loop.upper)
+        with self.block() as lines:
+            body = self.print(node.body, ATOM)
+            if node.kind in _LIMITS:
+                more = f"{node.kind}({name}, {body})"
+            else:
+                more = _COMBINED[node.kind].format(name, body)
+            self._add(f"{name} = {more};")
+        if node.loop.condition is not None:
+            lines[:] = [f"if ({self.print(node.loop.condition)})", *_braces(lines)]
+        type_ = "bool" if node.type == ir.BOOL else "int"
+        self._add(f"{type_} {name} = {_NEUTRAL.get(node.kind) or _LIMITS[node.kind]};")
+        if over_rank:
+            self._add("[unroll]")
+        self._add(f"for (int {variable} = {lower}; {variable} < {upper}; {variable}++)", *_body(lines))
+        return name
+
+    def call(self, node: ir.Call) -> str:
+        match node:
+            case ir.Call(function="element", arguments=(item,)):
+                return f"({self.element_type(node.type)}){self.print(item, ATOM)}"
+            case ir.Call(function="convert", arguments=(item, _)):
+                type_, number = self.element_type(node.type), self._value(item)
+                if item.type.kind == "element":
+                    number = f"{self._use('RoundingOnce')}({number}, {type_.removesuffix('VALUE')}BITS)"
+                return f"{self._use('Convert')}({number}, ({type_})0)"
+            case ir.Call(function="quantize", arguments=(item, ir.Tensor(entry=name))):
+                self.quantized[name] = None
+                limits = f"{macro(plain(name))}_LOWEST, {macro(plain(name))}_HIGHEST"
+                quantized = f"{self._use('Quantize')}({self._value(item)}, {limits})"
+                return f"({self.element_type(node.type)}){quantized}"
+            case ir.Call(function="difference", arguments=(left, right, _)):
+                operands = f"{self.print(left)}, {self.print(right)}"
+                return f"{self._use('Difference')}({operands}, ({self.element_type(node.type)})0)"
+            case ir.Call(function="activated", arguments=(item, _)):
+                self.activates = True
+                return f"Activate({self.print(item)})"
+            case ir.Call(function="integer", arguments=(item,)):
+                return f"(int){self.print(item, ATOM)}"
+            case ir.Call(function="min" | "max" | "abs" as function) if node.type == ir.INT:
+                return f"{function}({', '.join(map(self.print, node.arguments))})"
+        return self._call("".join(word.capitalize() for word in node.function.split("_")), *node.arguments)
+
+    def _value(self, item: ir.Expr) -> str:
+        return f"(int){self.print(item, ATOM)}" if item.type == ir.BOOL else self.print(item)
+
+    def _node(self, node: ir.Expr) -> tuple[str, int]:
+        match node:
+            case ir.Logic(op=op, operands=operands):
+                return f"({self.logic(op).join(self.print(item, COMPARISON) for item in operands)})", ATOM
+            case ir.Compare(op=op, left=left, right=right) if left.type.kind == "element":
+                text = _COMPARISONS[op]  # compilers may assume that floats are no NaN
+                self._use(text.lstrip("!").partition("(")[0])
+                return text.format(self.print(left), self.print(right)), ATOM
+            case ir.Conditional():
+                return self.conditional(node), ATOM
+            case _:
+                return super()._node(node)
+
+    def _call(self, function: str, *arguments: ir.Expr) -> str:
+        return f"{self._use(function)}({', '.join(self.print(argument) for argument in arguments)})"
+
+    def _use(self, function: str) -> str:
+        self.functions.add(function)
+        return function
+
+    def _new(self, word: str) -> str:
+        self._counts[word] = self._counts.get(word, 0) + 1
+        return f"{word}{self._counts[word]}"
+
+    def _add(self, *lines: str) -> None:
+        self.statements += lines
+
+
+def _body(lines: list[str]) -> list[str]:
+    return [f"    {lines[0]}"] if len(lines) == 1 else _braces(lines)
+
+
+def _braces(lines: list[str]) -> list[str]:
+    return ["{", *(f"    {line}" for line in lines), "}"]

@@ -1,0 +1,156 @@
+"""What a shader is told about a description: the parts of a computation that are the same for every element.
+
+The host works them out, in every language from the same expressions: conditions become macros, since a shader
+is compiled for them; the rest are constants of the dispatch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from dmlgen.expr import ir
+from dmlgen.registry import Compute, Operator
+
+ACTIVATION_PARAMETERS = 2  # that any activation has
+_TAKEN = {"Min", "Max", "Count", "Value"}  # names that shaders use for something else
+
+
+@dataclass
+class Uniforms:
+    """By the name in the shader, in the order of first use.
+
+    `switches` are truth values and enumerations, macros of the shader; `elements` numbers of a tensor's type;
+    `scalars` integers and floats; `arrays` have one entry for each dimension.
+    """
+
+    switches: dict[str, ir.Expr] = field(default_factory=dict)
+    elements: dict[str, ir.Expr] = field(default_factory=dict)
+    scalars: dict[str, ir.Expr] = field(default_factory=dict)
+    arrays: dict[str, ir.Expr] = field(default_factory=dict)
+
+    def name(self, node: ir.Expr) -> str | None:
+        """The name under which the shader has the value; None where it has none."""
+        for names in (self.switches, self.elements, self.scalars, self.arrays):
+            for name, value in names.items():
+                if value == node:
+                    return name
+        return None
+
+    def add(self, node: ir.Expr) -> None:
+        name = _name(node)
+        if name in _TAKEN:
+            name += "Member"
+        match node.type.kind:
+            case "bool" | "enum":
+                self.switches[macro(name)] = node
+            case "element":
+                self.elements[camel(name)] = node
+            case "int" | "float":
+                self.scalars[camel(name)] = node
+            case "ints" | "floats":
+                self.arrays[camel(name)] = node
+            case "struct":  # a fused activation, see hlsl_activation
+                self.switches["ACTIVATION"] = ir.Call("activation_type", (node,), ir.INT)
+                for place in range(ACTIVATION_PARAMETERS):
+                    parameter = ir.Call("activation_parameter", (node, ir.Number(place, ir.INT)), ir.FLOAT)
+                    self.scalars[f"activationParameter{place}"] = parameter
+
+
+def uniforms_of(compute: Compute) -> Uniforms:
+    """The uniforms of a computation."""
+    found = Uniforms()
+    for expression in compute.expressions:
+        for node in _leaves(expression):
+            if found.name(node) is None:
+                found.add(node)
+    return found
+
+
+def _leaves(node: ir.Expr) -> Iterator[ir.Expr]:
+    """The parts that the description alone gives, as large as they have a name."""
+    if _counts_dimensions(node):
+        return
+    if not ir.varies(node) and _is_named(node):
+        yield node
+        return
+    for child in ir.children(_without_rank(node)):
+        if not isinstance(child, ir.Tensor | ir.Tensors):
+            yield from _leaves(child)
+
+
+def _without_rank(node: ir.Expr) -> ir.Expr:
+    """A loop over all dimensions without its bound: shaders know their rank."""
+    match node:
+        case ir.Reduce(loop=ir.Loop(upper=ir.Field(name="DimensionCount")) as loop):
+            return replace(node, loop=replace(loop, upper=ir.Number(0, ir.INT)))
+        case _:
+            return node
+
+
+def _counts_dimensions(node: ir.Expr) -> bool:
+    """Whether a number comes from the dimension count alone, which shaders know."""
+    match node:
+        case ir.Field(name="DimensionCount"):
+            return True
+        case ir.Definition(value=value):
+            return _counts_dimensions(value)
+        case ir.Binary(left=left, right=ir.Number()):
+            return _counts_dimensions(left)
+        case _:
+            return False
+
+
+def _is_named(node: ir.Expr) -> bool:
+    match node:
+        case ir.Call(function="convert" | "element", arguments=(item, *_)):
+            return node.type.kind == "element" and _is_named(item)
+        case _:
+            named = ir.Definition | ir.Member | ir.Part | ir.Field | ir.Present
+            return isinstance(node, named) or (isinstance(node, ir.Local) and node.name == "index")
+
+
+def _name(node: ir.Expr) -> str:
+    match node:
+        case ir.Call(arguments=(item, *_)):
+            return _name(item)
+        case ir.Part(member=member, name=name):
+            return member.name + name
+        case ir.Field(tensor=tensor, name=name):
+            return plain(tensor.entry) + name
+        case ir.Present(item=ir.Field(tensor=tensor, name=name)):
+            return f"Has{plain(tensor.name)}{name}"
+        case ir.Present(item=ir.Member() | ir.Tensor() as item):
+            return f"Has{plain(item.name)}"
+        case ir.Definition(name=name) | ir.Member(name=name) | ir.Local(name=name):
+            return name
+    raise TypeError(f"{type(node).__name__} has no name in a shader")
+
+
+def plain(tensor: str) -> str:
+    """A tensor's name without the word: InputTensor, Input; InputTensors[1], Input1."""
+    name, _, place = tensor.partition("[")
+    return (name.removesuffix("Tensors").removesuffix("Tensor") or name) + place.removesuffix("]")
+
+
+def camel(name: str) -> str:
+    """A name of the ABI as a variable of a shader: InputTensor, inputTensor."""
+    return name[0].lower() + name[1:]
+
+
+def macro(name: str) -> str:
+    """A name of the ABI as a macro: ScaleBias, SCALE_BIAS."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).upper()
+
+
+def loads(expressions: Iterable[ir.Expr]) -> list[ir.Load]:
+    """The reads of tensors."""
+    return [node for expression in expressions for node in ir.walk(expression) if isinstance(node, ir.Load)]
+
+
+def tensors_read(operator: Operator, expressions: Iterable[ir.Expr]) -> list[str]:
+    """The tensors that are read, in the order of members; single ones of an array where places are fixed."""
+    members = [member.name for member in operator.inputs]
+    read = {load.tensor.entry: members.index(load.tensor.name) for load in loads(expressions)}
+    return sorted(read, key=lambda entry: (read[entry], entry))

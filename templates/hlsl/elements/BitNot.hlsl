@@ -1,0 +1,3 @@
+// Every bit inverted
+uint BitNot(uint x) { return ~x; }
+uint64_t BitNot(uint64_t x) { return ~x; }

@@ -1,0 +1,6 @@
+// x - y of integers, exactly, then rounded to a float: its magnitude fits 32 bits
+float Difference(int x, int y, float type)
+{
+    return x >= y ? (float)((uint)x - (uint)y) : -(float)((uint)y - (uint)x);
+}
+float Difference(uint x, uint y, float type) { return x >= y ? (float)(x - y) : -(float)(y - x); }

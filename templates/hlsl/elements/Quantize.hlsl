@@ -1,0 +1,7 @@
+// needs: IsNan RoundEven
+// The nearest integer, halves to the even one, from lowest to highest; 0 for NaN
+float Quantize(float x, int lowest, int highest)
+{
+    return IsNan(x) ? 0 : min(max(RoundEven(x), (float)lowest), (float)highest);
+}
+int Quantize(int x, int lowest, int highest) { return clamp(x, lowest, highest); }

@@ -1,0 +1,16 @@
+// needs: Convert
+// x * scale + bias; of integers computed in double precision, cut toward 0 and limited to the type
+float Scaled(float x, float scale, float bias)
+{
+    precise float result = x * scale + bias;
+    return result;
+}
+double Scaled(double x, float scale, float bias)
+{
+    precise double result = x * (double)scale + (double)bias;
+    return result;
+}
+int Scaled(int x, float scale, float bias) { return Convert((double)x * (double)scale + (double)bias, x); }
+uint Scaled(uint x, float scale, float bias) { return Convert((double)x * (double)scale + (double)bias, x); }
+int64_t Scaled(int64_t x, float scale, float bias) { return Convert((double)x * (double)scale + (double)bias, x); }
+uint64_t Scaled(uint64_t x, float scale, float bias) { return Convert((double)x * (double)scale + (double)bias, x); }

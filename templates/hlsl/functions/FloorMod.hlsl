@@ -1,0 +1,21 @@
+// a - b floor(a / b); the sign is that of b, of zeros too. Where a and b differ in sign, the exact remainder is added
+// to b, and that sum is rounded (once): it may be b itself.
+// needs: Bits CopySign Fmod IsNan Magnitude
+
+float FloorMod(float a, float b)
+{
+    const float remainder = Fmod(a, b);
+    const float withSign = CopySign(remainder, b);
+    if (IsNan(remainder) || Bits(remainder) == Bits(withSign))
+        return remainder;
+    return Bits(Magnitude(remainder)) == 0 ? withSign : remainder + b;
+}
+
+double FloorMod(double a, double b)
+{
+    const double remainder = Fmod(a, b);
+    const double withSign = CopySign(remainder, b);
+    if (IsNan(remainder) || Bits(remainder) == Bits(withSign))
+        return remainder;
+    return Bits(Magnitude(remainder)) == 0 ? withSign : remainder + b;
+}

@@ -1,0 +1,21 @@
+// The smaller of two numbers; NaN if one is. Min(-0, +0) is -0, in either order (maximum and minimum of IEEE 754-2019),
+// so that the result of a reduction does not depend on its order. Exact.
+// needs: IsNan Order
+
+float Min(float a, float b)
+{
+    if (IsNan(a))
+        return a;
+    if (IsNan(b))
+        return b;
+    return Order(a) > Order(b) ? b : a;
+}
+
+double Min(double a, double b)
+{
+    if (IsNan(a))
+        return a;
+    if (IsNan(b))
+        return b;
+    return Order(a) > Order(b) ? b : a;
+}

@@ -1,0 +1,31 @@
+"""Fused activations: what an operator makes of its results before it stores them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+from .description import Description
+from .enums import OperatorType
+from .tensor import TensorDesc
+
+
+def activated(value: Any, activation: Any, tensor: TensorDesc) -> Any:
+    """Elements after the activation, computed as those of `tensor`; the elements themselves without one."""
+    if activation is None:
+        return value
+    desc = replace(activation, InputTensor=tensor, OutputTensor=tensor)
+    module = import_module(f"{__package__}.compute.{activation.OPERATOR.lower()}")
+    return module.element(desc, (), lambda name, at: value)
+
+
+def activation_type(activation: Description | None) -> int:
+    """The type of the activation, as shaders are told it; 0 without one."""
+    return 0 if activation is None else OperatorType[activation.OPERATOR]
+
+
+def activation_parameter(activation: Description | None, place: int) -> float:
+    """A member of the activation that is no tensor, by its place among them; 0 where there is none."""
+    members = [] if activation is None else [m.name for m in activation.MEMBERS if m.role == "attribute"]
+    return float(getattr(activation, members[place])) if place < len(members) else 0.0

@@ -1,0 +1,48 @@
+"""Scans: along an axis, what all elements so far come to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..description import Description
+from ..elements import computed, stored
+
+
+@dataclass(frozen=True)
+class Steps:
+    """How elements are put together: an associative operation on `x` and `y`, and its neutral element."""
+
+    identity: Callable[..., Any]
+    combine: Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Scan:
+    """The combination of the elements up to each one along `axis`: with it, or without where `exclusive`.
+
+    `decreasing`: the way is from the last element to the first.
+    """
+
+    desc: Description
+    output: str
+    input: str
+    axis: int
+    decreasing: bool
+    exclusive: bool
+    steps: Mapping[str, Steps]
+
+    def run(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
+        """The output, put together one by one in the type that elements are computed in."""
+        data_type = getattr(self.desc, self.input).DataType
+        step = self.steps["ALWAYS"]
+        elements = np.moveaxis(computed(arrays[self.input], data_type), self.axis, 0)
+        results = np.empty_like(elements)
+        running = np.full(elements.shape[1:], step.identity(None), elements.dtype)
+        for place in range(len(elements))[:: -1 if self.decreasing else 1]:
+            past, running = running, step.combine(running, elements[place])
+            results[place] = past if self.exclusive else running
+        return {self.output: stored(np.moveaxis(results, 0, self.axis), data_type)}

@@ -1,0 +1,42 @@
+"""Scatters: a tensor with some of its elements replaced, where indices say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..coordinates import Coordinates
+from ..description import Description
+from ..elements import computed
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """The input, with each element of `updates` stored at its `place`.
+
+    Of several updates of one element the last in row-major order stays.
+    """
+
+    desc: Description
+    output: str
+    input: str
+    indices: str
+    updates: str
+    place: Callable[..., Coordinates]
+
+    def run(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
+        """The output, with the bits of its elements as they are in input and updates."""
+
+        def load(name: str, at: Coordinates) -> Any:
+            return computed(arrays[name][at], getattr(self.desc, name).DataType)
+
+        updates = arrays[self.updates]
+        result = np.array(arrays[self.input])
+        where = self.place(self.desc, tuple(np.ogrid[tuple(map(slice, updates.shape))]), load)
+        # One index an element: only then is the order of assignments that of the elements.
+        flat = np.ravel_multi_index(np.broadcast_arrays(*where), result.shape)
+        result.reshape(-1)[np.broadcast_to(flat, updates.shape).reshape(-1)] = updates.reshape(-1)
+        return {self.output: result}

@@ -1,0 +1,65 @@
+/* dmlops_plan for callers that load it: the dispatches as text, one a line.
+ *
+ *     SHADER X,Y,Z NAME=VALUE,... MEMBER:ENTRY,... WORD,...
+ */
+#define DMLOPS_DISPATCH
+#include "dmlops.h"
+
+#define CAPACITY 64
+#define LINE 4096
+
+const char* plan(const DML_OPERATOR_DESC* desc);
+size_t count(const DML_OPERATOR_DESC* desc, size_t capacity);
+
+static char text[CAPACITY * LINE];
+static size_t end;
+
+static void put(const char* name, const char* between, uint32_t number, char after) {
+    const int written = snprintf(text + end, sizeof text - end, "%s%s%u%c", name, between, (unsigned)number, after);
+    end += (size_t)written;
+}
+
+const char* plan(const DML_OPERATOR_DESC* desc) {
+    static dmlops_dispatch dispatches[CAPACITY];
+    const size_t planned = dmlops_plan(desc, dispatches, CAPACITY);
+    end = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < planned && i < CAPACITY; ++i) {
+        const dmlops_dispatch* one = &dispatches[i];
+        put(one->shader, " ", one->groups[0], ',');
+        put("", "", one->groups[1], ',');
+        put("", "", one->groups[2], ' ');
+        for (uint32_t k = 0; k < one->define_count; ++k) {
+            const int written = snprintf(
+                text + end, sizeof text - end, "%s=%s,", one->defines[k].name, one->defines[k].value);
+            end += (size_t)written;
+        }
+        text[end++] = ' ';
+        for (uint32_t k = 0; k < one->binding_count; ++k) {
+            put("", "", one->bindings[k].member, ':');
+            put("", "", one->bindings[k].entry, ',');
+        }
+        text[end++] = ' ';
+        for (uint32_t k = 0; k < one->constant_count; ++k) {
+            put("", "", one->constants[k], ',');
+        }
+        text[end - 1] = '\n';
+    }
+    return text;
+}
+
+/* How many there are, where no more than so many are written. */
+size_t count(const DML_OPERATOR_DESC* desc, size_t capacity) {
+    dmlops_dispatch dispatches[4];
+    memset(dispatches, 0xff, sizeof dispatches);
+    {
+        const size_t planned = dmlops_plan(desc, capacity > 0 ? dispatches : NULL, capacity);
+        for (size_t i = 0; i < 4; ++i) {
+            const int written = dispatches[i].groups[2] == 1;
+            if (written != (i < planned && i < capacity)) {
+                return SIZE_MAX;
+            }
+        }
+        return planned;
+    }
+}

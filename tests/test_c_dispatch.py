@@ -1,0 +1,282 @@
+"""Dispatches that the C header plans: those of the Python package, for every description that has any."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import struct
+import subprocess
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+import dmlops
+from c_runner import SOURCES, WARNINGS, build, compiler
+from dmlops import ReduceFunction, TensorDataType, TensorDesc, from_json
+from dmlops.gpu import FEATURE_LEVEL, Unsupported, planned
+from dmlops.registry import OPERATORS
+from random_descriptions import level_and_form, matrix_cases
+
+HEADER = Path(dmlops.__file__).parents[2] / "include/dmlops.h"
+COMPILERS = ("gcc", "clang", "g++", "clang++", "x86_64-w64-mingw32-gcc", "x86_64-w64-mingw32-g++")
+
+
+class Library:
+    """The header, compiled into a library that stops at the first undefined act."""
+
+    def __init__(self, folder: Path) -> None:
+        options = ("-O1", "-fPIC", "-shared", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error")
+        self._library = ctypes.CDLL(str(build(HEADER, "dispatch.c", folder / "dispatch.so", "gcc", *options)))
+        self._library.plan.argtypes = (ctypes.c_void_p,)
+        self._library.plan.restype = ctypes.c_char_p
+        self._library.count.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+        self._library.count.restype = ctypes.c_size_t
+
+    def plan(self, desc: dmlops.Description) -> list[list[str]]:
+        """For each dispatch shader, groups, macros, bindings and constants."""
+        structure = desc.to_ctypes()
+        return [
+            line.split(" ") for line in self._library.plan(ctypes.addressof(structure)).decode().splitlines()
+        ]
+
+    def count(self, desc: dmlops.Description | None, capacity: int) -> int:
+        structure = None if desc is None else desc.to_ctypes()
+        return int(self._library.count(None if structure is None else ctypes.addressof(structure), capacity))
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    return Library(tmp_path_factory.mktemp("dispatch"))
+
+
+def goes_element_by_element(operator: str) -> bool:
+    """Whether it has a shader of the kernels "map" and "gather"."""
+    try:
+        return hasattr(importlib.import_module(f"dmlops.compute.{operator.lower()}"), "element")
+    except ModuleNotFoundError:
+        return False
+
+
+def expected(desc: dmlops.Description) -> list[list[str]]:
+    """What the Python package plans, as the library writes it; nothing of what shaders cannot do."""
+    if desc.validate(FEATURE_LEVEL):
+        return []
+    try:
+        work = planned(desc)
+    except Unsupported:
+        return []
+    places = {member.name: place for place, member in enumerate(desc.MEMBERS)}
+    lines = []
+    for dispatch in work.dispatches:
+        bindings = [name.rstrip("]").partition("[") for name in dispatch.buffers]
+        words = struct.unpack(f"<{len(dispatch.constants) // 4}I", dispatch.constants)
+        lines.append(
+            [
+                f"{desc.OPERATOR.lower()}.hlsl",
+                ",".join(map(str, (*dispatch.groups, 1))),
+                "".join(f"{name}={value}," for name, value in dispatch.defines.items()),
+                "".join(f"{places[name]}:{number or 0}," for name, _, number in bindings),
+                ",".join(map(str, words)),
+            ]
+        )
+    return lines
+
+
+def compared(library: Library, descriptions: Iterable[dmlops.Description]) -> Counter[str]:
+    """How many descriptions of each operator have dispatches, which are the same in C and Python."""
+    planned_of: Counter[str] = Counter()
+    for desc in descriptions:
+        wanted = expected(desc)
+        try:
+            found = library.plan(desc)
+        except ValueError:  # an invalid description with a number that its C type has not
+            found = []
+        assert found == wanted, desc
+        planned_of[desc.OPERATOR] += bool(wanted)
+    return planned_of
+
+
+# Descriptions.
+
+
+def test_dispatches_of_every_case_are_those_of_python(library: Library) -> None:
+    """Those of invalid cases, too: there are none."""
+    cases = [from_json(level_and_form(case)[1]) for case in matrix_cases() if case.get("form") != "json"]
+    found = compared(library, (desc for desc in cases if goes_element_by_element(desc.OPERATOR)))
+    assert {name for name in OPERATORS if goes_element_by_element(name)} == set(+found)
+    assert all((HEADER.parents[1] / f"hlsl/{name.lower()}.hlsl").is_file() for name in found)
+
+
+def tensor(random: Random, data_type: TensorDataType, sizes: Sequence[int], output: bool) -> TensorDesc:
+    """A tensor of any layout: packed, permuted, with gaps, with strides of 0 if it is no output."""
+    strides, step = [0] * len(sizes), 1
+    order = list(range(len(sizes)))
+    if random.random() < 0.4:
+        random.shuffle(order)
+    for dimension in reversed(order):
+        strides[dimension] = 0 if not output and random.random() < 0.15 else step
+        step *= sizes[dimension] * random.choice((1, 1, 1, 2, 3, 4))
+    packed = random.random() < 0.4
+    return TensorDesc(data_type, tuple(sizes), Strides=None if packed else tuple(strides))
+
+
+def shape(random: Random, rank: int, most: int) -> list[int]:
+    return [random.choice((1, 2, 3, 4, 8, 16, 31, 32, 64, most)) for _ in range(rank)]
+
+
+def test_layouts_of_tensors_gone_through_in_step(library: Library) -> None:
+    """Dimensions merge, vectors form and threads write several of them, or not, as in Python."""
+    random = Random(7)
+
+    def descriptions() -> Iterator[dmlops.Description]:
+        for _ in range(800):
+            sizes = shape(random, random.randint(1, 4), 1000)
+            types = [random.choice([*TensorDataType][1:]) for _ in range(2)]
+            first, second, output = (tensor(random, types[0], sizes, i == 2) for i in range(3))
+            condition = tensor(random, TensorDataType.UINT8, sizes, False)
+            yield dmlops.Cast(InputTensor=first, OutputTensor=tensor(random, types[1], sizes, True))
+            yield dmlops.ElementWiseIf(
+                ConditionTensor=condition, ATensor=first, BTensor=second, OutputTensor=output
+            )
+
+    found = compared(library, descriptions())
+    assert min(found["CAST"], found["ELEMENT_WISE_IF"]) > 250
+
+
+def test_layouts_of_tensors_that_are_gathered(library: Library) -> None:
+    random = Random(8)
+
+    def descriptions() -> Iterator[dmlops.Description]:
+        for _ in range(500):
+            data_type = random.choice([type_ for type_ in TensorDataType if type_.bits >= 8])
+            index_type = random.choice(
+                [TensorDataType[name] for name in ("INT32", "UINT32", "INT64", "UINT64")]
+            )
+            sizes = shape(random, random.randint(1, 4), 256)
+            axis = random.randrange(len(sizes))
+            picked = [*sizes[:axis], random.choice((1, 5, 32, 64)), *sizes[axis + 1 :]]
+            read, written = tensor(random, data_type, sizes, False), tensor(random, data_type, picked, True)
+            yield dmlops.GatherElements(
+                InputTensor=read,
+                IndicesTensor=tensor(random, index_type, picked, False),
+                OutputTensor=written,
+                Axis=axis,
+            )
+            yield dmlops.Gather(
+                InputTensor=read,
+                IndicesTensor=tensor(random, index_type, [1] * (len(sizes) - 1) + [picked[axis]], False),
+                OutputTensor=written,
+                Axis=axis,
+                IndexDimensions=1,
+            )
+
+    found = compared(library, descriptions())
+    assert min(found["GATHER"], found["GATHER_ELEMENTS"]) > 250
+
+
+NUMBERS = (0, -0.0, 1, -1, 0.5, 0.1, -7.75, 2.9e-8, 5.9e-8, 1e-7, 6.1e-5, 2047.5, 65504, 65519.99, 65520)
+EXTREMES = (2**31 - 1, 2**31, 2**32, -(2**31), -(2**33), 2**63, 2**64, -(2**63), -1e30, 3e38, 1e-45, 1e-40)
+
+
+@pytest.mark.parametrize("value", [*NUMBERS, *EXTREMES, float("inf"), float("-inf"), float("nan")])
+def test_numbers_in_the_type_of_elements(value: float, library: Library) -> None:
+    """Of FLOAT members and of unions: as elements are computed; where they are moved, as they are stored."""
+    value = float(value)
+
+    def descriptions() -> Iterator[dmlops.Description]:
+        for type_ in [*TensorDataType][1:]:
+            one = TensorDesc(type_, (1, 2, 3, 4))
+            both = {"InputTensor": one, "OutputTensor": one}
+            square = replace(one, Sizes=(1, 1, 3, 3))
+            if type_.numpy.kind == "f":
+                own = float(type_.numpy.type(value))
+            else:
+                least = 0 if type_.numpy.kind == "u" else -8
+                own = int(min(max(value, least), 7)) if value == value else 0
+            yield dmlops.ElementWiseClip(**both, Min=value, Max=float("inf"))
+            yield dmlops.ActivationLinear(**both, Alpha=value, Beta=-value)
+            yield dmlops.DiagonalMatrix(OutputTensor=square, Offset=1, Value=value)
+            yield dmlops.FillValueConstant(OutputTensor=one, ValueDataType=type_, Value=own)
+            yield dmlops.ElementWiseClip1(**both, MinMaxDataType=type_, Min=own, Max=own)
+
+    with np.errstate(over="ignore"):
+        found = compared(library, descriptions())
+    assert found["FILL_VALUE_CONSTANT"] == sum(type_.bits >= 8 for type_ in TensorDataType)
+
+
+# Limits.
+
+
+@pytest.mark.parametrize(
+    ("sizes", "strides", "dispatches"),
+    [
+        ((2**31 - 1,), (1,), 1),
+        ((2**31,), (1,), 0),
+        ((2, 2), (2**32 - 3, 1), 1),
+        ((2, 2), (2**32 - 2, 1), 0),
+        ((65536, 65535), None, 1),
+        ((65536, 65536), None, 0),
+        ((2**32 - 1, 1, 2**32 - 1), (0, 0, 0), 0),
+        ((3, 2**30 - 1), (2**30, 1), 1),
+    ],
+)
+@pytest.mark.parametrize("data_type", [TensorDataType.UINT8, TensorDataType.FLOAT64])
+def test_shaders_count_in_32_bits(
+    data_type: TensorDataType,
+    sizes: tuple[int, ...],
+    strides: tuple[int, ...] | None,
+    dispatches: int,
+    library: Library,
+) -> None:
+    one = TensorDesc(data_type, sizes, Strides=strides)
+    desc = dmlops.ElementWiseIdentity(InputTensor=one, OutputTensor=one)
+    assert library.plan(desc) == expected(desc)
+    assert len(library.plan(desc)) == dispatches
+
+
+def test_nothing_is_planned_for_what_has_no_shader_of_these_kernels(library: Library) -> None:
+    one = TensorDesc(TensorDataType.FLOAT32, (1, 2, 3, 4))
+    valid = dmlops.Reduce(
+        Function=ReduceFunction.SUM, InputTensor=one, OutputTensor=replace(one, Sizes=(1, 2, 3, 1)), Axes=(3,)
+    )
+    assert valid.validate(FEATURE_LEVEL) == []
+    assert library.plan(valid) == []
+    assert library.count(None, 4) == 0
+
+
+def test_capacity_limits_what_is_written_and_not_what_is_counted(library: Library) -> None:
+    part = TensorDesc(TensorDataType.FLOAT32, (1, 1, 2, 3))
+    desc = dmlops.Join(InputTensors=(part,) * 3, OutputTensor=replace(part, Sizes=(1, 1, 6, 3)), Axis=2)
+    assert [library.count(desc, capacity) for capacity in range(5)] == [3] * 5
+
+
+# Compilers.
+
+
+@pytest.mark.parametrize("name", COMPILERS)
+def test_compiles_without_a_warning(name: str, tmp_path: Path) -> None:
+    options = ("-O1", "-c") if name in ("gcc", "g++") else ("-fsyntax-only",)
+    language = ("-x", "c++", "-std=c++17") if name.endswith("++") else ("-std=c11",)
+    command = [compiler(name), *language, *WARNINGS, *options, f"-I{HEADER.parent}"]
+    result = subprocess.run(
+        [*command, str(SOURCES / "dispatch.c"), "-o", str(tmp_path / "out.o")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+
+
+def test_what_is_not_asked_for_is_not_there() -> None:
+    command = [compiler("gcc"), "-E", "-x", "c", str(HEADER)]
+    without, with_it = (
+        subprocess.run([*command, *options], capture_output=True, text=True, check=True).stdout
+        for options in ((), ("-DDMLOPS_DISPATCH",))
+    )
+    assert "dmlops_dispatch" not in without
+    assert "dmlops_dispatch" in with_it

@@ -1,0 +1,514 @@
+"""Element-wise arithmetic in the reference and in shaders, against NumPy's doubles and Python's integers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dmlops
+from dmlgen.resolve import load_registry
+from gpu_device import device
+
+__all__ = ["device"]
+
+REGISTRY = load_registry(Path(__file__).parents[1] / "specs")
+SCALE_BIAS = {"Scale": 1.5, "Bias": -0.25}
+FLOATS = ("FLOAT32", "FLOAT16")
+
+Oracle = Callable[..., Any]
+
+
+def rounded_away(x: Any) -> Any:
+    return np.copysign(np.floor(np.abs(x) + 0.5), x)
+
+
+def minimum(x: Any, y: Any) -> Any:
+    return np.where((x == 0) & (y == 0), np.where(np.signbit(x) | np.signbit(y), -0.0, 0.0), np.minimum(x, y))
+
+
+def maximum(x: Any, y: Any) -> Any:
+    return np.where((x == 0) & (y == 0), np.where(np.signbit(x) & np.signbit(y), -0.0, 0.0), np.maximum(x, y))
+
+
+EXACT_UNARY: dict[str, Oracle] = {
+    "ABS": np.abs,
+    "CEIL": np.ceil,
+    "FLOOR": np.floor,
+    "IDENTITY": np.positive,
+    "NEGATE": np.negative,
+    "SIGN": lambda x: np.where(np.isnan(x), 0, np.sign(x) + 0.0),
+    "SQRT": np.sqrt,
+}
+UNARY: dict[str, Oracle] = EXACT_UNARY | {
+    "ACOS": np.arccos,
+    "ACOSH": np.arccosh,
+    "ASIN": np.arcsin,
+    "ASINH": np.arcsinh,
+    "ATAN": np.arctan,
+    "ATANH": np.arctanh,
+    "COS": np.cos,
+    "COSH": np.cosh,
+    "ERF": np.vectorize(math.erf),
+    "EXP": np.exp,
+    "LOG": np.log,
+    "RECIP": np.reciprocal,
+    "SIN": np.sin,
+    "SINH": np.sinh,
+    "TAN": np.tan,
+    "TANH": np.tanh,
+}
+EXACT_BINARY: dict[str, Oracle] = {
+    "ADD": np.add,
+    "SUBTRACT": np.subtract,
+    "MULTIPLY": np.multiply,
+    "MAX": maximum,
+    "MIN": minimum,
+    "MODULUS_FLOOR": np.mod,
+    "MODULUS_TRUNCATE": np.fmod,
+}
+BINARY: dict[str, Oracle] = EXACT_BINARY | {
+    "ATAN_YX": np.arctan2,
+    "DIFFERENCE_SQUARE": lambda a, b: (a - b) ** 2,  # of single precision: each step rounds
+    "DIVIDE": np.divide,
+    "MEAN": lambda a, b: (a + b) / 2,
+}
+STEPWISE = {"DIFFERENCE_SQUARE": 2, "MEAN": 1, "DIVIDE": 3, "RECIP": 3}  # bounds in ulp
+ULP = 4  # of functions that are approximated
+
+
+def cut(x: int, y: int) -> int:
+    """The quotient of integers, cut toward 0; 0 for the divisor 0."""
+    return 0 if y == 0 else abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
+
+
+def power(x: int, y: int) -> int:
+    return x**y if y >= 0 else cut(1, x ** (2 - y % 2))  # any such power of |x| > 1 makes 0
+
+
+INTEGER_UNARY: dict[str, Callable[[int], int]] = {
+    "ABS": abs,
+    "IDENTITY": lambda x: x,
+    "NEGATE": lambda x: -x,
+    "SIGN": lambda x: (x > 0) - (x < 0),
+}
+INTEGER_BINARY: dict[str, Callable[[int, int], int]] = {
+    "ADD": lambda a, b: a + b,
+    "SUBTRACT": lambda a, b: a - b,
+    "MULTIPLY": lambda a, b: a * b,
+    "DIVIDE": cut,
+    "MAX": max,
+    "MIN": min,
+    "MEAN": lambda a, b: cut(a + b, 2),
+    "MODULUS_FLOOR": lambda a, b: a % b if b else 0,
+    "MODULUS_TRUNCATE": lambda a, b: a - cut(a, b) * b if b else 0,
+    "DIFFERENCE_SQUARE": lambda a, b: (a - b) ** 2,
+}
+
+
+def spec(name: str) -> Any:
+    names = (f"ELEMENT_WISE_{name}", name)
+    return next(operator for operator in REGISTRY.operators if operator.name in names)
+
+
+def types_of(name: str, tensor: str) -> tuple[str, ...]:
+    """The data types in the newest table."""
+    table = spec(name).support[max(spec(name).support, key=lambda level: tuple(map(int, level.split("."))))]
+    return next(row.types for row in table if row.tensor == tensor)
+
+
+def with_types(names: Mapping[str, Any], kind: str) -> list[tuple[str, str]]:
+    """Operators with the data types, floating-point or not, of the newest table."""
+    return [
+        (name, type_)
+        for name in names
+        for type_ in types_of(name, spec(name).inputs[0].name)
+        if (type_ in FLOATS) == (kind == "float") and type_ != "FLOAT64"
+    ]
+
+
+def numpy_type(name: str) -> np.dtype[Any]:
+    return np.dtype(name.lower())
+
+
+def float_values(type_: str) -> np.ndarray:
+    kind = np.finfo(numpy_type(type_))
+    special = [
+        0.0,
+        -0.0,
+        1,
+        -1,
+        0.5,
+        -0.5,
+        1.5,
+        2.5,
+        -2.5,
+        3,
+        1e-3,
+        0.3,
+        -0.7,
+        10,
+        -100,
+        math.inf,
+        -math.inf,
+        math.nan,
+    ]
+    special += [kind.max, kind.min, kind.tiny, -kind.tiny, 1 + kind.eps, 1 - kind.epsneg]
+    special += [kind.smallest_subnormal, -kind.smallest_subnormal, kind.tiny * 0.75]
+    random = np.random.default_rng(4)
+    drawn = [*random.normal(size=40), *random.uniform(-40, 40, 20), *random.uniform(0, 2, 20)]
+    return np.array([*special, *drawn], numpy_type(type_))
+
+
+def integer_values(type_: str) -> np.ndarray:
+    limits = np.iinfo(numpy_type(type_))
+    near = {
+        -3,
+        -2,
+        -1,
+        0,
+        1,
+        2,
+        3,
+        7,
+        10,
+        100,
+        limits.min,
+        limits.min + 1,
+        limits.max,
+        limits.max - 1,
+        limits.max // 2,
+    }
+    random = np.random.default_rng(5).integers(limits.min, limits.max, 12, limits.dtype, endpoint=True)
+    return np.array([*(x for x in sorted(near) if limits.min <= x <= limits.max), *random], limits.dtype)
+
+
+def pairs(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Each value beside each other one."""
+    first, second = np.meshgrid(values, values)
+    return first.ravel(), second.ravel()
+
+
+def described(operator: str, arrays: Mapping[str, np.ndarray], output: np.dtype[Any], **members: Any) -> Any:
+    tensors = {name: {"DataType": a.dtype.name.upper(), "Sizes": list(a.shape)} for name, a in arrays.items()}
+    (result,) = (member.name for member in spec(operator).members if member.role == "output")
+    tensors[result] = {"DataType": output.name.upper(), "Sizes": list(next(iter(arrays.values())).shape)}
+    return dmlops.from_json({"type": spec(operator).name, "desc": {**tensors, **members}})
+
+
+def both(device: Any, desc: Any, arrays: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+    """What the reference and the shader give."""
+    (name,) = (member.name for member in desc.MEMBERS if member.role == "output")
+    return [dmlops.reference.run(desc, arrays)[name], dmlops.gpu.run(desc, arrays, device)[name]]
+
+
+def run(device: Any, operator: str, *arrays: np.ndarray, **members: Any) -> list[np.ndarray]:
+    names = [member.name for member in spec(operator).inputs]
+    given = dict(zip(names, arrays, strict=True))
+    return both(
+        device, described(operator, given, arrays[-2 if operator == "POW" else -1].dtype, **members), given
+    )
+
+
+def order(x: np.ndarray) -> np.ndarray:
+    """Integers in the order of the floats, neighbours next to each other; both zeros are 0."""
+    bits = x.view(f"int{x.dtype.itemsize * 8}").astype(np.int64)
+    return np.where(bits < 0, -(bits & ((1 << x.dtype.itemsize * 8 - 1) - 1)), bits)
+
+
+def assert_near(found: np.ndarray, expected: Any, ulp: int, inputs: Sequence[np.ndarray] = ()) -> None:
+    """Equal to what the expected numbers round to, up to some units in the last place."""
+    with np.errstate(over="ignore"):
+        wanted = np.asarray(expected).astype(found.dtype)
+    is_nan = np.isnan(wanted)
+    bad = np.isnan(found) != is_nan
+    bad |= ~is_nan & (np.abs(order(found) - order(wanted)) > ulp)
+    if ulp == 0:
+        bad |= ~is_nan & (np.signbit(found) != np.signbit(wanted))
+    at = np.flatnonzero(bad)[:5]
+    assert not bad.any(), (
+        f"{[x[at] for x in inputs]}: {found[at]} instead of {wanted[at]} ({bad.sum()} of {bad.size})"
+    )
+
+
+def assert_equal(found: np.ndarray, expected: Sequence[int]) -> None:
+    """Equal to integers whose high bits are cut off."""
+    bits = found.dtype.itemsize * 8
+    low = [int(x) & (1 << bits) - 1 for x in expected]
+    wanted = [x - (1 << bits) if found.dtype.kind == "i" and x >> bits - 1 else x for x in low]
+    assert found.tolist() == wanted
+
+
+def wide(*arrays: np.ndarray) -> list[np.ndarray]:
+    return [array.astype(np.float64) for array in arrays]
+
+
+@pytest.mark.parametrize(("operator", "type_"), with_types(UNARY, "float"))
+def test_unary(device: Any, operator: str, type_: str) -> None:
+    x = float_values(type_)
+    with np.errstate(all="ignore"):
+        expected = UNARY[operator](*wide(x))
+    for found in run(device, operator, x):
+        assert_near(found, expected, 0 if operator in EXACT_UNARY else STEPWISE.get(operator, ULP), [x])
+
+
+@pytest.mark.parametrize(("operator", "type_"), with_types(BINARY, "float"))
+def test_binary(device: Any, operator: str, type_: str) -> None:
+    a, b = pairs(float_values(type_))
+    with np.errstate(all="ignore"):
+        single = BINARY[operator](a.astype(np.float32), b.astype(np.float32))
+        expected = BINARY[operator](*wide(a, b)) if operator not in STEPWISE else single
+    for found in run(device, operator, a, b):
+        assert_near(found, expected, 0 if operator in EXACT_BINARY else STEPWISE.get(operator, ULP), [a, b])
+
+
+@pytest.mark.parametrize(("operator", "type_"), with_types(INTEGER_UNARY, "integer"))
+def test_unary_of_integers(device: Any, operator: str, type_: str) -> None:
+    x = integer_values(type_)
+    for found in run(device, operator, x):
+        assert_equal(found, [INTEGER_UNARY[operator](v) for v in x.tolist()])
+
+
+@pytest.mark.parametrize(("operator", "type_"), with_types(INTEGER_BINARY, "integer"))
+def test_binary_of_integers(device: Any, operator: str, type_: str) -> None:
+    a, b = pairs(integer_values(type_))
+    for found in run(device, operator, a, b):
+        assert_equal(
+            found, [INTEGER_BINARY[operator](x, y) for x, y in zip(a.tolist(), b.tolist(), strict=True)]
+        )
+
+
+@pytest.mark.parametrize("type_", types_of("IDENTITY", "InputTensor"))
+def test_scale_and_bias(device: Any, type_: str) -> None:
+    """Floats in their own precision, each step rounded; integers as doubles, cut and limited to words."""
+    kind = numpy_type(type_)
+    if kind.kind == "f":
+        values = [0.0, -0.0, 1.0, 3.75, -1e3, math.inf, -math.inf, math.nan, float(np.finfo(kind).max)]
+        x = np.array(values, kind)
+        precise = np.float64 if type_ == "FLOAT64" else np.float32
+        with np.errstate(all="ignore"):
+            expected = x.astype(precise) * precise(1.5) - precise(0.25)
+        for found in run(device, "IDENTITY", x, ScaleBias=SCALE_BIAS):
+            assert_near(found, expected, 0, [x])
+        return
+    x = integer_values(type_)
+    limits = np.iinfo(f"{kind.kind}{max(kind.itemsize, 4)}")
+    scaled = [min(max(int(v * 1.5 - 0.25), limits.min), limits.max) for v in x.tolist()]
+    for found in run(device, "IDENTITY", x, ScaleBias=SCALE_BIAS):
+        assert_equal(found, scaled)
+
+
+@pytest.mark.parametrize("operator", ["EXP", "RECIP", "CLIP", "CLIP1", "THRESHOLD", "POW", "CONSTANT_POW"])
+def test_the_input_is_scaled_first(device: Any, operator: str) -> None:
+    x = np.array([-4, -1.25, 0, 0.5, 2], np.float32)
+    members = {"CLIP": {"Min": -1, "Max": 1}, "THRESHOLD": {"Min": 0}, "CONSTANT_POW": {"Exponent": 2}}
+    members["CLIP1"] = {"MinMaxDataType": "FLOAT32", **members["CLIP"]}
+    given = [x, np.full(5, 3, np.float32)] if operator == "POW" else [x]
+    scaled = [x * np.float32(1.5) - np.float32(0.25), *given[1:]]
+    plain = members.get(operator, {})
+    for found, expected in zip(
+        run(device, operator, *given, **plain, ScaleBias=SCALE_BIAS),
+        run(device, operator, *scaled, **plain),
+        strict=True,
+    ):
+        assert found.tobytes() == expected.tobytes()
+
+
+LIMITS = {"FLOAT": (-1.5, 2.0), "INT": (-3, 100), "UINT": (2, 100)}  # Min, Max
+
+
+def limits_of(type_: str) -> tuple[float, float]:
+    return LIMITS[type_.rstrip("0123456789")]
+
+
+@pytest.mark.parametrize("crossed", [False, True])
+@pytest.mark.parametrize("type_", types_of("CLIP1", "InputTensor"))
+def test_clip(device: Any, type_: str, crossed: bool) -> None:
+    low, high = limits_of(type_)[:: -1 if crossed else 1]
+    x = float_values(type_) if type_ in FLOATS else integer_values(type_)
+    expected = [v if v != v else max(low, min(high, v)) for v in x.tolist()]
+    fractions = 0.5 if type_ not in FLOATS else 0  # which are cut off toward 0
+    members = {"Min": low + math.copysign(fractions, low), "Max": high + math.copysign(fractions, high)}
+    founds = run(device, "CLIP", x, **members)
+    founds += run(device, "CLIP1", x, MinMaxDataType=type_, Min=low, Max=high)
+    for found in founds:
+        np.testing.assert_array_equal(found, np.array(expected, x.dtype))
+
+
+@pytest.mark.parametrize("type_", types_of("THRESHOLD", "InputTensor"))
+def test_threshold(device: Any, type_: str) -> None:
+    low = limits_of(type_)[0]
+    x = float_values(type_) if type_ in FLOATS else integer_values(type_)
+    expected = [v if v != v else max(low, v) for v in x.tolist()]
+    for found in run(device, "THRESHOLD", x, Min=low):
+        np.testing.assert_array_equal(found, np.array(expected, x.dtype))
+
+
+@pytest.mark.parametrize("type_", types_of("CLIP_GRAD1", "InputTensor"))
+def test_clip_gradients(device: Any, type_: str) -> None:
+    low, high = limits_of(type_)
+    x = float_values(type_) if type_ in FLOATS else integer_values(type_)
+    x = np.append(x, np.array([low, high], x.dtype))
+    gradient = np.arange(1, x.size + 1).astype(x.dtype)
+    expected = [0 if v <= low or v >= high else g for v, g in zip(x.tolist(), gradient.tolist(), strict=True)]
+    founds = run(device, "CLIP_GRAD", x, gradient, Min=low, Max=high)
+    founds += run(device, "CLIP_GRAD1", x, gradient, MinMaxDataType=type_, Min=low, Max=high)
+    for found in founds:
+        assert found.tolist() == expected
+
+
+@pytest.mark.parametrize("type_", types_of("ACTIVATION_RELU_GRAD", "InputTensor"))
+def test_relu_gradient(device: Any, type_: str) -> None:
+    x = float_values(type_) if type_ in FLOATS else integer_values(type_)
+    gradient = np.arange(1, x.size + 1).astype(x.dtype)
+    expected = [g if v > 0 else 0 for v, g in zip(x.tolist(), gradient.tolist(), strict=True)]
+    for found in run(device, "ACTIVATION_RELU_GRAD", x, gradient):
+        assert found.tolist() == expected
+
+
+@pytest.mark.parametrize("type_", types_of("IF", "ATensor"))
+def test_if_moves_bits(device: Any, type_: str) -> None:
+    kind = numpy_type(type_)
+    random = np.random.default_rng(6)
+    a, b = (np.frombuffer(random.bytes(64 * kind.itemsize), kind) for _ in range(2))  # signalling NaNs, too
+    condition = random.choice(np.array([0, 0, 1, 2, 255], np.uint8), 64)
+    expected = [x.tobytes() if c else y.tobytes() for c, x, y in zip(condition, a, b, strict=True)]
+    for found in run(device, "IF", condition, a, b):
+        assert found.tobytes() == b"".join(expected)
+
+
+@pytest.mark.parametrize("type_", FLOATS)
+@pytest.mark.parametrize(
+    ("mode", "oracle"),
+    [("HALVES_TO_NEAREST_EVEN", np.rint), ("TOWARD_ZERO", np.trunc), ("TOWARD_INFINITY", rounded_away)],
+)
+def test_round(device: Any, mode: str, oracle: Oracle, type_: str) -> None:
+    x = np.append(float_values(type_), np.arange(-5, 5, 0.25, numpy_type(type_)))
+    for found in run(device, "ROUND", x, RoundingMode=mode):
+        assert_near(found, oracle(*wide(x)), 0, [x])
+
+
+@pytest.mark.parametrize("type_", FLOATS)
+@pytest.mark.parametrize("exponent", [2, -1, 0.5, 3.25, 0, math.inf])
+def test_constant_power(device: Any, exponent: float, type_: str) -> None:
+    x = float_values(type_)
+    with np.errstate(all="ignore"):
+        expected = np.power(*wide(x), np.full(x.shape, exponent))
+    for found in run(device, "CONSTANT_POW", x, Exponent=exponent):
+        assert_near(found, expected, ULP, [x])
+
+
+@pytest.mark.parametrize(
+    ("base", "exponent"),
+    [
+        *(("FLOAT32", type_) for type_ in types_of("POW", "ExponentTensor")),
+        *(("FLOAT16", type_) for type_ in ("FLOAT16", "INT32")),
+    ],
+)
+def test_power_of_floats(device: Any, base: str, exponent: str) -> None:
+    values = float_values(exponent) if exponent in FLOATS else integer_values(exponent)
+    x, y = (a.ravel() for a in np.meshgrid(float_values(base), values))
+    with np.errstate(all="ignore"):
+        expected = np.power(*wide(x, y))
+    for found in run(device, "POW", x, y):
+        assert_near(found, expected, ULP, [x, y])
+
+
+@pytest.mark.parametrize(
+    ("base", "exponent"),
+    [
+        *((type_, type_) for type_ in types_of("POW", "InputTensor") if type_ not in FLOATS),
+        *[("INT32", "UINT32"), ("UINT8", "INT8"), ("INT16", "UINT8"), ("UINT32", "INT32")],
+    ],
+)
+def test_power_of_integers(device: Any, base: str, exponent: str) -> None:
+    low, high = np.iinfo(numpy_type(exponent)).min, np.iinfo(numpy_type(exponent)).max
+    exponents = np.array(
+        [e for e in (-5, -4, -1, 0, 1, 2, 3, 7, 13, 40) if low <= e <= high], exponent.lower()
+    )
+    x, y = (a.ravel() for a in np.meshgrid(integer_values(base), exponents))
+    for found in run(device, "POW", x, y):
+        assert_equal(found, [power(a, b) for a, b in zip(x.tolist(), y.tolist(), strict=True)])
+
+
+@pytest.mark.parametrize(
+    ("base", "exponent"), [("INT32", "FLOAT32"), ("UINT32", "FLOAT32"), ("INT8", "FLOAT16")]
+)
+def test_power_of_integers_with_floats(device: Any, base: str, exponent: str) -> None:
+    kind = numpy_type(base)
+    for e in (1, 2, 3, 6, 0.5, 1.5, -1, 0):
+        x = np.array([0, 1, 2, 3, 4, 7, 9, 16, 25, 100, 127], kind)
+        exact = [math.isqrt(v ** int(2 * e)) if e > 0 else int(v == 1 or e == 0) for v in x.tolist()]
+        if e < 0:
+            exact[0] = np.iinfo(np.uint32 if kind.kind == "u" else np.int32).max  # 1 / 0 is infinite
+        top = np.iinfo(np.uint32 if kind.kind == "u" else np.int32).max
+        for found in run(device, "POW", x, np.full(x.shape, e, numpy_type(exponent))):
+            assert_equal(found, [min(v, top) for v in exact])
+
+
+def layouts() -> list[tuple[str, str, tuple[int, ...], dict[str, tuple[int, ...]]]]:
+    """Operator, data type, sizes, and strides of the tensors that are not packed."""
+    return [
+        ("ADD", "FLOAT32", (6,), {"BTensor": (0,)}),
+        ("ADD", "FLOAT16", (3, 8), {"ATensor": (1, 3), "BTensor": (0, 1)}),
+        ("ADD", "INT8", (2, 3, 4), {"OutputTensor": (16, 5, 1)}),
+        ("ADD", "UINT8", (2, 3, 4), {"ATensor": (12, 0, 1), "OutputTensor": (12, 1, 3)}),
+        ("ADD", "INT16", (2, 3, 4, 4), {"OutputTensor": (64, 20, 4, 1), "BTensor": (0, 0, 0, 0)}),
+        ("ADD", "UINT64", (2, 1, 3, 2, 2), {"ATensor": (30, 7, 10, 5, 2)}),
+        ("ADD", "INT32", (2, 2, 2, 2, 2, 2), {"OutputTensor": (1, 2, 4, 8, 16, 32)}),
+        ("IF", "FLOAT16", (1, 2, 3, 1, 2, 2, 4), {"ConditionTensor": (0, 8, 0, 0, 0, 4, 1)}),
+        ("IF", "INT8", (2, 1, 3, 1, 2, 2, 2, 4), {"ATensor": (1, 1, 2, 1, 6, 12, 24, 48)}),
+        ("POW", "UINT16", (2, 3, 5), {"ExponentTensor": (0, 1, 0), "OutputTensor": (1, 2, 6)}),
+    ]
+
+
+@pytest.mark.parametrize(("operator", "type_", "sizes", "strides"), layouts())
+def test_layouts(
+    device: Any, operator: str, type_: str, sizes: tuple[int, ...], strides: dict[str, tuple[int, ...]]
+) -> None:
+    random = np.random.default_rng(7)
+    arrays = {}
+    for member in spec(operator).inputs:
+        kind = np.dtype(np.uint8) if member.name == "ConditionTensor" else numpy_type(type_)
+        shape = [
+            1 if stride == 0 else size
+            for size, stride in zip(sizes, strides.get(member.name, sizes), strict=True)
+        ]
+        arrays[member.name] = np.broadcast_to(random.integers(0, 4, shape).astype(kind), sizes).copy()
+    tensors = {
+        name: {"DataType": type_, "Sizes": list(sizes)}
+        for name in (member.name for member in spec(operator).members if member.is_tensor)
+    }
+    if operator == "IF":
+        tensors["ConditionTensor"]["DataType"] = "UINT8"
+    for name, steps in strides.items():
+        tensors[name]["Strides"] = list(steps)
+    desc = dmlops.from_json({"type": spec(operator).name, "desc": tensors})
+    first, second, *third = arrays.values()
+    expected = {"ADD": np.add, "POW": np.power, "IF": np.where}[operator](first, second, *third)
+    for found in both(device, desc, arrays):
+        assert found.tolist() == expected.tolist()
+
+
+EXAMPLES = [
+    (operator, example)
+    for operator in REGISTRY.operators
+    for example in operator.examples
+    if operator.family == "elementwise" and operator.name in ("ELEMENT_WISE_IF", "ELEMENT_WISE_ROUND")
+]
+
+
+@pytest.mark.parametrize(("operator", "example"), EXAMPLES, ids=[e.id for _, e in EXAMPLES])
+def test_examples_of_pages(device: Any, operator: Any, example: Any) -> None:
+    arrays = {
+        name: np.array(tensor.data, numpy_type(tensor.type)).reshape(tensor.sizes)
+        for name, tensor in example.tensors.items()
+    }
+    expected = arrays.pop("OutputTensor")
+    name = operator.name.removeprefix("ELEMENT_WISE_")
+    for found in both(device, described(name, arrays, expected.dtype, **example.members), arrays):
+        assert found.tolist() == expected.tolist()

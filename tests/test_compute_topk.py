@@ -1,0 +1,193 @@
+"""Top-k and coordinates of nonzero elements, by reference and shader, against sorting and loops in Python."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gather_cases import permuted, random_bits
+from gpu_device import device
+from kernel_runs import Layouts, check, check_example, examples, newest_types, with_gaps
+
+__all__ = ["device"]
+
+VALUE_TYPES = newest_types("TOP_K1", "InputTensor")
+INDEX_TYPES = newest_types("TOP_K1", "OutputIndexTensor")
+DIRECTIONS = ("INCREASING", "DECREASING")
+
+
+def in_order(line: list[Any], largest: bool) -> list[int]:
+    """The places of a line's elements: NaN above all numbers, equal elements in the order of their places."""
+
+    def key(place: int) -> tuple[bool, Any]:
+        element = line[place]
+        is_nan = element != element
+        return is_nan != largest, 0 if is_nan else -element if largest else element
+
+    return sorted(range(len(line)), key=key)
+
+
+def check_top(
+    device: Any,
+    array: np.ndarray,
+    axis: int,
+    count: int,
+    direction: str,
+    index_type: str = "uint32",
+    layouts: Layouts | None = None,
+) -> None:
+    lines = np.moveaxis(array, axis, -1)
+    places = np.empty((*lines.shape[:-1], count), index_type)
+    for line in np.ndindex(lines.shape[:-1]):
+        places[line] = in_order(lines[line].tolist(), direction == "DECREASING")[:count]
+    indices = np.ascontiguousarray(np.moveaxis(places, -1, axis))
+    values = np.ascontiguousarray(np.take_along_axis(array, indices.astype(np.int64), axis))
+    expected = {"OutputValueTensor": values, "OutputIndexTensor": indices}
+    members: dict[str, Any] = {"Axis": axis, "K": count}
+    check(device, "TOP_K1", {"InputTensor": array}, expected, layouts, AxisDirection=direction, **members)
+    if direction == "DECREASING":
+        check(device, "TOP_K", {"InputTensor": array}, expected, layouts, **members)
+
+
+def some(rng: np.random.Generator, sizes: tuple[int, ...], data_type: str) -> np.ndarray:
+    """Any bits, extremes among them, and many elements that are equal."""
+    array = random_bits(rng, sizes, data_type)
+    few = random_bits(rng, (4,), data_type)
+    return np.where(rng.random(sizes) < 0.5, rng.choice(few, sizes), array)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("data_type", VALUE_TYPES)
+def test_every_data_type(device: Any, data_type: str, direction: str) -> None:
+    rng = np.random.default_rng(0)
+    array = some(rng, (3, 37), data_type)
+    for count, index_type in zip((1, 37), INDEX_TYPES, strict=True):
+        check_top(device, array, 1, count, direction, index_type)
+    check_top(device, some(rng, (2, 1100), data_type), 1, 30, direction)
+
+
+@pytest.mark.parametrize("data_type", ["float32", "float16"])
+def test_the_order_of_special_numbers(device: Any, data_type: str) -> None:
+    info = np.finfo(data_type)
+    tiny = float(info.smallest_subnormal)
+    numbers = [math.nan, 0.0, math.inf, -0.0, tiny, -math.inf, -tiny, 0.0, float(info.max), float(info.min)]
+    array = np.array([numbers + numbers[::-1]], data_type)
+    array.view(f"u{array.itemsize}")[0, 0] |= (
+        1 << array.itemsize * 8 - 1
+    )  # a NaN with a sign, another payload
+    array.view(f"u{array.itemsize}")[0, 0] |= 1
+    for direction in DIRECTIONS:
+        check_top(device, array, 1, 20, direction)
+
+
+@pytest.mark.parametrize("rank", range(1, 9))
+def test_every_rank_and_layout(device: Any, rank: int) -> None:
+    rng = np.random.default_rng(rank)
+    sizes = tuple([2, 1, 3, 2, 1, 2, 3, 5][-rank:])
+    data_type = ["int8", "float16"][rank % 2]
+    array = some(rng, sizes, data_type)
+    for axis in range(0, rank, 2):
+        count = -(-sizes[axis] // 2)
+        shape = [count if d == axis else size for d, size in enumerate(sizes)]
+        output = np.empty(shape)
+        gaps = {"InputTensor": array, "OutputValueTensor": output, "OutputIndexTensor": output}
+        check_top(device, array, axis, count, DIRECTIONS[axis // 2 % 2], "uint32", with_gaps(gaps))
+        order = list(reversed(range(rank)))
+        turned = {"InputTensor": permuted(sizes, order), "OutputValueTensor": permuted(shape, order)}
+        check_top(device, array, axis, count, DIRECTIONS[rank % 2], "uint64", turned)
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 63, 1023, 1024, 1025, 2049, 5000, 12_289])
+def test_lines_and_counts_of_any_length(device: Any, length: int) -> None:
+    rng = np.random.default_rng(length)
+    for number, data_type in enumerate(("float32", "uint8", "int64")):
+        array = some(rng, (2, length), data_type)
+        for count in {1, min(length, 7), -(-length // 2), max(length - 1, 1), length}:
+            check_top(device, array, 1, count, DIRECTIONS[number % 2])
+
+
+def test_long_lines_apart(device: Any) -> None:
+    array = some(np.random.default_rng(1), (2600, 3, 2), "int16")
+    check_top(
+        device, array, 0, 1500, "DECREASING", "uint64", {"InputTensor": permuted(array.shape, [2, 1, 0])}
+    )
+
+
+def test_many_short_lines(device: Any) -> None:
+    array = some(np.random.default_rng(2), (3000, 5), "int32")
+    check_top(device, array, 1, 2, "INCREASING")
+    check_top(device, np.ascontiguousarray(array.T), 0, 4, "DECREASING")
+
+
+def test_equal_elements_of_a_repeated_input(device: Any) -> None:
+    array = np.full((3, 1500), 7, np.uint16)
+    for direction in DIRECTIONS:
+        check_top(device, array, 1, 1200, direction, "uint32", {"InputTensor": [0, 0]})
+
+
+def check_nonzero(
+    device: Any, array: np.ndarray, columns: int, rank: int = 4, layouts: Layouts | None = None
+) -> None:
+    found = [at for at in np.ndindex(array.shape) if array[at] != 0]
+    rows = np.zeros((array.size, columns), np.uint32)
+    for row, at in enumerate(found):
+        rows[row] = at[array.ndim - columns :]
+    expected = {
+        "OutputCountTensor": np.full((1,) * rank, len(found), np.uint32),
+        "OutputCoordinatesTensor": rows.reshape((1,) * (rank - 2) + rows.shape),
+    }
+    check(device, "NONZERO_COORDINATES", {"InputTensor": array}, expected, layouts)
+
+
+def sparse(rng: np.random.Generator, sizes: tuple[int, ...], data_type: str) -> np.ndarray:
+    """Any bits, a half of them zeros, and zeros of either sign."""
+    array = random_bits(rng, sizes, data_type)
+    zeros = np.zeros(sizes, data_type)
+    if zeros.dtype.kind == "f":
+        zeros = np.where(rng.random(sizes) < 0.5, zeros, -zeros)
+    return np.where(rng.random(sizes) < 0.5, array, zeros)
+
+
+@pytest.mark.parametrize("data_type", newest_types("NONZERO_COORDINATES", "InputTensor"))
+def test_nonzero_elements_of_every_data_type(device: Any, data_type: str) -> None:
+    array = sparse(np.random.default_rng(3), (5, 7, 3), data_type)
+    if array.dtype.kind == "f":
+        array[0, 0, :] = np.nan, np.finfo(data_type).smallest_subnormal, -np.inf
+    check_nonzero(device, array, 3)
+
+
+@pytest.mark.parametrize("rank", range(1, 9))
+def test_nonzero_elements_of_every_rank(device: Any, rank: int) -> None:
+    rng = np.random.default_rng(rank)
+    array = sparse(rng, tuple([2, 3, 1, 2, 3, 2, 1, 4][-rank:]), "uint8")
+    check_nonzero(device, array, rank, max(rank, 2), with_gaps({"InputTensor": array}))
+    order = list(reversed(range(rank)))
+    check_nonzero(device, array, rank, 8, {"InputTensor": permuted(array.shape, order)})
+
+
+def test_rows_may_have_fewer_or_more_columns_than_coordinates_count(device: Any) -> None:
+    array = sparse(np.random.default_rng(4), (1, 1, 6, 5), "int32")
+    for columns in (2, 3, 4):
+        layouts = {"OutputCoordinatesTensor": [4000, 3000, 2 * columns + 1, 2]}
+        check_nonzero(device, array, columns, 4, layouts)
+
+
+@pytest.mark.parametrize("length", [1, 255, 256, 1023, 1024, 1025, 300_000])
+def test_nonzero_elements_of_any_number(device: Any, length: int) -> None:
+    """Several blocks, and more blocks than a group adds up at once."""
+    array = sparse(np.random.default_rng(length), (length,), "int16")
+    check_nonzero(device, array, 1)
+
+
+@pytest.mark.parametrize("value", [0, 1])
+def test_none_and_all(device: Any, value: int) -> None:
+    check_nonzero(device, np.full((40, 50), value, np.float32), 2)
+    check_nonzero(device, np.full((1, 3, 20), value, np.uint8), 3, 4, {"InputTensor": [0, 0, 0]})
+
+
+@pytest.mark.parametrize(("operator", "example"), examples("TOP_K", "TOP_K1", "NONZERO_COORDINATES"))
+def test_page_examples(device: Any, operator: Any, example: Any) -> None:
+    check_example(device, operator, example)

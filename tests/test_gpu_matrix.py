@@ -1,0 +1,159 @@
+"""Every operator that has a shader, on descriptions of its matrix: against the reference, in guard zones.
+
+The reference has oracles of its own in other tests. Here every data type, dimension count and layout that the
+matrices cover is run, with data of all kinds, and nothing but the elements of the outputs may change.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dmlops
+import dmlops.registry
+from dmlops import gpu, reference
+from dmlops.gpu.work import tensor_names
+from gpu_device import device, run_in_guard_zones
+
+__all__ = ["device"]
+
+GENERATED = Path(__file__).parents[1] / "generated"
+OPERATORS = sorted(path.stem for path in (GENERATED / "hlsl").glob("*.hlsl"))
+MOST = int(os.environ.get("DMLOPS_MATRIX_CASES", "6"))  # of each operator; the whole sweep is `make sweep`
+ELEMENTS = 1 << 16  # of a tensor, at most
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, math.inf, -math.inf, math.nan]
+TOLERANCE = {np.dtype(np.float16): 2e-3, np.dtype(np.float32): 4e-6, np.dtype(np.float64): 1e-13}
+
+
+def cases(operator: str) -> list[dict[str, Any]]:
+    """Some of the small cases, spread over the matrix."""
+    small = small_cases(operator)
+    return small if len(small) <= MOST else [small[len(small) * i // MOST] for i in range(MOST)]
+
+
+def small_cases(operator: str) -> list[dict[str, Any]]:
+    """Valid descriptions of small tensors."""
+    matrix = json.loads((GENERATED / "matrix" / f"{operator}.json").read_text(encoding="utf-8"))
+    valid = [case for case in matrix["cases"] if case["kind"] == "positive"]
+    return [case for case in valid if is_small(described(case))]
+
+
+def described(case: dict[str, Any]) -> Any:
+    return dmlops.from_json({"type": case["type"], "desc": case["desc"]})
+
+
+def is_small(desc: Any) -> bool:
+    tensors = [tensor for role in ("input", "output") for _, tensor in tensor_names(desc, role)]
+    return all(tensor.size_in_bytes <= ELEMENTS for tensor in tensors)
+
+
+def filled(tensor: Any, rng: np.random.Generator) -> np.ndarray:
+    """Data of a tensor: numbers of all kinds, the same along dimensions of stride 0."""
+    sizes = [
+        1 if stride == 0 else size for size, stride in zip(tensor.Sizes, tensor.element_strides, strict=True)
+    ]
+    data_type = tensor.DataType.numpy
+    if data_type.kind == "f":
+        data = rng.normal(0, 4, sizes)
+        special = rng.random(sizes) < 0.1
+        data[special] = rng.choice(SPECIAL, int(special.sum()))
+    else:
+        low = -(1 << tensor.DataType.bits - 1) if data_type.kind == "i" else 0
+        high = low + (1 << tensor.DataType.bits) - 1
+        data = rng.integers(max(low, -9), min(high, 9), sizes, endpoint=True)
+        special = rng.random(sizes) < 0.1
+        data[special] = rng.choice(np.array([low, high if high < 2**63 else 2**63 - 1]), int(special.sum()))
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(np.broadcast_to(data.astype(data_type), tensor.Sizes))
+
+
+def inputs_of(desc: Any, rng: np.random.Generator) -> dict[str, Any]:
+    arrays: dict[str, Any] = {}
+    for member in desc.MEMBERS:
+        value = getattr(desc, member.name)
+        if member.role == "input" and value is not None:
+            arrays[member.name] = (
+                [filled(one, rng) for one in value] if isinstance(value, tuple) else filled(value, rng)
+            )
+    return arrays
+
+
+def assert_same(found: np.ndarray, expected: np.ndarray, what: str) -> None:
+    """Equal in bits where nothing is rounded; else close, NaN for NaN."""
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape), what
+    if found.dtype.kind != "f":
+        assert (found == expected).all(), what
+        return
+    tolerance = TOLERANCE[found.dtype]
+    smallest = 4 * np.finfo(found.dtype).smallest_normal  # subnormals may be flushed
+    with np.errstate(all="ignore"):
+        close = np.isclose(found, expected, rtol=tolerance, atol=smallest, equal_nan=True)
+        largest = np.finfo(found.dtype).max * (1 - tolerance)
+        edge = (
+            (np.abs(found) > largest) & (np.abs(expected) > largest) & (np.sign(found) == np.sign(expected))
+        )
+    wrong = ~(close | edge)
+    assert not wrong.any(), f"{what}: {found[wrong][:4]} where {expected[wrong][:4]} is expected"
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_shaders_give_what_the_reference_gives(operator: str, device: Any) -> None:
+    chosen = cases(operator)
+    assert chosen, "the matrix has no small valid description"
+    for case in chosen:
+        desc = described(case)
+        rng = np.random.default_rng(zlib.crc32(case["id"].encode()))
+        inputs = inputs_of(desc, rng)
+        expected = reference.run(desc, inputs)
+        found = run_in_guard_zones(device, desc, inputs)
+        again = gpu.run(desc, inputs, device)
+        for name, array in expected.items():
+            parts = array if isinstance(array, list) else [array]
+            for number, part in enumerate(parts):
+                label = f"{name}[{number}]" if isinstance(array, list) else name
+                what = f"{case['id']}, {label}"
+                assert_same(found[label], part, what)
+                second = again[name][number] if isinstance(array, list) else again[name]
+                assert second.tobytes() == found[label].tobytes(), f"{what}: another result the second time"
+
+
+@pytest.mark.parametrize(
+    "operator", [name for name in OPERATORS if dmlops.registry.operator(name.upper()).IN_PLACE]
+)
+def test_results_in_place_are_the_same(operator: str, device: Any) -> None:
+    shared = 0
+    for case in small_cases(operator):
+        desc = described(case)
+        ((output, tensor),) = tensor_names(desc, "output")
+        alike = {
+            name: (one.DataType.bits, one.element_strides) == (tensor.DataType.bits, tensor.element_strides)
+            for name, one in tensor_names(desc, "input")
+        }
+        if shared >= MOST or not any(alike.values()):
+            continue
+        inputs = inputs_of(desc, np.random.default_rng(zlib.crc32(case["id"].encode())))
+        expected = gpu.run(desc, inputs, device)
+        for name in inputs:
+            if not alike[name]:
+                with pytest.raises(ValueError, match="different layouts"):
+                    gpu.run(desc, inputs, device, in_place=name)
+                continue
+            found = gpu.run(desc, inputs, device, in_place=name)
+            assert found[output].tobytes() == expected[output].tobytes(), case["id"]
+            shared += 1
+    assert shared, "no case has an input and an output of the same layout"
+
+
+def test_what_cannot_run_in_place_is_refused(device: Any) -> None:
+    tensor = {"DataType": "FLOAT32", "Sizes": [4]}
+    join = {"InputTensors": [tensor], "OutputTensor": tensor, "Axis": 0}
+    desc = dmlops.from_json({"type": "DML_OPERATOR_JOIN", "desc": join})
+    with pytest.raises(ValueError, match="JOIN does not run in place"):
+        gpu.run(desc, {"InputTensors": [np.zeros(4, np.float32)]}, device, in_place="InputTensors")

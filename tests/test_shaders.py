@@ -1,0 +1,103 @@
+"""Every shader as the runtime compiles it: SPIR-V that the validator accepts, and DXIL, without a warning.
+
+The descriptions of the matrices, which show every data type and dimension count of every table, choose the
+macros. By default each operator has a bounded number of variants compiled, every type of every tensor among
+them; with DMLOPS_ALL_SHADERS=1 (`make shaders`) all of them are.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dmlops
+from dmlops import gpu
+from dmlops.gpu import compiler, shader
+from test_hlsl import instructions, validate
+
+GENERATED = Path(__file__).parents[1] / "generated"
+OPERATORS = sorted(path.stem for path in (GENERATED / "hlsl").glob("*.hlsl"))
+WHOLE_SWEEP = bool(os.environ.get("DMLOPS_ALL_SHADERS"))
+MOST = 3  # variants of an operator by default, beside those that show a type for the first time
+CAPABILITIES = {
+    1: "Shader",
+    9: "Float16",
+    10: "Float64",
+    11: "Int64",
+    22: "Int16",
+    50: "ImageQuery",
+    61: "GroupNonUniform",
+    4433: "StorageBuffer16BitAccess",
+}
+
+Defines = Mapping[str, int | str]
+
+
+def variants(operator: str) -> list[Defines]:
+    """The macros of every dispatch that the operator's matrix leads to, those with new types first."""
+    matrix = json.loads((GENERATED / "matrix" / f"{operator}.json").read_text(encoding="utf-8"))
+    found: dict[frozenset[Any], Defines] = {}
+    for case in matrix["cases"]:
+        if case["kind"] in ("positive", "boundary") and case["expect"]["ok"]:
+            desc = dmlops.from_json({"type": case["type"], "desc": case["desc"]})
+            try:
+                work = gpu.planned(desc)
+            except gpu.Unsupported:  # too large for 32 bits
+                continue
+            for dispatch in work.dispatches:
+                found.setdefault(frozenset(dispatch.defines.items()), dispatch.defines)
+    if WHOLE_SWEEP:
+        return list(found.values())
+    seen: set[tuple[str, int | str]] = set()
+    chosen: list[Defines] = []
+    others: list[Defines] = []
+    for defines in found.values():
+        shown = {(name, value) for name, value in defines.items() if name != "RANK"}
+        (others if shown <= seen else chosen).append(defines)
+        seen |= shown
+    return [*chosen, *others[:: len(others) // MOST + 1]]
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_every_variant_compiles(operator: str, tmp_path: Path) -> None:
+    compiled = variants(operator)
+    assert compiled, "no description of the matrix leads to a dispatch"
+    for defines in compiled:
+        code = compiler.compile(shader(operator), defines, "spirv", ["-WX"])
+        validate(code, tmp_path, str(defines))
+        parsed = list(instructions(code))
+        assert {operands[0] for opcode, operands in parsed if opcode == 17} <= set(CAPABILITIES), defines
+        bindings = sorted({operands[2] for opcode, operands in parsed if opcode == 71 and operands[1] == 33})
+        assert bindings[-1] == len(re.findall(r"\[\[vk::binding", shader(operator))) - 1, defines
+        assert compiler.compile(shader(operator), defines, "dxil", ["-WX"])[:4] == b"DXBC", defines
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_conventions(operator: str) -> None:
+    text = shader(operator)
+    assert text.isascii()
+    assert text.startswith(f"// DML_OPERATOR_{operator.upper()}: ")
+    assert not re.search(r"#include|\btemplate\b|[ \t]+$|\{[{%]|\n\n\n", text, re.MULTILINE)
+    assert "[numthreads(NUM_THREADS, 1, 1)]\nvoid CSMain(" in text
+    resources = re.findall(r"\[\[vk::binding\((\d+), 0\)\]\] .*?(\w+) : register\(([a-z])(\d+)\)", text)
+    assert [int(binding) for binding, *_ in resources] == list(range(len(resources)))
+    for kind in "tub":
+        numbers = [int(number) for _, _, letter, number in resources if letter == kind]
+        assert numbers == list(range(len(numbers))), kind
+    assert resources[-1][1:] == ("Params", "b", "0")
+    assert (GENERATED / "hlsl" / f"{operator}.hlsl").read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_the_head_names_every_macro(operator: str) -> None:
+    head = shader(operator).partition("\n\n")[0]
+    for defines in variants(operator):
+        for macro in defines:
+            named = macro if f" {macro} " in head else re.sub(r"^.*(?=_[A-Z]+$)", "X", macro)
+            assert re.search(rf"^//   {named} ", head, re.MULTILINE), macro
