@@ -6,7 +6,7 @@ READY := $(VENV)/ready
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
 SWEEP_COUNT ?= 1000000
-.PHONY: generate check lint test bench install fuzz sweep clean
+.PHONY: generate check lint test bench install fuzz sweep shaders clean
 
 generate: $(READY)          ## specs/ -> generated/
 	@$(BIN)/dmlgen generate
@@ -38,6 +38,11 @@ fuzz: $(READY)              ## dmlops_validate under libFuzzer and sanitizers, f
 
 sweep: $(READY)             ## C against Python on SWEEP_COUNT random descriptions
 	$(BIN)/python tests/c_differential.py $(SWEEP_COUNT)
+
+shaders: $(READY)           ## every variant of every shader compiled, every small case of the matrices run
+	scripts/install-debian-packages
+	DMLOPS_ALL_SHADERS=1 DMLOPS_MATRIX_CASES=1000000 $(BIN)/pytest -n $$(nproc) \
+	    tests/test_shaders.py tests/test_hlsl.py tests/test_gpu_matrix.py
 
 clean:                      ## what can be made again; generated/ is committed and stays
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -27,6 +27,28 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Left:
+    """Operators of one family whose computation no spec states, and why."""
+
+    family: str
+    reason: str
+    operators: tuple[str, ...]
+
+
+_REASONS = {  # by family
+    "matrix": "matrix products and convolutions need tiled kernels of their own",
+    "normalization": "statistics over sets and, in training, several outputs: `reduce` would have to grow",
+    "pooling": "windows and regions that overlap, and several outputs",
+    "quantized": "matrix products, windows, or a scale that follows from the data; sums of quantized tensors "
+    "come with them",
+    "recurrent": "a loop over time with state",
+    "resample": "weights that depend on coordinates in every dimension",
+    "shape": "windows that overlap",
+    "training": "gradients of the families above, and an optimizer with three outputs",
+}
+
+
+@dataclass(frozen=True)
 class Gap:
     """What no case shows: a rule broken alone, or an entry of a support table."""
 
@@ -54,7 +76,16 @@ def render(registry: Registry, templates: Templates, matrices: Mapping[str, byte
         for field in fields(Row)
         if field.name != "operator"
     }
-    return {"coverage.md": templates.render("docs/coverage.md.j2", rows=rows, gaps=gaps, totals=totals)}
+    without = [operator for operator in registry.operators if operator.compute is None]
+    left = [
+        Left(family, reason, tuple(operator.name for operator in without if operator.family == family))
+        for family, reason in _REASONS.items()
+    ]
+    return {
+        "coverage.md": templates.render(
+            "docs/coverage.md.j2", rows=rows, gaps=gaps, totals=totals, left=left, count=len(without)
+        )
+    }
 
 
 def _row(operator: Operator, matrix: Mapping[str, object]) -> Row:
