@@ -1,4 +1,4 @@
-"""Compares the C validator with the Python package on random descriptions.
+"""Compares the C header with the Python package on random descriptions.
 
     python tests/c_differential.py [COUNT]
 
@@ -12,33 +12,26 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain, islice
 from pathlib import Path
 
-from c_runner import build
-from dmlops import Description, FeatureLevel, from_json
+from c_library import Library, Output, Violations, as_c
+from dmlops import Description, FeatureLevel, TensorDesc, from_json
 from dmlops.enums import feature_level
 from random_descriptions import Form, level_and_form, matrix_cases, random_forms
 
-ROOT = Path(__file__).parents[1]
+NEWEST = max(FeatureLevel)
+MOST_DIMENSIONS = 8  # more than C infers from
 
-Violations = list[tuple[str, str, str]]  # rule, member, message
 
+@dataclass(frozen=True)
+class Answers:
+    """What is said of a description: what it breaks, what accepts it, its outputs as far as they follow."""
 
-class CValidator:
-    """dmlops_validate, compiled into a library in a folder."""
-
-    def __init__(self, folder: Path) -> None:
-        header = ROOT / "generated/include/dmlops.h"
-        path = build(header, "judge.c", folder / "judge.so", "gcc", "-O2", "-fPIC", "-shared")
-        self._judge = ctypes.CDLL(str(path)).judge
-        self._judge.argtypes = (ctypes.c_void_p, ctypes.c_uint32)
-        self._judge.restype = ctypes.c_char_p
-
-    def __call__(self, desc: ctypes.Structure, level: FeatureLevel) -> Violations:
-        lines = self._judge(ctypes.addressof(desc), level).decode().splitlines()
-        return [(rule, member, message) for rule, member, message in (line.split("\t") for line in lines)]
+    violations: Violations
+    lowest: int
+    outputs: list[Output | None]
 
 
 @dataclass(frozen=True)
@@ -47,22 +40,59 @@ class Comparison:
 
     level: str
     form: Form
-    python: Violations
-    c: Violations
+    python: Answers
+    c: Answers
 
 
-def compare(forms: Iterable[tuple[str, Form]], validate: CValidator) -> Iterator[Comparison]:
+def compare(forms: Iterable[tuple[str, Form]], library: Library) -> Iterator[Comparison]:
     """What the two say of those descriptions that C structs can hold."""
     not_in_c = {case["breaks"] for case in matrix_cases() if case.get("form") == "json"}
     for level, form in forms:
         try:
             desc = from_json(form)
             violations = [(one.rule, one.member, one.message) for one in desc.validate(level)]
-            if not _lacks_counted(desc) and not_in_c.isdisjoint(rule for rule, _, _ in violations):
-                found = validate(desc.to_ctypes(), feature_level(level))
-                yield Comparison(level, form, violations, found)
+            broken = {rule for rule, _, _ in violations} | {one.rule for one in desc.validate(NEWEST)}
+            if not _lacks_counted(desc) and not_in_c.isdisjoint(broken):
+                described = desc.to_ctypes()
+                found = library.validate(described, feature_level(level))
+                lowest = desc.min_feature_level()
+                expected, inferred = outputs(desc, described, library)
+                yield Comparison(
+                    level,
+                    form,
+                    Answers(violations, 0 if lowest is None else lowest.value, expected),
+                    Answers(found, library.lowest(described), inferred),
+                )
         except ValueError:  # no description, or one with a number that its C type has not
             continue
+
+
+def outputs(
+    desc: Description, described: ctypes.Structure, library: Library
+) -> tuple[list[Output | None], list[Output | None]]:
+    """The outputs that the Python package infers, and what C says of these."""
+    names = [member.name for member in desc.MEMBERS if member.role == "output"]
+    answers = [library.infer(described, number) for number in range(len(names))]
+    found = [answer if isinstance(answer, Output) else None for answer in answers]
+    if any(tensor.DimensionCount > MOST_DIMENSIONS for tensor in _tensors(desc)):
+        return [], []
+    try:
+        inferred = desc.infer()
+    except ValueError:
+        return [None], [None if None in found else found[0]]
+    pairs: list[tuple[Output | None, Output | None]] = []
+    for name, other in zip(names, found, strict=True):
+        tensor = getattr(inferred, name)
+        if isinstance(tensor, TensorDesc):
+            pairs.append((as_c(tensor, is_given=tensor == getattr(desc, name)), other))
+    return [one for one, _ in pairs], [other for _, other in pairs]
+
+
+def _tensors(desc: Description) -> Iterator[TensorDesc]:
+    for member in desc.MEMBERS:
+        value = getattr(desc, member.name)
+        entries = value if isinstance(value, tuple) else (value,)
+        yield from (entry for entry in entries if isinstance(entry, TensorDesc))
 
 
 def _lacks_counted(desc: Description) -> bool:
@@ -71,19 +101,19 @@ def _lacks_counted(desc: Description) -> bool:
     return any(getattr(desc, one.name) is None and getattr(desc, one.count or "") == 0 for one in arrays)
 
 
-def compare_many(count: int, validate: CValidator) -> Iterator[Comparison]:
+def compare_many(count: int, library: Library) -> Iterator[Comparison]:
     """The same of so many descriptions: the cases of the matrices, then random ones."""
-    return islice(compare(chain(map(level_and_form, matrix_cases()), random_forms(seed=20)), validate), count)
+    return islice(compare(chain(map(level_and_form, matrix_cases()), random_forms(seed=20)), library), count)
 
 
 def main(count: int) -> int:
     """Compares; 1 when something differs."""
     differing = 0
     with tempfile.TemporaryDirectory() as folder:
-        for one in compare_many(count, CValidator(Path(folder))):
+        for one in compare_many(count, Library(Path(folder))):
             if one.python != one.c:
                 differing += 1
-                print(json.dumps(vars(one)))
+                print(json.dumps(asdict(one)))
     print(f"{count} descriptions compared, {differing} differ")
     return 1 if differing else 0
 

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from c_differential import CValidator, compare, compare_many
+from c_differential import compare, compare_many
+from c_library import Library
+from dmlops import FeatureLevel
 from dmlops.registry import OPERATORS, operator
 
 TENSOR = {"DataType": "FLOAT32", "Sizes": [1, 2, 3, 4]}
@@ -14,18 +16,23 @@ TENSORS = {"InputTensor": TENSOR, "OutputTensor": TENSOR}
 
 
 @pytest.fixture(scope="module")
-def validator(tmp_path_factory: pytest.TempPathFactory) -> CValidator:
-    return CValidator(tmp_path_factory.mktemp("judge"))
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    return Library(tmp_path_factory.mktemp("library"))
 
 
-def test_c_and_python_say_the_same_of_random_descriptions(validator: CValidator) -> None:
-    compared = list(compare_many(30_000, validator))
+def test_c_and_python_say_the_same_of_random_descriptions(library: Library) -> None:
+    compared = list(compare_many(16_000, library))
     assert [one for one in compared if one.python != one.c] == []
     own = {rule.id for name in OPERATORS for rule in operator(name).RULES}
-    broken = {rule for one in compared for rule, _, _ in one.python}
+    broken = {rule for one in compared for rule, _, _ in one.python.violations}
     assert own <= broken
-    accepted = {one.form["type"] for one in compared if not one.python}
+    accepted = {one.form["type"] for one in compared if not one.python.violations}
     assert len(accepted) == len(OPERATORS)
+    assert {one.python.lowest for one in compared} == {0, *FeatureLevel}
+    inferred = {one.form["type"] for one in compared if any(one.python.outputs)}
+    assert inferred == {
+        f"DML_OPERATOR_{name}" for name in OPERATORS if name != "SPLIT"
+    }  # an array of outputs
 
 
 @pytest.mark.parametrize(
@@ -39,10 +46,10 @@ def test_c_and_python_say_the_same_of_random_descriptions(validator: CValidator)
     ],
 )
 def test_what_c_cannot_tell_apart_python_takes_for_the_same(
-    name: str, members: dict[str, Any], rules: list[str], validator: CValidator
+    name: str, members: dict[str, Any], rules: list[str], library: Library
 ) -> None:
     """An array of no entries is no array, and a FLOAT has 32 bits."""
     form = {"type": f"DML_OPERATOR_{name}", "desc": {**TENSORS, **members}}
-    (one,) = compare([("6.2", form)], validator)
+    (one,) = compare([("6.2", form)], library)
     assert one.python == one.c
-    assert [rule for rule, _, _ in one.c] == rules
+    assert [rule for rule, _, _ in one.c.violations] == rules

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 
 from c_fuzz import HEADER, LIBFUZZER, REPLAY, build_fuzzer, bytes_of, fuzz, write_corpus
 from dmlops import FeatureLevel, GatherElements, TensorDataType, TensorDesc
+
+RUNS = 15_000  # all seeds, and some thousand changed ones
 
 
 @pytest.fixture(scope="module")
@@ -22,14 +25,14 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("compiler", ["clang", "clang++"])
 def test_no_bytes_cause_an_undefined_act(compiler: str, corpus: Path, tmp_path: Path) -> None:
     own = shutil.copytree(corpus, tmp_path / "corpus")
-    result = fuzz(build_fuzzer(tmp_path, compiler, LIBFUZZER), own, "-seed=1", "-runs=40000")
+    result = fuzz(build_fuzzer(tmp_path, compiler, LIBFUZZER), own, "-seed=1", f"-runs={RUNS}")
     assert result.returncode == 0, result.stderr[-4000:]
-    assert "Done 40000 runs" in result.stderr
+    (runs,) = re.findall("Done ([0-9]+) runs", result.stderr)
+    assert int(runs) >= RUNS
 
 
-@pytest.mark.parametrize("compiler", ["gcc", "g++"])
-def test_no_seed_causes_an_undefined_act(compiler: str, corpus: Path, tmp_path: Path) -> None:
-    program = build_fuzzer(tmp_path, compiler, REPLAY)
+def test_no_seed_causes_an_undefined_act_with_another_compiler(corpus: Path, tmp_path: Path) -> None:
+    program = build_fuzzer(tmp_path, "gcc", REPLAY)
     names = sorted(path.name for path in corpus.iterdir())
     assert len(names) > 10_000
     result = subprocess.run([program, *names], cwd=corpus, capture_output=True, text=True, check=False)
@@ -56,7 +59,7 @@ def test_bytes_of_a_description() -> None:
 @pytest.mark.parametrize(
     ("right", "wrong", "found"),
     [
-        ("index < count && values != NULL", "index <= count && values != NULL", "heap-buffer-overflow"),
+        ("(uint64_t)index < tensor->", "(uint64_t)index <= tensor->", "heap-buffer-overflow"),
         ("return b == 0 ? 0 : a / b", "return a / b", "division by zero"),
     ],
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dmlgen.cases import Case, Cases, CaseSearch
-from dmlgen.cases.data import Computation
+from dmlgen.cases.data import Computation, exact
 from dmlgen.description import Tensor, Value, to_json
 from dmlgen.judge import GeneralJudge, Judge
 from dmlgen.registry import Registry
@@ -167,7 +167,7 @@ def test_negatives_of_the_axis_are_one_past_the_bound(found: dict[str, Cases]) -
 def test_computation_gives_the_printed_outputs_of_the_pages(registry: Registry, judge: Judge) -> None:
     examples = 0
     for operator in registry.operators:
-        if operator.compute is None:
+        if operator.compute is None or not exact(operator):
             continue
         computation = Computation(Judge(judge.general, operator), operator.compute)
         for example in operator.examples:

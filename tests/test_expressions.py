@@ -117,7 +117,7 @@ def test_values(text: str, expected: object) -> None:
         ("Scale.Depth", "unknown-name", 1),
         ("A.Sizes[::2]", "expression-type", 1),
         ("Axis ** 2", "expression-form", 1),
-        ("Axis / 2", "expression-form", 1),
+        ("Axis / 2", "expression-type", 1),
         ("'text'", "expression-form", 1),
         ("(Axis, 1)", "expression-form", 1),
         ("min(1)", "expression-form", 1),

@@ -16,6 +16,7 @@ GATHER = "operators/gather/gather.yaml"
 ND1 = "operators/gather/gather_nd1.yaml"
 
 COMPUTE = """compute:
+  kernel: gather
   output: OutputTensor
   let:
     index: wrap(IndicesTensor[at], InputTensor.Sizes[Axis])
@@ -60,6 +61,9 @@ SPOILS = [
     Spoil("non-string-key", ELEMENTS, "value: 107", "value: 107\n12: x", "key-not-string", "12: x"),
     Spoil("hidden-character", ELEMENTS, "Picks one", "Picks \u202e one", "hidden-character", "\u202e"),
     Spoil("no-mapping", ELEMENTS, COMPUTE, "compute: nothing", "wrong-type", "nothing"),
+    Spoil("no-value", ELEMENTS, "  value: InputTensor[replace(at, Axis, index)]\n", "", "compute-form", "kernel: gather", "need a value"),
+    Spoil("another-type", ELEMENTS, "InputTensor[replace(at, Axis, index)]", "IndicesTensor[at]", "expression-type", "IndicesTensor[at]", "element of InputTensor or bool is expected"),
+    Spoil("integer-element", ELEMENTS, "InputTensor[replace(at, Axis, index)]", "InputTensor[at] // 2", "expression-type", "InputTensor[at]", "elements have no //"),
     # Shape
     Spoil("misspelt-key", ELEMENTS, "summary: Picks", "sumary: Picks", "unknown-key", "sumary", "summary"),
     Spoil("misspelt-member-key", ELEMENTS, "{role: output,", "{rolle: output,", "unknown-key", "rolle", "role"),

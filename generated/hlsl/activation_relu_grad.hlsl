@@ -4,9 +4,9 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... activation_relu_grad.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Element by element. Each thread writes UNROLL vectors of OutputGradientTensor elements, NUM_THREADS vectors apart. Sizes and
-// strides are in elements; neighbouring dimensions that all tensors run through in one step are merged beforehand, and
-// dimensions of size 1 left out.
+// Element by element. Each thread writes UNROLL vectors of OutputGradientTensor elements, NUM_THREADS vectors apart, or a
+// block: VECTOR vectors that are neighbours along another dimension. Sizes and strides are in elements; neighbouring
+// dimensions that all tensors run through in one step are merged beforehand, and dimensions of size 1 left out.
 //
 // For each tensor, X being INPUT or INPUT_GRADIENT or OUTPUT_GRADIENT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -20,6 +20,9 @@
 //              multiple of VECTOR, else 1
 //   VECTOR     elements stored at once: 1 for any strides of OutputGradientTensor; where its innermost one is 1 and every other
 //              one and the innermost size are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits, 1 for 4 bits)
+//   BLOCKS     1 if threads write blocks, VECTOR being 2 or more and UNROLL the same, else 0
+//   X_TURNED   1 for an input whose neighbours in memory are those along the other dimension of the blocks; X_VECTOR is
+//              VECTOR and all strides but that one are multiples of it. Else 0
 //   RANK       dimensions after merging, 1 to 8
 //   UNROLL     vectors a thread writes, 1 or more
 //   NUM_THREADS  threads in a group
@@ -28,7 +31,7 @@
 
 struct Dimension
 {
-    uint size;        // of the innermost dimension: in vectors
+    uint size;        // of the innermost dimension: in vectors; of the one before, where there are blocks, in blocks
     uint multiplier;  // these three divide by size
     uint halving;
     uint shift;
@@ -197,7 +200,8 @@ OUTPUT_GRADIENT_VALUE Compute(INPUT_VALUE input, INPUT_GRADIENT_VALUE inputGradi
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
-    const uint first = (group.y * groupColumns + group.x) * (NUM_THREADS * UNROLL) + thread;
+    const uint apart = BLOCKS ? 0 : NUM_THREADS;
+    const uint first = (group.y * groupColumns + group.x) * NUM_THREADS * (BLOCKS ? 1 : UNROLL) + thread;
 
     // All loads, then the stores: each thread keeps many loads under way.
     Position positions[UNROLL];
@@ -206,9 +210,30 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     [unroll]
     for (uint u = 0; u < UNROLL; u++)
     {
-        positions[u] = Locate(min(first + u * NUM_THREADS, count - 1));
+        positions[u] = Locate(min(first + u * apart, count - 1));
+#if BLOCKS
+        positions[u].inputTensor += u * (dimensions[RANK - 2].inputStride / VECTOR);
+        positions[u].inputGradientTensor += u * (dimensions[RANK - 2].inputGradientStride / VECTOR);
+        positions[u].outputGradientTensor += u * (dimensions[RANK - 2].outputGradientStride / VECTOR);
+#endif
+#if INPUT_TURNED
+        INPUT_VALUE turnedInput[VECTOR];
+        LoadInput(positions[0].inputTensor + u * inputStep, turnedInput);
+        [unroll]
+        for (uint k = 0; k < VECTOR; k++)
+            input[k][u] = turnedInput[k];
+#else
         LoadInput(positions[u].inputTensor, input[u]);
+#endif
+#if INPUT_GRADIENT_TURNED
+        INPUT_GRADIENT_VALUE turnedInputGradient[VECTOR];
+        LoadInputGradient(positions[0].inputGradientTensor + u * inputGradientStep, turnedInputGradient);
+        [unroll]
+        for (uint k = 0; k < VECTOR; k++)
+            inputGradient[k][u] = turnedInputGradient[k];
+#else
         LoadInputGradient(positions[u].inputGradientTensor, inputGradient[u]);
+#endif
     }
 
     [unroll]
@@ -218,7 +243,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
             values[k] = Compute(input[u][k], inputGradient[u][k]);
-        if (first + u * NUM_THREADS < count)
+        if (first + u * apart < count)
             Store(positions[u].outputGradientTensor, values);
     }
 }

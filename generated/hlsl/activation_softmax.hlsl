@@ -21,6 +21,7 @@
 //              size and all other strides are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //   UNROLL     vectors that a thread loads before it reduces them, 1 or more
 //   WHOLE      1 if a set is LANES * UNROLL vectors at most, so that it is read but once, else 0
+//   EVEN       1 if sets are multiples of LANES * UNROLL vectors, so that a share ends where its last block does, else 0
 //   NUM_THREADS  threads in a group, a power of 2
 //   LANES      a power of 2, NUM_THREADS at most
 //   ACROSS     1 if neighbouring threads work on neighbouring sets, 0 if on neighbouring elements of one
@@ -135,6 +136,9 @@ Position LocateVector(uint item)
 // No integer is NaN.
 bool IsNan(int x) { return false; }
 
+// The larger of two numbers, either one if one is NaN: without the care that Max takes
+float Larger(float x, float y) { return max(x, y); }
+
 // x / y: of floats as the hardware divides, which Vulkan lets be off by 2.5 ulp; of integers cut toward 0, and 0 where y
 // is 0. The hardware's division of integers is undefined by 0, and by -1 where the quotient overflows.
 float Quotient(float x, float y) { return x / y; }
@@ -226,29 +230,11 @@ bool IsInfinity(float x)
     return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
 }
 
-// Integers in the order of the numbers, -0 below +0. Exact for subnormals on drivers that flush them, too.
-int Order(float x)
-{
-    const int bits = (int)Bits(x);
-    return bits < 0 ? (int)0x80000000u - bits - 1 : bits;
-}
-
-// The larger of two numbers; NaN if one is. Max(-0, +0) is +0, in either order (maximum and minimum of IEEE 754-2019),
-// so that the result of a reduction does not depend on its order. Exact.
-float Max(float a, float b)
-{
-    if (IsNan(a))
-        return a;
-    if (IsNan(b))
-        return b;
-    return Order(a) < Order(b) ? b : a;
-}
-
 INPUT_VALUE Map(INPUT_VALUE x, INPUT_VALUE y) { return Exp(x - y); }
 INPUT_VALUE Merge(INPUT_VALUE x, INPUT_VALUE y) { return x + y; }
 INPUT_VALUE Finish(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE count) { return Quotient((INPUT_VALUE)1, x); }
-INPUT_VALUE Shift(INPUT_VALUE x, INPUT_VALUE y) { return Max(x, y); }
-OUTPUT_VALUE Each(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE z) { return Exp(x - z) * y; }
+INPUT_VALUE Shift(INPUT_VALUE x, INPUT_VALUE y) { return Larger(x, y); }
+OUTPUT_VALUE EachMapped(INPUT_VALUE x, INPUT_VALUE y) { return x * y; }
 
 #if SHIFTS
 // The shift as the functions are told it
@@ -279,6 +265,18 @@ State Combine(bool shiftOnly, State a, State b)
 #endif
 }
 
+// The same where all elements of b come after those of a
+State Append(bool shiftOnly, State a, State b)
+{
+#if CHOOSES
+    if (DECREASING ? !Better(a.value, b.value) : Better(b.value, a.value))
+        return b;
+    return a;
+#else
+    return Combine(shiftOnly, a, b);
+#endif
+}
+
 typedef INPUT_VALUE Item;
 
 State StateOf(bool shiftOnly, Item item, uint index, INPUT_VALUE shift)
@@ -291,7 +289,7 @@ State StateOf(bool shiftOnly, Item item, uint index, INPUT_VALUE shift)
     if (shiftOnly)
         state.shift = item;
     else
-        state.value = Map(item, shift);
+        state.value = item;
 #else
     state.value = Map(item, shift);
 #endif
@@ -339,7 +337,7 @@ void LoadBlock(Share share, uint first, out Item items[UNROLL][VECTOR])
 {
     [unroll]
     for (uint u = 0; u < UNROLL; u++)
-        Load(share.offset + LocateVector(min(first + u * LANES, share.end - 1)).input, items[u]);
+        Load(share.offset + LocateVector(EVEN ? first + u * LANES : min(first + u * LANES, share.end - 1)).input, items[u]);
 }
 
 #if SHIFTS
@@ -348,7 +346,18 @@ void LoadBlock(Share share, uint first, out Item items[UNROLL][VECTOR])
 #define OVER_ITEMS [unroll]
 #endif
 
-// What is known of a share; nothing where it is empty. `whole` holds all of it where WHOLE is 1.
+void MapBlock(INPUT_VALUE shift, inout Item items[UNROLL][VECTOR])
+{
+    OVER_ITEMS
+    for (uint u = 0; u < UNROLL; u++)
+    {
+        OVER_ITEMS
+        for (uint k = 0; k < VECTOR; k++)
+            items[u][k] = Map(items[u][k], shift);
+    }
+}
+
+// What is known of a share; nothing where it is empty. `whole` holds all of it where WHOLE is 1, mapped unless shiftOnly.
 State Gather(bool shiftOnly, Share share, INPUT_VALUE shift, Item whole[UNROLL][VECTOR])
 {
     State total = (State)0;
@@ -359,13 +368,15 @@ State Gather(bool shiftOnly, Share share, INPUT_VALUE shift, Item whole[UNROLL][
 #else
         Item items[UNROLL][VECTOR];
         LoadBlock(share, first, items);
+        if (!shiftOnly)
+            MapBlock(shift, items);
 #endif
         State block = (State)0;
         OVER_ITEMS
         for (uint u = 0; u < UNROLL; u++)
         {
             const uint item = first + u * LANES;
-            if (item >= share.end)
+            if (!EVEN && item >= share.end)
                 break;
             OVER_ITEMS
             for (uint k = 0; k < VECTOR; k++)
@@ -374,13 +385,13 @@ State Gather(bool shiftOnly, Share share, INPUT_VALUE shift, Item whole[UNROLL][
                 if (u == 0 && k == 0)
                     block = state;
                 else
-                    block = Combine(shiftOnly, block, state);
+                    block = Append(shiftOnly, block, state);
             }
         }
         if (first == share.first)
             total = block;
         else
-            total = Combine(shiftOnly, total, block);
+            total = Append(shiftOnly, total, block);
     }
     return total;
 }
@@ -462,6 +473,9 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const State shifts = Join(true, Gather(true, share, 0, whole), thread, lane, lanes);
     shift = Finite(shifts.shift);
 #endif
+#if WHOLE
+    MapBlock(shift, whole);
+#endif
     State state = Join(false, Gather(false, share, shift, whole), thread, lane, lanes);
     if (set >= sets)
         return;
@@ -475,12 +489,13 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     {
 #if !WHOLE
         LoadBlock(share, first, whole);
+        MapBlock(shift, whole);
 #endif
         OVER_ITEMS
         for (uint u = 0; u < UNROLL; u++)
         {
             const uint item = first + u * LANES;
-            if (item >= share.end)
+            if (!EVEN && item >= share.end)
                 break;
             OUTPUT_VALUE values[VECTOR];
             OVER_ITEMS
@@ -490,7 +505,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
                 const INPUT_VALUE chosen = item * VECTOR + k == state.index ? 1 : 0;
                 values[k] = Each(whole[u][k], chosen, shift);
 #else
-                values[k] = Each(whole[u][k], result, shift);
+                values[k] = EachMapped(whole[u][k], result);
 #endif
             }
             Store(position.output + LocateVector(item).output, values);

@@ -23,6 +23,7 @@
 //              size and all other strides are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //   UNROLL     vectors that a thread loads before it reduces them, 1 or more
 //   WHOLE      1 if a set is LANES * UNROLL vectors at most, so that it is read but once, else 0
+//   EVEN       1 if sets are multiples of LANES * UNROLL vectors, so that a share ends where its last block does, else 0
 //   NUM_THREADS  threads in a group, a power of 2
 //   LANES      a power of 2, NUM_THREADS at most
 //   ACROSS     1 if neighbouring threads work on neighbouring sets, 0 if on neighbouring elements of one
@@ -200,6 +201,18 @@ State Combine(bool shiftOnly, State a, State b)
 #endif
 }
 
+// The same where all elements of b come after those of a
+State Append(bool shiftOnly, State a, State b)
+{
+#if CHOOSES
+    if (DECREASING ? !Better(a.value, b.value) : Better(b.value, a.value))
+        return b;
+    return a;
+#else
+    return Combine(shiftOnly, a, b);
+#endif
+}
+
 #if PASS == 2
 typedef State Item;
 
@@ -278,7 +291,7 @@ void LoadBlock(Share share, uint first, out Item items[UNROLL][VECTOR])
 {
     [unroll]
     for (uint u = 0; u < UNROLL; u++)
-        Load(share.offset + LocateVector(min(first + u * LANES, share.end - 1)).input, items[u]);
+        Load(share.offset + LocateVector(EVEN ? first + u * LANES : min(first + u * LANES, share.end - 1)).input, items[u]);
 }
 
 #if SHIFTS
@@ -304,7 +317,7 @@ State Gather(bool shiftOnly, Share share, INPUT_VALUE shift, Item whole[UNROLL][
         for (uint u = 0; u < UNROLL; u++)
         {
             const uint item = first + u * LANES;
-            if (item >= share.end)
+            if (!EVEN && item >= share.end)
                 break;
             OVER_ITEMS
             for (uint k = 0; k < VECTOR; k++)
@@ -313,13 +326,13 @@ State Gather(bool shiftOnly, Share share, INPUT_VALUE shift, Item whole[UNROLL][
                 if (u == 0 && k == 0)
                     block = state;
                 else
-                    block = Combine(shiftOnly, block, state);
+                    block = Append(shiftOnly, block, state);
             }
         }
         if (first == share.first)
             total = block;
         else
-            total = Combine(shiftOnly, total, block);
+            total = Append(shiftOnly, total, block);
     }
     return total;
 }

@@ -4,8 +4,8 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... top_k.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// A line runs along the axis and is cut into tiles. The first dispatch sorts the elements of each tile, and keeps the
-// first `kept` of them as a run: keys, whose order is that of the elements, and places in the line. Every further
+// A line runs along the axis and is cut into tiles. The first dispatch finds the first `kept` elements of each tile in
+// order, as a run: keys, whose order is that of the elements, and places in the line. Every further
 // dispatch merges pairs of runs into one, until a line has one run left; the last dispatch writes the outputs.
 // Sizes and strides are in elements.
 //
@@ -24,6 +24,7 @@
 //   KEY        type of a key: uint64_t for elements of 64 bits, else uint
 //   SIGN       what kind of number an element is: 0 unsigned, 1 signed, 2 floating-point
 //   TILE       elements of a tile, a power of two
+//   RUN        elements that are sorted together, a power of two: `kept` or more, TILE or fewer
 //   RANK       dimensions apart from the axis, after merging, 1 to 8; where tiles are sorted into runs, that of
 //              the tiles comes last
 //   NUM_THREADS  threads in a group; a power of two, and at least TILE / 2 where tiles are sorted
@@ -110,9 +111,15 @@ INPUT_VALUE LoadInput(uint offset)
 }
 #endif
 
-bool IsBefore(KEY key, uint place, KEY otherKey, uint otherPlace)
+struct Entry
 {
-    return key < otherKey || (key == otherKey && place < otherPlace);
+    KEY key;
+    uint place;
+};
+
+bool IsBefore(Entry entry, Entry other)
+{
+    return entry.key < other.key || (entry.key == other.key && entry.place < other.place);
 }
 
 #if LAST
@@ -168,8 +175,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
 
     // Its rank in the merged run: its own, and how many elements of the other run come before it.
-    const KEY key = keys[item];
-    const uint place = places[item];
+    const Entry entry = { keys[item], places[item] };
     const uint other = runOfLine ^ 1;
     const uint otherStart = (lineNumber * runs + other) * runLength;
     uint low = 0;
@@ -178,7 +184,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     while (low < high)
     {
         const uint middle = (low + high) / 2;
-        if (IsBefore(keys[otherStart + middle], places[otherStart + middle], key, place))
+        const Entry candidate = { keys[otherStart + middle], places[otherStart + middle] };
+        if (IsBefore(candidate, entry))
             low = middle + 1;
         else
             high = middle;
@@ -187,11 +194,11 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (rank >= kept)
         return;
 #if LAST
-    Write(Locate(lineNumber), rank, place);
+    Write(Locate(lineNumber), rank, entry.place);
 #else
     const uint to = (lineNumber * ((runs + 1) / 2) + runOfLine / 2) * kept + rank;
-    keptKeys[to] = key;
-    keptPlaces[to] = place;
+    keptKeys[to] = entry.key;
+    keptPlaces[to] = entry.place;
 #endif
 }
 #else
@@ -212,8 +219,7 @@ KEY KeyOf(INPUT_VALUE bits)
     return LARGEST ? ~key : key;
 }
 
-groupshared KEY sharedKeys[2 * NUM_THREADS];
-groupshared uint sharedPlaces[2 * NUM_THREADS];
+groupshared Entry memory[2 * NUM_THREADS];
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
@@ -229,53 +235,77 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         place += (tile - DivideBySize(tile, dimensions[RANK - 1]) * dimensions[RANK - 1].size) * TILE;
 #endif
         // What fills up a tile comes last: no element has so large a place.
-        sharedKeys[slot] = ~(KEY)0;
-        sharedPlaces[slot] = 0xffffffff;
+        Entry entry = { ~(KEY)0, 0xffffffff };
         if (item < count && place < length)
         {
-            sharedKeys[slot] = KeyOf(LoadInput(Locate(tile).input + item % TILE * inputStep));
-            sharedPlaces[slot] = place;
+            entry.key = KeyOf(LoadInput(Locate(tile).input + item % TILE * inputStep));
+            entry.place = place;
         }
+        memory[slot] = entry;
     }
 
-    // Bitonic sort of every tile in the group (Batcher 1968)
+    // Bitonic sort (Batcher 1968) of runs, every other one in descending order. Of a pair of runs the first elements,
+    // as many as a run has, are the lesser of those opposite each other; these are bitonic again. So the elements that
+    // are left of a tile are halved until they are one run.
+    uint left = TILE;
+    uint size = 2;
     [loop]
-    for (uint size = 2; size <= TILE; size *= 2)
+    while (true)
     {
+        const uint pairs = NUM_THREADS * left / TILE;
         [loop]
-        for (uint distance = size / 2; distance > 0; distance /= 2)
+        for (; size <= RUN; size *= 2)
         {
-            GroupMemoryBarrierWithGroupSync();
-            const uint first = 2 * thread - (thread & (distance - 1));
-            const uint second = first + distance;
-            const bool descending = (first % TILE & size) != 0;
-            const KEY key = sharedKeys[first];
-            const KEY otherKey = sharedKeys[second];
-            const uint place = sharedPlaces[first];
-            const uint otherPlace = sharedPlaces[second];
-            if (IsBefore(otherKey, otherPlace, key, place) != descending)
+            [loop]
+            for (uint distance = size / 2; distance > 0; distance /= 2)
             {
-                sharedKeys[first] = otherKey;
-                sharedKeys[second] = key;
-                sharedPlaces[first] = otherPlace;
-                sharedPlaces[second] = place;
+                GroupMemoryBarrierWithGroupSync();
+                const uint first = 2 * thread - (thread & (distance - 1));
+                const bool descending = (first % left & size) != 0;
+                if (thread < pairs)
+                {
+                    const Entry entry = memory[first];
+                    const Entry other = memory[first + distance];
+                    if (IsBefore(other, entry) != descending)
+                    {
+                        memory[first] = other;
+                        memory[first + distance] = entry;
+                    }
+                }
             }
         }
-    }
-    GroupMemoryBarrierWithGroupSync();
+        GroupMemoryBarrierWithGroupSync();
+        if (left == RUN)
+            break;
 
-    for (slot = thread; slot < 2 * NUM_THREADS; slot += NUM_THREADS)
+        const uint first = thread / RUN * (2 * RUN) + thread % RUN;
+        Entry lesser = (Entry)0;
+        if (thread < pairs)
+        {
+            lesser = memory[first];
+            if (IsBefore(memory[first + RUN], lesser))
+                lesser = memory[first + RUN];
+        }
+        GroupMemoryBarrierWithGroupSync();
+        if (thread < pairs)
+            memory[thread] = lesser;
+        left /= 2;
+        size = RUN;
+    }
+
+    const uint tiles = 2 * NUM_THREADS / TILE;
+    for (slot = thread; slot < tiles * RUN; slot += NUM_THREADS)
     {
-        const uint item = number * (2 * NUM_THREADS) + slot;
-        const uint rank = item % TILE;
-        if (item >= count || rank >= kept)
+        const uint tile = number * tiles + slot / RUN;
+        const uint rank = slot % RUN;
+        if (tile * TILE >= count || rank >= kept)
             continue;
 #if LAST
-        Write(Locate(item / TILE), rank, sharedPlaces[slot]);
+        Write(Locate(tile), rank, memory[slot].place);
 #else
-        const uint to = item / TILE * kept + rank;
-        keptKeys[to] = sharedKeys[slot];
-        keptPlaces[to] = sharedPlaces[slot];
+        const uint to = tile * kept + rank;
+        keptKeys[to] = memory[slot].key;
+        keptPlaces[to] = memory[slot].place;
 #endif
     }
 }

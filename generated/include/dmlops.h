@@ -5738,7 +5738,7 @@ static inline int64_t dmlops_entry(const UINT* values, int64_t count, int64_t in
 static inline int64_t dmlops_product(const UINT* values, int64_t count) {
     int64_t product = 1;
     for (int64_t i = 0; i < count && values != NULL; ++i) {
-        product = dmlops_multiply(product, values[i]);
+        product = dmlops_multiply(values[i], product);
     }
     return product;
 }
@@ -5774,7 +5774,7 @@ static inline int64_t dmlops_list_entry(const int64_t* values, int64_t count, in
 static inline int64_t dmlops_list_product(const int64_t* values, int64_t count) {
     int64_t product = 1;
     for (int64_t i = 0; i < count && values != NULL; ++i) {
-        product = dmlops_multiply(product, values[i]);
+        product = dmlops_multiply(values[i], product);
     }
     return product;
 }
@@ -6136,14 +6136,26 @@ typedef struct dmlops_array {
 static int64_t dmlops_integer(dmlops_program* program);
 static void dmlops_append_next(dmlops_program* program, dmlops_list* list);
 
+static inline const void* dmlops_at(const dmlops_program* program, uint8_t words) {
+    return program->base + (size_t)4 * words;
+}
+
+static inline const void* dmlops_address_at(const dmlops_program* program, uint8_t words) {
+    const void* address;
+    memcpy(&address, dmlops_at(program, words), sizeof address);
+    return address;
+}
+
+static inline const DML_BUFFER_TENSOR_DESC* dmlops_tensor_member(const dmlops_program* program, uint8_t words) {
+    return dmlops_buffer((const DML_TENSOR_DESC*)dmlops_address_at(program, words));
+}
+
 static inline const void* dmlops_here(dmlops_program* program) {
-    return program->base + (size_t)4 * *program->next++;
+    return dmlops_at(program, *program->next++);
 }
 
 static inline const void* dmlops_address_here(dmlops_program* program) {
-    const void* address;
-    memcpy(&address, dmlops_here(program), sizeof address);
-    return address;
+    return dmlops_address_at(program, *program->next++);
 }
 
 static inline int64_t dmlops_uint_here(dmlops_program* program) {
@@ -6158,35 +6170,40 @@ DMLOPS_CALLED const DML_BUFFER_TENSOR_DESC* dmlops_tensor_of_array(dmlops_progra
 }
 
 static inline const DML_BUFFER_TENSOR_DESC* dmlops_tensor_here(dmlops_program* program) {
-    if (*program->next != DMLOPS_ENTRY_OF) {
-        return dmlops_buffer((const DML_TENSOR_DESC*)dmlops_address_here(program));
-    }
-    ++program->next;
-    return dmlops_tensor_of_array(program);
+    const uint8_t words = *program->next++;
+    return words == DMLOPS_ENTRY_OF ? dmlops_tensor_of_array(program) : dmlops_tensor_member(program, words);
 }
 
-/* The size that comes next: one of a tensor's sizes, 0 where it has none. */
-static inline int64_t dmlops_size_here(dmlops_program* program) {
-    const DML_BUFFER_TENSOR_DESC* tensor = dmlops_tensor_here(program);
-    const int64_t index =
-        *program->next >= DMLOPS_SLOT ? program->slots[*program->next++ - DMLOPS_SLOT] : dmlops_integer(program);
-    return index >= 0 && index < (int64_t)tensor->DimensionCount ? tensor->Sizes[index] : 0;
+static inline int64_t dmlops_size(const DML_BUFFER_TENSOR_DESC* tensor, int64_t index) {
+    return (uint64_t)index < tensor->DimensionCount ? tensor->Sizes[index] : 0;
+}
+
+/* The value of a slot or a small number. */
+static inline int64_t dmlops_short(const dmlops_program* program, uint8_t code) {
+    return code >= DMLOPS_SLOT ? program->slots[(size_t)code - DMLOPS_SLOT] : code - DMLOPS_SMALL;
 }
 
 /* The number that comes next; the most frequent ones are worked out on the spot. */
 static inline int64_t dmlops_operand(dmlops_program* program) {
-    const uint8_t operation = *program->next;
-    if (operation != DMLOPS_SIZE && operation != DMLOPS_UINT && operation < DMLOPS_SMALL) {
-        return dmlops_integer(program);
-    }
-    ++program->next;
-    if (operation >= DMLOPS_SLOT) {
-        return program->slots[operation - DMLOPS_SLOT];
-    }
+    const uint8_t* next = program->next;
+    const uint8_t operation = *next;
     if (operation >= DMLOPS_SMALL) {
-        return operation - DMLOPS_SMALL;
+        program->next = next + 1;
+        return dmlops_short(program, operation);
     }
-    return operation == DMLOPS_SIZE ? dmlops_size_here(program) : dmlops_uint_here(program);
+    if (operation == DMLOPS_UINT) {
+        program->next = next + 2;
+        return dmlops_enum(dmlops_at(program, next[1]));
+    }
+    if (operation == DMLOPS_RANK && next[1] != DMLOPS_ENTRY_OF) {
+        program->next = next + 2;
+        return dmlops_tensor_member(program, next[1])->DimensionCount;
+    }
+    if (operation == DMLOPS_SIZE && next[1] != DMLOPS_ENTRY_OF && next[2] >= DMLOPS_SMALL) {
+        program->next = next + 3;
+        return dmlops_size(dmlops_tensor_member(program, next[1]), dmlops_short(program, next[2]));
+    }
+    return dmlops_integer(program);
 }
 
 /* Arrays. Reading where there is nothing gives 0. */
@@ -6469,15 +6486,9 @@ DMLOPS_CALLED int64_t dmlops_reduce(dmlops_program* program) {
     return value;
 }
 
-/* The number that comes next. */
-DMLOPS_CALLED int64_t dmlops_integer(dmlops_program* program) {
+/* The number that comes next, which is no slot, no small number and nothing that two numbers make. */
+DMLOPS_CALLED int64_t dmlops_other(dmlops_program* program) {
     const uint8_t operation = *program->next++;
-    if (operation >= DMLOPS_SLOT) {
-        return program->slots[operation - DMLOPS_SLOT];
-    }
-    if (operation >= DMLOPS_SMALL) {
-        return operation - DMLOPS_SMALL;
-    }
     switch (operation) {
     case DMLOPS_NUMBER: {
         uint64_t bits = 0;
@@ -6526,8 +6537,10 @@ DMLOPS_CALLED int64_t dmlops_integer(dmlops_program* program) {
         return dmlops_tensor_here(program)->DimensionCount;
     case DMLOPS_TYPE:
         return dmlops_enum(&dmlops_tensor_here(program)->DataType);
-    case DMLOPS_SIZE:
-        return dmlops_size_here(program);
+    case DMLOPS_SIZE: {
+        const DML_BUFFER_TENSOR_DESC* tensor = dmlops_tensor_here(program);
+        return dmlops_size(tensor, dmlops_integer(program));
+    }
     case DMLOPS_ENTRY:
     case DMLOPS_LENGTH:
     case DMLOPS_PRODUCT:
@@ -6573,14 +6586,19 @@ DMLOPS_CALLED int64_t dmlops_integer(dmlops_program* program) {
     case DMLOPS_POWER_OF_TWO:
         return dmlops_power_of_two(dmlops_integer(program));
     default:
-        break;
-    }
-    if (operation >= DMLOPS_FLOAT_LESS) {
         return dmlops_compare_floats(program, operation);
     }
-    {
-        const int64_t left = dmlops_operand(program);
-        const int64_t right = dmlops_operand(program);
+}
+
+/* The number that comes next. */
+DMLOPS_CALLED int64_t dmlops_integer(dmlops_program* program) {
+    const uint8_t operation = *program->next;
+    if (operation >= DMLOPS_ADD && operation <= DMLOPS_GREATER_OR_EQUAL) {
+        int64_t left;
+        int64_t right;
+        ++program->next;
+        left = dmlops_operand(program);
+        right = dmlops_operand(program);
         switch (operation) {
         case DMLOPS_EQUAL:
             return left == right;
@@ -6614,16 +6632,18 @@ DMLOPS_CALLED int64_t dmlops_integer(dmlops_program* program) {
             return left | right; /* DMLOPS_BIT_OR */
         }
     }
+    if (operation >= DMLOPS_SMALL) {
+        ++program->next;
+        return dmlops_short(program, operation);
+    }
+    return dmlops_other(program);
 }
 
 /* Whole programs. */
 
-/* Makes a program ready to run: what follows is its expression. */
-static inline void dmlops_start(dmlops_program* program, const uint8_t* code, const void* description, int64_t level) {
-    program->next = code;
-    program->base = (const char*)description;
-    program->level = level;
-    for (int count = *program->next++; count > 0; --count) {
+/* Fills the slots of so many definitions, which come next. */
+DMLOPS_CALLED void dmlops_fill_slots(dmlops_program* program, int count) {
+    for (; count > 0; --count) {
         const uint8_t slot = *program->next++;
         if (slot < DMLOPS_SLOT) {
             program->slots[slot] = dmlops_integer(program);
@@ -6634,23 +6654,26 @@ static inline void dmlops_start(dmlops_program* program, const uint8_t* code, co
     }
 }
 
-/* Whether a condition does not hold for some value of the variables of loops, outermost first. */
-static inline int dmlops_fails(dmlops_program* program, int loops) {
-    int64_t* variable;
-    int64_t lower;
-    int64_t upper;
-    const uint8_t* body;
-    if (loops == 0) {
-        return dmlops_integer(program) == 0;
+/* Makes a program ready to run: what follows is its expression. */
+static inline void dmlops_start(dmlops_program* program, const uint8_t* code, const void* description, int64_t level) {
+    program->next = code + 1;
+    program->base = (const char*)description;
+    program->level = level;
+    if (*code > 0) {
+        dmlops_fill_slots(program, *code);
     }
-    variable = &program->slots[*program->next++];
-    lower = dmlops_integer(program);
-    upper = dmlops_integer(program);
-    body = program->next;
-    for (int64_t i = lower; i < upper; ++i) {
+}
+
+/* Whether a condition does not hold for some value of the variables of loops, outermost first. */
+DMLOPS_CALLED int dmlops_fails(dmlops_program* program, int loops) {
+    int64_t* variable = &program->slots[*program->next++];
+    const int64_t lower = dmlops_integer(program);
+    const int64_t upper = dmlops_integer(program);
+    const uint8_t* body = program->next;
+    for (*variable = lower; *variable < upper; ++*variable) {
         program->next = body;
-        *variable = i;
-        if (dmlops_operand(program) != 0 && dmlops_fails(program, loops - 1)) {
+        if (dmlops_operand(program) != 0 &&
+            (loops > 1 ? dmlops_fails(program, loops - 1) : dmlops_integer(program) == 0)) {
             return 1;
         }
     }
@@ -6702,7 +6725,7 @@ static inline void dmlops_by_program(
     dmlops_start(&program, rules->code + rule->start, description, run->level);
     if (dmlops_operand(&program) != 0) {
         const int loops = *program.next++;
-        if (dmlops_fails(&program, loops)) {
+        if (loops > 0 ? dmlops_fails(&program, loops) : dmlops_integer(&program) == 0) {
             const dmlops_phrase* phrase = &rules->phrases[rule->members[0]];
             dmlops_report(run, rule->id, run->outer, phrase->member, phrase->format, &program);
         }
@@ -6823,6 +6846,77 @@ static inline void dmlops_tensor_values(
     }
 }
 
+/* Whether a tensor breaks none of these rules. */
+static inline int dmlops_sound(
+    const dmlops_run* run, const dmlops_member* member, const DML_BUFFER_TENSOR_DESC* tensor) {
+    (void)run;
+    /* DML-TENSOR-rank */
+    if ((int64_t)tensor->DimensionCount < 1) {
+        return 0;
+    }
+    if ((int64_t)tensor->DimensionCount > 8 /* DML_TENSOR_DIMENSION_COUNT_MAX1 */) {
+        return 0;
+    }
+    /* DML-TENSOR-sizes */
+    for (int64_t at_d = 0; at_d < (int64_t)tensor->DimensionCount; ++at_d) {
+        if (dmlops_entry(tensor->Sizes, tensor->DimensionCount, at_d) < 1) {
+            return 0;
+        }
+    }
+    /* DML-TENSOR-element-count */
+    if (dmlops_product(tensor->Sizes, tensor->DimensionCount) > 4294967295) {
+        return 0;
+    }
+    /* DML-TENSOR-total-size */
+    int64_t choice_2;
+    if (!(tensor->Strides != NULL)) {
+        choice_2 = dmlops_product(tensor->Sizes, tensor->DimensionCount);
+    } else {
+        int64_t sum_1 = 0;
+        for (int64_t at_d = 0; at_d < (int64_t)tensor->DimensionCount; ++at_d) {
+            sum_1 = dmlops_add(sum_1, dmlops_multiply(dmlops_subtract(dmlops_entry(tensor->Sizes, tensor->DimensionCount, at_d), 1), dmlops_entry(tensor->Strides, tensor->DimensionCount, at_d)));
+        }
+        choice_2 = dmlops_add(1, sum_1);
+    }
+    const int64_t let_Span = choice_2;
+    const int64_t let_ImpliedSize = dmlops_multiply(dmlops_divide(dmlops_add(dmlops_multiply(let_Span, dmlops_bits(dmlops_enum(&tensor->DataType))), 31), 32), 4);
+    if (dmlops_unsigned(tensor->TotalTensorSizeInBytes) < let_ImpliedSize) {
+        return 0;
+    }
+    /* DML-TENSOR-total-size-limit */
+    const int64_t let_SizeLimit = dmlops_multiply(dmlops_divide(dmlops_add(dmlops_multiply(4294967295, dmlops_bits(dmlops_enum(&tensor->DataType))), 31), 32), 4);
+    if (dmlops_bits(dmlops_enum(&tensor->DataType)) != 0) {
+        if (dmlops_unsigned(tensor->TotalTensorSizeInBytes) > let_SizeLimit) {
+            return 0;
+        }
+    }
+    /* DML-TENSOR-alignment-power-of-two */
+    if ((int64_t)tensor->GuaranteedBaseOffsetAlignment != 0) {
+        if (!dmlops_power_of_two((int64_t)tensor->GuaranteedBaseOffsetAlignment)) {
+            return 0;
+        }
+    }
+    /* DML-TENSOR-alignment-element */
+    const int64_t let_ElementSize = dmlops_max(dmlops_divide(dmlops_bits(dmlops_enum(&tensor->DataType)), 8), 1);
+    if ((int64_t)tensor->GuaranteedBaseOffsetAlignment != 0) {
+        if ((int64_t)tensor->GuaranteedBaseOffsetAlignment < let_ElementSize) {
+            return 0;
+        }
+    }
+    /* DML-TENSOR-flags */
+    const int64_t item_3 = dmlops_enum(&tensor->Flags);
+    if ((item_3 != 0 /* NONE */ && item_3 != 1 /* OWNED_BY_DML */)) {
+        return 0;
+    }
+    /* DML-TENSOR-flags-owned */
+    if ((!member->is_input)) {
+        if (dmlops_enum(&tensor->Flags) == 1 /* OWNED_BY_DML */) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 static inline int dmlops_is_buffer(const DML_TENSOR_DESC* tensor) {
     return dmlops_enum(&tensor->Type) == 1;
 }
@@ -6855,6 +6949,15 @@ static inline void dmlops_structure(
     } else {
         dmlops_report(run, "DML-TENSOR-type", place, "Type", "%m is %e; it must be BUFFER", dmlops_names_TENSOR_TYPE, dmlops_enum(&tensor->Type));
     }
+}
+
+/* The first line of a member's table for the level. */
+static inline const dmlops_support* dmlops_lines(const dmlops_run* run, const dmlops_member* member) {
+    const dmlops_support* line = &dmlops_tables[member->detail];
+    while (line->since > run->level) {
+        ++line;
+    }
+    return line;
 }
 
 /* Whether one line of a table holds for the description. */
@@ -6904,15 +7007,11 @@ static inline void dmlops_choices(
 /* DML-OPERATOR-dimension-count, DML-OPERATOR-data-type */
 static inline void dmlops_supported(
     dmlops_run* run, const dmlops_member* member, const dmlops_place* place, int64_t value, int of_types) {
-    const dmlops_support* first = &dmlops_tables[member->detail];
-    const dmlops_support* line;
+    const dmlops_support* first = dmlops_lines(run, member);
+    const dmlops_support* line = first;
     int64_t needed;
     uint32_t ranks;
     dmlops_types types;
-    while (first->since > run->level) {
-        ++first;
-    }
-    line = first;
     do {
         if (dmlops_has(run, line, value, of_types)) {
             return;
@@ -6963,7 +7062,7 @@ static inline void dmlops_judge_tensors(dmlops_run* run, dmlops_pass pass, const
     }
 }
 
-static inline void dmlops_judge_all_tensors(dmlops_run* run, dmlops_pass pass) {
+DMLOPS_CALLED void dmlops_judge_all_tensors(dmlops_run* run, dmlops_pass pass) {
     for (size_t i = 0; i < run->rules->member_count; ++i) {
         if (run->rules->members[i].kind == DMLOPS_TENSOR) {
             dmlops_judge_tensors(run, pass, &run->rules->members[i]);
@@ -7065,48 +7164,119 @@ static inline void dmlops_fused_activations(dmlops_run* run, const dmlops_member
     }
 }
 
+/* The rules that come before all others. */
+DMLOPS_CALLED void dmlops_judge_members(dmlops_run* run) {
+    const dmlops_member* members = run->rules->members;
+    const size_t count = run->rules->member_count;
+    for (size_t i = 0; i < count; ++i) {
+        dmlops_required(run, &members[i]);
+    }
+    for (size_t i = 0; i < count; ++i) {
+        if (members[i].kind == DMLOPS_ENUM) {
+            dmlops_enum_value(run, &members[i], run->description);
+        }
+    }
+    for (size_t i = 0; i < count; ++i) {
+        if (members[i].kind == DMLOPS_ACTIVATION) {
+            dmlops_fused_activations(run, &members[i]);
+        }
+    }
+    dmlops_judge_all_tensors(run, DMLOPS_STRUCTURE);
+}
+
+/* The quick test that most valid descriptions pass: none of the rules above is broken, as one look at each member tells.
+   Support in some cases only, and fused activations, take more than that. */
+
+DMLOPS_CALLED int dmlops_plain_tensor(
+    const dmlops_run* run, const dmlops_member* member, const DML_TENSOR_DESC* tensor) {
+    const DML_BUFFER_TENSOR_DESC* buffer = dmlops_buffer(tensor);
+    const dmlops_support* line;
+    uint16_t since;
+    if (buffer == NULL || !dmlops_is_buffer(tensor) || buffer->Sizes == NULL || !dmlops_sound(run, member, buffer)) {
+        return 0;
+    }
+    line = dmlops_lines(run, member);
+    since = line->since;
+    for (; line->since == since; ++line) {
+        if (line->condition == 0 && (line->ranks >> buffer->DimensionCount & 1) != 0) {
+            const int64_t type = dmlops_enum(&buffer->DataType);
+            return type < 32 && (dmlops_type_lists[line->types].mask >> type & 1) != 0;
+        }
+    }
+    return 0;
+}
+
+static inline int dmlops_plain_member(const dmlops_run* run, const dmlops_member* member) {
+    const void* address;
+    if (member->kind == DMLOPS_ENUM) {
+        const int64_t value = dmlops_enum((const char*)run->description + member->offset);
+        return dmlops_name(dmlops_enumerations[member->detail].values, value) != NULL;
+    }
+    address = dmlops_address(run->description, member);
+    if (address == NULL) {
+        return member->optional;
+    }
+    if (member->kind == DMLOPS_TENSOR) {
+        const DML_TENSOR_DESC* tensors = (const DML_TENSOR_DESC*)address;
+        const int64_t count = dmlops_count(run->description, member);
+        for (int64_t i = 0; i < count; ++i) {
+            if (!dmlops_plain_tensor(run, member, &tensors[i])) {
+                return 0;
+            }
+        }
+    }
+    return member->kind != DMLOPS_ACTIVATION;
+}
+
+static inline int dmlops_plain(const dmlops_run* run) {
+    size_t i = 0;
+    while (i < run->rules->member_count && dmlops_plain_member(run, &run->rules->members[i])) {
+        ++i;
+    }
+    return i == run->rules->member_count;
+}
+
 /* Rules that a field of one tensor equals that of another, where both are given. */
 
-static inline int dmlops_pair(
-    const dmlops_operator* rules, const dmlops_rule* rule, const void* description,
-    const DML_BUFFER_TENSOR_DESC* pair[2]) {
-    for (int i = 0; i < 2; ++i) {
-        const dmlops_member* member = &rules->members[rule->members[i]];
-        pair[i] = dmlops_buffer((const DML_TENSOR_DESC*)dmlops_address(description, member));
-    }
-    return pair[0] != &dmlops_absent && pair[1] != &dmlops_absent;
+/* The tensor of a rule's first or second member. */
+static inline const DML_BUFFER_TENSOR_DESC* dmlops_tensor_of(
+    const dmlops_operator* rules, const dmlops_rule* rule, const void* description, int number) {
+    const dmlops_member* member = &rules->members[rule->members[number]];
+    return dmlops_buffer((const DML_TENSOR_DESC*)dmlops_address(description, member));
 }
 
 static inline void dmlops_same_DimensionCount(
     dmlops_run* run, const dmlops_operator* rules, const dmlops_rule* rule, const void* description) {
-    const DML_BUFFER_TENSOR_DESC* pair[2];
-    if (dmlops_pair(rules, rule, description, pair) && pair[0]->DimensionCount != pair[1]->DimensionCount) {
+    const DML_BUFFER_TENSOR_DESC* first = dmlops_tensor_of(rules, rule, description, 0);
+    const DML_BUFFER_TENSOR_DESC* second = dmlops_tensor_of(rules, rule, description, 1);
+    if (first != &dmlops_absent && second != &dmlops_absent && first->DimensionCount != second->DimensionCount) {
         const dmlops_place place = {NULL, rules->members[rule->members[0]].name, -1};
-        dmlops_report(run, rule->id, &place, "DimensionCount", "%m is %i; it must equal %s.DimensionCount, %i", (int64_t)pair[0]->DimensionCount,
-            rules->members[rule->members[1]].name, (int64_t)pair[1]->DimensionCount);
+        dmlops_report(run, rule->id, &place, "DimensionCount", "%m is %i; it must equal %s.DimensionCount, %i", (int64_t)first->DimensionCount,
+            rules->members[rule->members[1]].name, (int64_t)second->DimensionCount);
     }
 }
 
 static inline void dmlops_same_DataType(
     dmlops_run* run, const dmlops_operator* rules, const dmlops_rule* rule, const void* description) {
-    const DML_BUFFER_TENSOR_DESC* pair[2];
-    if (dmlops_pair(rules, rule, description, pair) && dmlops_enum(&pair[0]->DataType) != dmlops_enum(&pair[1]->DataType)) {
+    const DML_BUFFER_TENSOR_DESC* first = dmlops_tensor_of(rules, rule, description, 0);
+    const DML_BUFFER_TENSOR_DESC* second = dmlops_tensor_of(rules, rule, description, 1);
+    if (first != &dmlops_absent && second != &dmlops_absent && dmlops_enum(&first->DataType) != dmlops_enum(&second->DataType)) {
         const dmlops_place place = {NULL, rules->members[rule->members[0]].name, -1};
-        dmlops_report(run, rule->id, &place, "DataType", "%m is %e; it must equal %s.DataType, %e", dmlops_names_TENSOR_DATA_TYPE, dmlops_enum(&pair[0]->DataType),
-            rules->members[rule->members[1]].name, dmlops_names_TENSOR_DATA_TYPE, dmlops_enum(&pair[1]->DataType));
+        dmlops_report(run, rule->id, &place, "DataType", "%m is %e; it must equal %s.DataType, %e", dmlops_names_TENSOR_DATA_TYPE, dmlops_enum(&first->DataType),
+            rules->members[rule->members[1]].name, dmlops_names_TENSOR_DATA_TYPE, dmlops_enum(&second->DataType));
     }
 }
 
 static inline void dmlops_same_Sizes(
     dmlops_run* run, const dmlops_operator* rules, const dmlops_rule* rule, const void* description) {
-    const DML_BUFFER_TENSOR_DESC* pair[2];
-    if (dmlops_pair(rules, rule, description, pair) && !dmlops_same_arrays(pair[0]->Sizes, pair[0]->DimensionCount, pair[1]->Sizes, pair[1]->DimensionCount)) {
+    const DML_BUFFER_TENSOR_DESC* first = dmlops_tensor_of(rules, rule, description, 0);
+    const DML_BUFFER_TENSOR_DESC* second = dmlops_tensor_of(rules, rule, description, 1);
+    if (first != &dmlops_absent && second != &dmlops_absent && !dmlops_same_arrays(first->Sizes, first->DimensionCount, second->Sizes, second->DimensionCount)) {
         const dmlops_place place = {NULL, rules->members[rule->members[0]].name, -1};
-        dmlops_report(run, rule->id, &place, "Sizes", "%m is %a; it must equal %s.Sizes, %a", pair[0]->Sizes, (int64_t)pair[0]->DimensionCount,
-            rules->members[rule->members[1]].name, pair[1]->Sizes, (int64_t)pair[1]->DimensionCount);
+        dmlops_report(run, rule->id, &place, "Sizes", "%m is %a; it must equal %s.Sizes, %a", first->Sizes, (int64_t)first->DimensionCount,
+            rules->members[rule->members[1]].name, second->Sizes, (int64_t)second->DimensionCount);
     }
 }
-
 /* Rules of each operator. */
 
 static const dmlops_member dmlops_element_wise_identity_members[] = {
@@ -7580,7 +7750,7 @@ static const dmlops_member dmlops_activation_hardmax_members[] = {
 };
 static const uint8_t dmlops_activation_hardmax_code[] = {
     /* DML-ACTIVATION_HARDMAX-effective-rank: InputTensor.Sizes[d] == 1 */
-    0, 34, 0, 1, 0, 128, 24, 19, 9, DMLOPS_WORD(DML_ACTIVATION_HARDMAX_OPERATOR_DESC, InputTensor), 130, 128, 129, 27, 11, DMLOPS_WORD(DML_ACTIVATION_HARDMAX_OPERATOR_DESC, InputTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_ACTIVATION_HARDMAX_OPERATOR_DESC, InputTensor), 192,
+    0, 129, 1, 0, 128, 24, 19, 9, DMLOPS_WORD(DML_ACTIVATION_HARDMAX_OPERATOR_DESC, InputTensor), 130, 128, 129, 27, 11, DMLOPS_WORD(DML_ACTIVATION_HARDMAX_OPERATOR_DESC, InputTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_ACTIVATION_HARDMAX_OPERATOR_DESC, InputTensor), 192,
 };
 static const dmlops_phrase dmlops_activation_hardmax_phrases[] = {
     {"InputTensor.Sizes", "InputTensor.Sizes[%v] is %v; it must equal 1 (only the last two dimensions, batch and row, count)"},
@@ -7638,7 +7808,7 @@ static const dmlops_member dmlops_activation_log_softmax_members[] = {
 };
 static const uint8_t dmlops_activation_log_softmax_code[] = {
     /* DML-ACTIVATION_LOG_SOFTMAX-effective-rank: InputTensor.Sizes[d] == 1 */
-    0, 34, 0, 1, 0, 128, 24, 19, 9, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC, InputTensor), 130, 128, 129, 27, 11, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC, InputTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC, InputTensor), 192,
+    0, 129, 1, 0, 128, 24, 19, 9, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC, InputTensor), 130, 128, 129, 27, 11, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC, InputTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC, InputTensor), 192,
 };
 static const dmlops_phrase dmlops_activation_log_softmax_phrases[] = {
     {"InputTensor.Sizes", "InputTensor.Sizes[%v] is %v; it must equal 1 (only the last two dimensions, batch and row, count)"},
@@ -7720,7 +7890,7 @@ static const dmlops_member dmlops_activation_softmax_members[] = {
 };
 static const uint8_t dmlops_activation_softmax_code[] = {
     /* DML-ACTIVATION_SOFTMAX-effective-rank: InputTensor.Sizes[d] == 1 */
-    0, 34, 0, 1, 0, 128, 24, 19, 9, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, InputTensor), 130, 128, 129, 27, 11, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, InputTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, InputTensor), 192,
+    0, 129, 1, 0, 128, 24, 19, 9, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, InputTensor), 130, 128, 129, 27, 11, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, InputTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, InputTensor), 192,
 };
 static const dmlops_phrase dmlops_activation_softmax_phrases[] = {
     {"InputTensor.Sizes", "InputTensor.Sizes[%v] is %v; it must equal 1 (only the last two dimensions, batch and row, count)"},
@@ -7796,23 +7966,23 @@ static const dmlops_member dmlops_convolution_members[] = {
 };
 static const uint8_t dmlops_convolution_code[] = {
     /* DML-CONVOLUTION-dimension-count: DimensionCount == InputTensor.DimensionCount - 2 */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 19, 9, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 0, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 0, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 130,
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 19, 9, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 0, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 0, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 130,
     /* DML-CONVOLUTION-group-count: GroupCount >= 1 */
-    0, 34, 0, 0, 32, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, GroupCount), 129, 0, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, GroupCount),
+    0, 129, 0, 32, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, GroupCount), 129, 0, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, GroupCount),
     /* DML-CONVOLUTION-strides: Strides[d] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192,
     /* DML-CONVOLUTION-dilations: Dilations[d] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192,
     /* DML-CONVOLUTION-filter-groups: FilterTensor.Sizes[0] % GroupCount == 0 */
-    0, 34, 0, 0, 27, 22, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, GroupCount), 128, 0, 22, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, GroupCount),
+    0, 129, 0, 27, 22, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, GroupCount), 128, 0, 22, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, GroupCount),
     /* DML-CONVOLUTION-input-channels: InputTensor.Sizes[1] == (FilterTensor.Sizes[1] * GroupCount if Direction == FORWARD else FilterTensor.Sizes[0]) */
-    0, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 129, 37, 27, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 128, 20, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 129, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, GroupCount), 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 129, 0, 37, 27, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 128, 20, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 129, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, GroupCount), 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128,
+    0, 129, 0, 27, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 129, 37, 27, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 128, 20, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 129, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, GroupCount), 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 129, 0, 37, 27, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 128, 20, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 129, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, GroupCount), 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128,
     /* DML-CONVOLUTION-filter-fits: InputTensor.Sizes[d + 2] + StartPadding[d] + EndPadding[d] >= DilatedFilterSizes[d] */
     1, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 18, 192, 130, 129, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 129, 27, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 128, 1, 0, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 129, 32, 18, 18, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 12, 57, 0, 192, 0, 18, 192, 130, 0, 192, 0, 192, 0, 18, 18, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 57, 0, 192,
     /* DML-CONVOLUTION-bias-sizes: BiasTensor.Sizes == [1, OutputChannelCount] + [1 for d in range(InputTensor.DimensionCount - 2)] */
     1, 0, 37, 27, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 128, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 20, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 129, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, GroupCount), 6, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, BiasTensor), 0, 16, 53, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, BiasTensor), 58, 61, 2, 129, 192, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 2, 0, 129, 129, 3, 53, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, BiasTensor), 3, 58, 61, 2, 129, 192, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 2, 0, 129, 129,
     /* DML-CONVOLUTION-output-sizes: OutputTensor.Sizes == [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes */
-    3, 0, 37, 27, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 128, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 20, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 129, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, GroupCount), 192, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 18, 193, 130, 129, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 129, 193, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 72, 0, 129, 18, 37, 27, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 128, 18, 21, 19, 18, 18, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 18, 193, 130, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 57, 0, 193, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 129, 19, 19, 18, 20, 19, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 18, 193, 130, 129, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 57, 0, 193, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, OutputPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, OutputTensor), 58, 61, 2, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 128, 192, 57, 1, 3, 53, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, OutputTensor), 3, 58, 61, 2, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 128, 192, 57, 1,
+    3, 0, 37, 27, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 128, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 20, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 129, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, GroupCount), 192, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 18, 193, 130, 129, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 129, 193, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 72, 0, 129, 18, 37, 27, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 128, 18, 21, 19, 18, 18, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 18, 193, 130, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 57, 0, 193, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 129, 19, 19, 18, 20, 19, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 18, 193, 130, 129, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 57, 0, 193, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, OutputPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 129, 0, 16, 53, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, OutputTensor), 58, 61, 2, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 128, 192, 57, 1, 3, 53, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, OutputTensor), 3, 58, 61, 2, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 128, 192, 57, 1,
     /* OutputTensor.Sizes: [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes */
     3, 0, 37, 27, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 128, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 20, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 129, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, GroupCount), 192, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 18, 193, 130, 129, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 129, 193, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 72, 0, 129, 18, 37, 27, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 128, 18, 21, 19, 18, 18, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 18, 193, 130, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 57, 0, 193, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 129, 19, 19, 18, 20, 19, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 18, 193, 130, 129, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 57, 0, 193, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, OutputPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 58, 61, 2, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 128, 192, 57, 1,
 };
@@ -7832,17 +8002,17 @@ static const dmlops_rule dmlops_convolution_rules[] = {
     {"DML-CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, {2, 0}, 0},
     {"DML-CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, {3, 0}, 0},
     {"DML-CONVOLUTION-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-CONVOLUTION-group-count", dmlops_by_program, 19, {1, 0}, 1},
-    {"DML-CONVOLUTION-strides", dmlops_by_program, 30, {2, 0}, 1},
-    {"DML-CONVOLUTION-dilations", dmlops_by_program, 54, {3, 0}, 1},
+    {"DML-CONVOLUTION-group-count", dmlops_by_program, 18, {1, 0}, 1},
+    {"DML-CONVOLUTION-strides", dmlops_by_program, 28, {2, 0}, 1},
+    {"DML-CONVOLUTION-dilations", dmlops_by_program, 51, {3, 0}, 1},
     {"DML-CONVOLUTION-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
     {"DML-CONVOLUTION-same-type", dmlops_same_DataType, 0, {2, 0}, 0},
     {"DML-CONVOLUTION-same-type", dmlops_same_DataType, 0, {3, 0}, 0},
-    {"DML-CONVOLUTION-filter-groups", dmlops_by_program, 78, {4, 0}, 0},
-    {"DML-CONVOLUTION-input-channels", dmlops_by_program, 97, {5, 0}, 0},
-    {"DML-CONVOLUTION-filter-fits", dmlops_by_program, 138, {6, 0}, 0},
-    {"DML-CONVOLUTION-bias-sizes", dmlops_by_program, 232, {7, 0}, 0},
-    {"DML-CONVOLUTION-output-sizes", dmlops_by_program, 290, {8, 0}, 0},
+    {"DML-CONVOLUTION-filter-groups", dmlops_by_program, 74, {4, 0}, 0},
+    {"DML-CONVOLUTION-input-channels", dmlops_by_program, 92, {5, 0}, 0},
+    {"DML-CONVOLUTION-filter-fits", dmlops_by_program, 132, {6, 0}, 0},
+    {"DML-CONVOLUTION-bias-sizes", dmlops_by_program, 226, {7, 0}, 0},
+    {"DML-CONVOLUTION-output-sizes", dmlops_by_program, 284, {8, 0}, 0},
 };
 
 static const dmlops_member dmlops_gemm_members[] = {
@@ -7856,11 +8026,11 @@ static const dmlops_member dmlops_gemm_members[] = {
 };
 static const uint8_t dmlops_gemm_code[] = {
     /* DML-GEMM-batch-sizes: BTensor.Sizes[d] == ATensor.Sizes[d] */
-    0, 34, 0, 1, 0, 128, 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 130, 129, 27, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 192, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 192,
+    0, 129, 1, 0, 128, 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 130, 129, 27, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 192, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 192,
     /* DML-GEMM-inner-size: BTensor.Sizes[BTensor.DimensionCount - (2 if TransB == NONE else 1)] == K */
-    1, 0, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 37, 27, 2, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, TransA), 128, 129, 130, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 37, 27, 2, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, TransB), 128, 130, 129, 192, 0, 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 37, 27, 2, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, TransB), 128, 130, 129, 0, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 37, 27, 2, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, TransB), 128, 130, 129, 0, 192,
+    1, 0, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 37, 27, 2, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, TransA), 128, 129, 130, 129, 0, 27, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 37, 27, 2, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, TransB), 128, 130, 129, 192, 0, 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 37, 27, 2, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, TransB), 128, 130, 129, 0, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 37, 27, 2, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, TransB), 128, 130, 129, 0, 192,
     /* DML-GEMM-output-sizes: OutputTensor.Sizes == ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N] */
-    2, 0, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 37, 27, 2, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, TransA), 128, 130, 129, 1, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 37, 27, 2, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, TransB), 128, 129, 130, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, OutputTensor), 58, 59, 53, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 128, 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 130, 61, 2, 192, 193, 3, 53, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, OutputTensor), 3, 58, 59, 53, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 128, 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 130, 61, 2, 192, 193,
+    2, 0, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 37, 27, 2, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, TransA), 128, 130, 129, 1, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 37, 27, 2, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, TransB), 128, 129, 130, 129, 0, 16, 53, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, OutputTensor), 58, 59, 53, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 128, 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 130, 61, 2, 192, 193, 3, 53, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, OutputTensor), 3, 58, 59, 53, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 128, 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 130, 61, 2, 192, 193,
     /* OutputTensor.Sizes: ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N] */
     2, 0, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 37, 27, 2, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, TransA), 128, 130, 129, 1, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 37, 27, 2, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, TransB), 128, 129, 130, 58, 59, 53, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 128, 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 130, 61, 2, 192, 193,
 };
@@ -7877,8 +8047,8 @@ static const dmlops_rule dmlops_gemm_rules[] = {
     {"DML-GEMM-same-type", dmlops_same_DataType, 0, {2, 0}, 0},
     {"DML-GEMM-same-type", dmlops_same_DataType, 0, {3, 0}, 0},
     {"DML-GEMM-batch-sizes", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-GEMM-inner-size", dmlops_by_program, 30, {1, 0}, 0},
-    {"DML-GEMM-output-sizes", dmlops_by_program, 87, {2, 0}, 0},
+    {"DML-GEMM-inner-size", dmlops_by_program, 29, {1, 0}, 0},
+    {"DML-GEMM-output-sizes", dmlops_by_program, 85, {2, 0}, 0},
     {"DML-GEMM-same-sizes", dmlops_same_Sizes, 0, {2, 3}, 0},
 };
 
@@ -7890,13 +8060,13 @@ static const dmlops_member dmlops_reduce_members[] = {
 };
 static const uint8_t dmlops_reduce_code[] = {
     /* DML-REDUCE-axis-count: AxisCount <= InputTensor.DimensionCount */
-    0, 34, 0, 0, 30, 2, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, AxisCount), 9, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, AxisCount), 0, 9, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, InputTensor),
+    0, 129, 0, 30, 2, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, AxisCount), 9, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, AxisCount), 0, 9, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, InputTensor),
     /* DML-REDUCE-axes-range: Axes[i] < InputTensor.DimensionCount */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, AxisCount), 129, 29, 12, 55, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, AxisCount), 192, 9, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, InputTensor), 0, 192, 0, 12, 55, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, AxisCount), 192, 0, 9, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, InputTensor),
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, AxisCount), 129, 29, 12, 55, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, AxisCount), 192, 9, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, InputTensor), 0, 192, 0, 12, 55, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, AxisCount), 192, 0, 9, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, InputTensor),
     /* DML-REDUCE-same-type: OutputTensor.DataType == InputTensor.DataType */
     0, 33, 36, 2, 2, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, Function), 128, 129, 0, 27, 10, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, OutputTensor), 10, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, InputTensor), 4, 0, 10, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, OutputTensor), 4, 0, 10, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, InputTensor),
     /* DML-REDUCE-output-sizes: OutputTensor.Sizes == ReducedSizes */
-    1, 192, 62, 0, 128, 9, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, InputTensor), 22, 0, 129, 37, 38, 1, 1, 128, 2, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, AxisCount), 8, 0, 129, 27, 12, 55, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, AxisCount), 193, 192, 129, 11, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, InputTensor), 192, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, OutputTensor), 57, 0, 3, 53, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, OutputTensor), 3, 57, 0,
+    1, 192, 62, 0, 128, 9, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, InputTensor), 22, 0, 129, 37, 38, 1, 1, 128, 2, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, AxisCount), 8, 0, 129, 27, 12, 55, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, AxisCount), 193, 192, 129, 11, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, InputTensor), 192, 129, 0, 16, 53, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, OutputTensor), 57, 0, 3, 53, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, OutputTensor), 3, 57, 0,
     /* case 1: Function in (ARGMAX, ARGMIN) */
     0, 36, 2, 2, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, Function), 128, 129,
     /* case 2: Function in (AVERAGE, L1, L2, LOG_SUM, LOG_SUM_EXP, MAX, MIN, MULTIPLY, SUM, SUM_SQUARE) */
@@ -7922,13 +8092,13 @@ static const dmlops_phrase dmlops_reduce_phrases[] = {
     {"OutputTensor.DataType", "OutputTensor.DataType is %v; it must equal InputTensor.DataType, %v (only indices have a type of their own)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must equal ReducedSizes, %v (reduced dimensions have size 1)"},
 };
-static const uint16_t dmlops_reduce_conditions[] = {110, 117, 132, 143, 152, 159, 166, 175};
+static const uint16_t dmlops_reduce_conditions[] = {107, 114, 129, 140, 149, 156, 163, 172};
 static const dmlops_rule dmlops_reduce_rules[] = {
     {"DML-REDUCE-same-rank", dmlops_same_DimensionCount, 0, {2, 1}, 0},
     {"DML-REDUCE-axis-count", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-REDUCE-axes-range", dmlops_by_program, 15, {1, 0}, 0},
-    {"DML-REDUCE-same-type", dmlops_by_program, 43, {2, 0}, 0},
-    {"DML-REDUCE-output-sizes", dmlops_by_program, 65, {3, 0}, 0},
+    {"DML-REDUCE-axes-range", dmlops_by_program, 14, {1, 0}, 0},
+    {"DML-REDUCE-same-type", dmlops_by_program, 41, {2, 0}, 0},
+    {"DML-REDUCE-output-sizes", dmlops_by_program, 63, {3, 0}, 0},
 };
 
 static const dmlops_member dmlops_average_pooling_members[] = {
@@ -7941,15 +8111,15 @@ static const dmlops_member dmlops_average_pooling_members[] = {
 };
 static const uint8_t dmlops_average_pooling_code[] = {
     /* DML-AVERAGE_POOLING-dimension-count: DimensionCount == InputTensor.DimensionCount - 2 */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 0, 2, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 0, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130,
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 0, 2, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 0, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130,
     /* DML-AVERAGE_POOLING-strides-range: Strides[i] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192,
     /* DML-AVERAGE_POOLING-window-size-range: WindowSize[i] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192,
     /* DML-AVERAGE_POOLING-window-fits: WindowSize[i] <= PaddedSizes[i] */
-    1, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 129, 30, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 57, 0, 192, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 57, 0, 192,
+    1, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 129, 30, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 57, 0, 192, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 57, 0, 192,
     /* DML-AVERAGE_POOLING-output-sizes: OutputTensor.Sizes == PooledSizes */
-    2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 58, 59, 53, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 128, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 57, 1, 3, 53, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 3, 57, 1,
+    2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 58, 59, 53, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 128, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 16, 53, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 57, 1, 3, 53, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 3, 57, 1,
     /* OutputTensor.Sizes: PooledSizes */
     2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 58, 59, 53, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 128, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 57, 1,
 };
@@ -7963,11 +8133,11 @@ static const dmlops_phrase dmlops_average_pooling_phrases[] = {
 static const dmlops_rule dmlops_average_pooling_rules[] = {
     {"DML-AVERAGE_POOLING-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-AVERAGE_POOLING-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-AVERAGE_POOLING-strides-range", dmlops_by_program, 19, {1, 0}, 1},
-    {"DML-AVERAGE_POOLING-window-size-range", dmlops_by_program, 43, {2, 0}, 1},
+    {"DML-AVERAGE_POOLING-strides-range", dmlops_by_program, 18, {1, 0}, 1},
+    {"DML-AVERAGE_POOLING-window-size-range", dmlops_by_program, 41, {2, 0}, 1},
     {"DML-AVERAGE_POOLING-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-AVERAGE_POOLING-window-fits", dmlops_by_program, 67, {3, 0}, 0},
-    {"DML-AVERAGE_POOLING-output-sizes", dmlops_by_program, 129, {4, 0}, 0},
+    {"DML-AVERAGE_POOLING-window-fits", dmlops_by_program, 64, {3, 0}, 0},
+    {"DML-AVERAGE_POOLING-output-sizes", dmlops_by_program, 125, {4, 0}, 0},
 };
 
 static const dmlops_member dmlops_lp_pooling_members[] = {
@@ -7980,17 +8150,17 @@ static const dmlops_member dmlops_lp_pooling_members[] = {
 };
 static const uint8_t dmlops_lp_pooling_code[] = {
     /* DML-LP_POOLING-dimension-count: DimensionCount == InputTensor.DimensionCount - 2 */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 19, 9, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 130, 0, 2, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 0, 19, 9, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 130,
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 19, 9, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 130, 0, 2, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 0, 19, 9, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 130,
     /* DML-LP_POOLING-strides-range: Strides[i] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192,
     /* DML-LP_POOLING-window-size-range: WindowSize[i] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192,
     /* DML-LP_POOLING-window-fits: WindowSize[i] <= PaddedSizes[i] */
-    1, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 129, 30, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 57, 0, 192, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 57, 0, 192,
+    1, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 129, 30, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 57, 0, 192, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 57, 0, 192,
     /* DML-LP_POOLING-output-sizes: OutputTensor.Sizes == PooledSizes */
-    2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 58, 59, 53, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 128, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, OutputTensor), 57, 1, 3, 53, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, OutputTensor), 3, 57, 1,
+    2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 58, 59, 53, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 128, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 16, 53, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, OutputTensor), 57, 1, 3, 53, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, OutputTensor), 3, 57, 1,
     /* DML-LP_POOLING-p-range: P >= 1 */
-    0, 34, 0, 0, 32, 2, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, P), 129, 0, 2, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, P),
+    0, 129, 0, 32, 2, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, P), 129, 0, 2, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, P),
     /* OutputTensor.Sizes: PooledSizes */
     2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 58, 59, 53, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 128, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 57, 1,
 };
@@ -8005,12 +8175,12 @@ static const dmlops_phrase dmlops_lp_pooling_phrases[] = {
 static const dmlops_rule dmlops_lp_pooling_rules[] = {
     {"DML-LP_POOLING-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-LP_POOLING-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-LP_POOLING-p-range", dmlops_by_program, 209, {5, 0}, 1},
-    {"DML-LP_POOLING-strides-range", dmlops_by_program, 19, {1, 0}, 1},
-    {"DML-LP_POOLING-window-size-range", dmlops_by_program, 43, {2, 0}, 1},
+    {"DML-LP_POOLING-p-range", dmlops_by_program, 204, {5, 0}, 1},
+    {"DML-LP_POOLING-strides-range", dmlops_by_program, 18, {1, 0}, 1},
+    {"DML-LP_POOLING-window-size-range", dmlops_by_program, 41, {2, 0}, 1},
     {"DML-LP_POOLING-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-LP_POOLING-window-fits", dmlops_by_program, 67, {3, 0}, 0},
-    {"DML-LP_POOLING-output-sizes", dmlops_by_program, 129, {4, 0}, 0},
+    {"DML-LP_POOLING-window-fits", dmlops_by_program, 64, {3, 0}, 0},
+    {"DML-LP_POOLING-output-sizes", dmlops_by_program, 125, {4, 0}, 0},
 };
 
 static const dmlops_member dmlops_max_pooling_members[] = {
@@ -8023,15 +8193,15 @@ static const dmlops_member dmlops_max_pooling_members[] = {
 };
 static const uint8_t dmlops_max_pooling_code[] = {
     /* DML-MAX_POOLING-dimension-count: DimensionCount == InputTensor.DimensionCount - 2 */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 19, 9, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 130, 0, 2, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 0, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 130,
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 19, 9, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 130, 0, 2, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 0, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 130,
     /* DML-MAX_POOLING-strides-range: Strides[i] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192,
     /* DML-MAX_POOLING-window-size-range: WindowSize[i] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192,
     /* DML-MAX_POOLING-window-fits: WindowSize[i] <= PaddedSizes[i] */
-    1, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 129, 30, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 57, 0, 192, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 57, 0, 192,
+    1, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 129, 30, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 57, 0, 192, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 57, 0, 192,
     /* DML-MAX_POOLING-output-sizes: OutputTensor.Sizes == PooledSizes */
-    2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 58, 59, 53, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 128, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, OutputTensor), 57, 1, 3, 53, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, OutputTensor), 3, 57, 1,
+    2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 58, 59, 53, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 128, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 16, 53, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, OutputTensor), 57, 1, 3, 53, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, OutputTensor), 3, 57, 1,
     /* OutputTensor.Sizes: PooledSizes */
     2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 58, 59, 53, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 128, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 57, 1,
 };
@@ -8045,11 +8215,11 @@ static const dmlops_phrase dmlops_max_pooling_phrases[] = {
 static const dmlops_rule dmlops_max_pooling_rules[] = {
     {"DML-MAX_POOLING-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-MAX_POOLING-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-MAX_POOLING-strides-range", dmlops_by_program, 19, {1, 0}, 1},
-    {"DML-MAX_POOLING-window-size-range", dmlops_by_program, 43, {2, 0}, 1},
+    {"DML-MAX_POOLING-strides-range", dmlops_by_program, 18, {1, 0}, 1},
+    {"DML-MAX_POOLING-window-size-range", dmlops_by_program, 41, {2, 0}, 1},
     {"DML-MAX_POOLING-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-MAX_POOLING-window-fits", dmlops_by_program, 67, {3, 0}, 0},
-    {"DML-MAX_POOLING-output-sizes", dmlops_by_program, 129, {4, 0}, 0},
+    {"DML-MAX_POOLING-window-fits", dmlops_by_program, 64, {3, 0}, 0},
+    {"DML-MAX_POOLING-output-sizes", dmlops_by_program, 125, {4, 0}, 0},
 };
 
 static const dmlops_member dmlops_roi_pooling_members[] = {
@@ -8059,19 +8229,19 @@ static const dmlops_member dmlops_roi_pooling_members[] = {
 };
 static const uint8_t dmlops_roi_pooling_code[] = {
     /* DML-ROI_POOLING-roi-shape: ROITensor.Sizes[0] == 1 */
-    0, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, ROITensor), 128, 129, 0, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, ROITensor), 128,
+    0, 129, 0, 27, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, ROITensor), 128, 129, 0, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, ROITensor), 128,
     /* DML-ROI_POOLING-roi-shape: ROITensor.Sizes[1] == 1 */
-    0, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, ROITensor), 129, 129, 0, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, ROITensor), 129,
+    0, 129, 0, 27, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, ROITensor), 129, 129, 0, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, ROITensor), 129,
     /* DML-ROI_POOLING-roi-shape: ROITensor.Sizes[3] == 5 */
-    0, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, ROITensor), 131, 133, 0, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, ROITensor), 131,
+    0, 129, 0, 27, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, ROITensor), 131, 133, 0, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, ROITensor), 131,
     /* DML-ROI_POOLING-output-shape: OutputTensor.Sizes[0] == RoiCount */
-    1, 0, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, ROITensor), 130, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, OutputTensor), 128, 192, 0, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, OutputTensor), 128, 0, 192,
+    1, 0, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, ROITensor), 130, 129, 0, 27, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, OutputTensor), 128, 192, 0, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, OutputTensor), 128, 0, 192,
     /* DML-ROI_POOLING-output-shape: OutputTensor.Sizes[1] == InputTensor.Sizes[1] */
-    0, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, OutputTensor), 129, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, InputTensor), 129, 0, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, OutputTensor), 129, 0, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, InputTensor), 129,
+    0, 129, 0, 27, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, OutputTensor), 129, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, InputTensor), 129, 0, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, OutputTensor), 129, 0, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, InputTensor), 129,
     /* DML-ROI_POOLING-output-shape: OutputTensor.Sizes[2] == PooledSize.Height */
-    0, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, OutputTensor), 130, 2, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, PooledSize.Height), 0, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, OutputTensor), 130, 0, 2, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, PooledSize.Height),
+    0, 129, 0, 27, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, OutputTensor), 130, 2, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, PooledSize.Height), 0, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, OutputTensor), 130, 0, 2, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, PooledSize.Height),
     /* DML-ROI_POOLING-output-shape: OutputTensor.Sizes[3] == PooledSize.Width */
-    0, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, OutputTensor), 131, 2, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, PooledSize.Width), 0, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, OutputTensor), 131, 0, 2, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, PooledSize.Width),
+    0, 129, 0, 27, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, OutputTensor), 131, 2, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, PooledSize.Width), 0, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, OutputTensor), 131, 0, 2, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, PooledSize.Width),
     /* OutputTensor.Sizes: [RoiCount, InputTensor.Sizes[1], PooledSize.Height, PooledSize.Width] */
     1, 0, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, ROITensor), 130, 61, 4, 192, 11, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, InputTensor), 129, 2, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, PooledSize.Height), 2, DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, PooledSize.Width),
 };
@@ -8088,12 +8258,12 @@ static const dmlops_rule dmlops_roi_pooling_rules[] = {
     {"DML-ROI_POOLING-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
     {"DML-ROI_POOLING-same-type", dmlops_same_DataType, 0, {2, 0}, 0},
     {"DML-ROI_POOLING-roi-shape", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-ROI_POOLING-roi-shape", dmlops_by_program, 13, {1, 0}, 0},
-    {"DML-ROI_POOLING-roi-shape", dmlops_by_program, 26, {2, 0}, 0},
-    {"DML-ROI_POOLING-output-shape", dmlops_by_program, 39, {3, 0}, 0},
-    {"DML-ROI_POOLING-output-shape", dmlops_by_program, 58, {4, 0}, 0},
-    {"DML-ROI_POOLING-output-shape", dmlops_by_program, 77, {5, 0}, 0},
-    {"DML-ROI_POOLING-output-shape", dmlops_by_program, 94, {6, 0}, 0},
+    {"DML-ROI_POOLING-roi-shape", dmlops_by_program, 12, {1, 0}, 0},
+    {"DML-ROI_POOLING-roi-shape", dmlops_by_program, 24, {2, 0}, 0},
+    {"DML-ROI_POOLING-output-shape", dmlops_by_program, 36, {3, 0}, 0},
+    {"DML-ROI_POOLING-output-shape", dmlops_by_program, 54, {4, 0}, 0},
+    {"DML-ROI_POOLING-output-shape", dmlops_by_program, 72, {5, 0}, 0},
+    {"DML-ROI_POOLING-output-shape", dmlops_by_program, 88, {6, 0}, 0},
 };
 
 static const dmlops_member dmlops_slice_members[] = {
@@ -8105,11 +8275,11 @@ static const dmlops_member dmlops_slice_members[] = {
 };
 static const uint8_t dmlops_slice_code[] = {
     /* DML-SLICE-dimension-count: DimensionCount == InputTensor.DimensionCount */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, InputTensor),
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, InputTensor),
     /* DML-SLICE-slice-bounds: Offsets[i] + (Sizes[i] - 1) * Strides[i] < InputTensor.Sizes[i] */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, InputTensor), 129, 29, 18, 12, 55, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, Offsets), DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, DimensionCount), 192, 20, 19, 12, 55, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, Sizes), DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, DimensionCount), 192, 11, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 192, 0, 192, 0, 18, 12, 55, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, Offsets), DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, DimensionCount), 192, 20, 19, 12, 55, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, Sizes), DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, InputTensor), 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, InputTensor), 129, 29, 18, 12, 55, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, Offsets), DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, DimensionCount), 192, 20, 19, 12, 55, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, Sizes), DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, DimensionCount), 192, 11, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 192, 0, 192, 0, 18, 12, 55, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, Offsets), DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, DimensionCount), 192, 20, 19, 12, 55, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, Sizes), DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, InputTensor), 192,
     /* DML-SLICE-output-sizes: OutputTensor.Sizes == Sizes */
-    0, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, OutputTensor), 55, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, Sizes), DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, DimensionCount), 3, 53, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, OutputTensor), 3, 55, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, Sizes), DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, DimensionCount),
+    0, 129, 0, 16, 53, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, OutputTensor), 55, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, Sizes), DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, DimensionCount), 3, 53, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, OutputTensor), 3, 55, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, Sizes), DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, DimensionCount),
     /* OutputTensor.Sizes: Sizes */
     0, 55, DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, Sizes), DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, DimensionCount),
 };
@@ -8122,8 +8292,8 @@ static const dmlops_rule dmlops_slice_rules[] = {
     {"DML-SLICE-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-SLICE-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
     {"DML-SLICE-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-SLICE-slice-bounds", dmlops_by_program, 15, {1, 0}, 0},
-    {"DML-SLICE-output-sizes", dmlops_by_program, 79, {2, 0}, 0},
+    {"DML-SLICE-slice-bounds", dmlops_by_program, 14, {1, 0}, 0},
+    {"DML-SLICE-output-sizes", dmlops_by_program, 77, {2, 0}, 0},
 };
 
 static const dmlops_member dmlops_cast_members[] = {
@@ -8141,17 +8311,17 @@ static const dmlops_member dmlops_split_members[] = {
 };
 static const uint8_t dmlops_split_code[] = {
     /* DML-SPLIT-same-rank: OutputTensors[i].DimensionCount == InputTensor.DimensionCount */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputCount), 129, 27, 9, 255, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputTensors), DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputCount), 192, 9, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, InputTensor), 0, 192, 0, 9, 255, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputTensors), DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputCount), 192, 0, 9, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, InputTensor),
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputCount), 129, 27, 9, 255, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputTensors), DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputCount), 192, 9, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, InputTensor), 0, 192, 0, 9, 255, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputTensors), DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputCount), 192, 0, 9, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, InputTensor),
     /* DML-SPLIT-output-count-range: OutputCount >= 1 */
-    0, 34, 0, 0, 32, 2, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputCount), 129, 0, 2, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputCount),
+    0, 129, 0, 32, 2, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputCount), 129, 0, 2, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputCount),
     /* DML-SPLIT-axis-range: Axis < InputTensor.DimensionCount */
-    0, 34, 0, 0, 29, 2, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, Axis), 9, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, Axis), 0, 9, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, InputTensor),
+    0, 129, 0, 29, 2, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, Axis), 9, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, Axis), 0, 9, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, InputTensor),
     /* DML-SPLIT-same-type: OutputTensors[i].DataType == InputTensor.DataType */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputCount), 129, 27, 10, 255, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputTensors), DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputCount), 192, 10, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, InputTensor), 0, 192, 4, 0, 10, 255, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputTensors), DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputCount), 192, 4, 0, 10, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, InputTensor),
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputCount), 129, 27, 10, 255, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputTensors), DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputCount), 192, 10, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, InputTensor), 0, 192, 4, 0, 10, 255, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputTensors), DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputCount), 192, 4, 0, 10, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, InputTensor),
     /* DML-SPLIT-output-sizes-off-axis: OutputTensors[i].Sizes[d] == InputTensor.Sizes[d] */
-    0, 34, 0, 2, 0, 128, 2, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputCount), 129, 1, 128, 9, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, InputTensor), 28, 193, 2, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, Axis), 27, 11, 255, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputTensors), DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputCount), 192, 193, 11, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, InputTensor), 193, 0, 192, 0, 193, 0, 11, 255, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputTensors), DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputCount), 192, 193, 0, 193, 0, 11, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, InputTensor), 193,
+    0, 129, 2, 0, 128, 2, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputCount), 129, 1, 128, 9, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, InputTensor), 28, 193, 2, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, Axis), 27, 11, 255, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputTensors), DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputCount), 192, 193, 11, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, InputTensor), 193, 0, 192, 0, 193, 0, 11, 255, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputTensors), DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputCount), 192, 193, 0, 193, 0, 11, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, InputTensor), 193,
     /* DML-SPLIT-axis-size: InputTensor.Sizes[Axis] == sum(OutputTensors[i].Sizes[Axis] for i in range(len(OutputTensors))) */
-    0, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, Axis), 38, 2, 0, 128, 2, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputCount), 8, 0, 129, 11, 255, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputTensors), DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputCount), 192, 2, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, Axis), 0, 2, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, Axis), 0, 11, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, Axis), 0, 38, 2, 0, 128, 2, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputCount), 8, 0, 129, 11, 255, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputTensors), DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputCount), 192, 2, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, Axis),
+    0, 129, 0, 27, 11, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, Axis), 38, 2, 0, 128, 2, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputCount), 8, 0, 129, 11, 255, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputTensors), DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputCount), 192, 2, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, Axis), 0, 2, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, Axis), 0, 11, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, Axis), 0, 38, 2, 0, 128, 2, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputCount), 8, 0, 129, 11, 255, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputTensors), DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, OutputCount), 192, 2, DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, Axis),
 };
 static const dmlops_phrase dmlops_split_phrases[] = {
     {"OutputTensors.DimensionCount", "OutputTensors[%v].DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
@@ -8163,11 +8333,11 @@ static const dmlops_phrase dmlops_split_phrases[] = {
 };
 static const dmlops_rule dmlops_split_rules[] = {
     {"DML-SPLIT-same-rank", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-SPLIT-output-count-range", dmlops_by_program, 28, {1, 0}, 1},
-    {"DML-SPLIT-axis-range", dmlops_by_program, 39, {2, 0}, 0},
-    {"DML-SPLIT-same-type", dmlops_by_program, 54, {3, 0}, 0},
-    {"DML-SPLIT-output-sizes-off-axis", dmlops_by_program, 84, {4, 0}, 0},
-    {"DML-SPLIT-axis-size", dmlops_by_program, 128, {5, 0}, 0},
+    {"DML-SPLIT-output-count-range", dmlops_by_program, 27, {1, 0}, 1},
+    {"DML-SPLIT-axis-range", dmlops_by_program, 37, {2, 0}, 0},
+    {"DML-SPLIT-same-type", dmlops_by_program, 51, {3, 0}, 0},
+    {"DML-SPLIT-output-sizes-off-axis", dmlops_by_program, 80, {4, 0}, 0},
+    {"DML-SPLIT-axis-size", dmlops_by_program, 123, {5, 0}, 0},
 };
 
 static const dmlops_member dmlops_join_members[] = {
@@ -8176,19 +8346,19 @@ static const dmlops_member dmlops_join_members[] = {
 };
 static const uint8_t dmlops_join_code[] = {
     /* DML-JOIN-same-rank: InputTensors[i].DimensionCount == OutputTensor.DimensionCount */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 129, 27, 9, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 192, 9, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, OutputTensor), 0, 192, 0, 9, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 192, 0, 9, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, OutputTensor),
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 129, 27, 9, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 192, 9, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, OutputTensor), 0, 192, 0, 9, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 192, 0, 9, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, OutputTensor),
     /* DML-JOIN-input-count-range: InputCount >= 1 */
-    0, 34, 0, 0, 32, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 129, 0, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount),
+    0, 129, 0, 32, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 129, 0, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount),
     /* DML-JOIN-axis-range: Axis < OutputTensor.DimensionCount */
-    0, 34, 0, 0, 29, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, Axis), 9, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, OutputTensor), 0, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, Axis), 0, 9, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, OutputTensor),
+    0, 129, 0, 29, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, Axis), 9, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, OutputTensor), 0, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, Axis), 0, 9, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, OutputTensor),
     /* DML-JOIN-input-types: InputTensors[i].DataType == InputTensors[0].DataType */
-    0, 34, 0, 1, 0, 129, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 129, 27, 10, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 192, 10, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 128, 0, 192, 4, 0, 10, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 192, 4, 0, 10, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 128,
+    0, 129, 1, 0, 129, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 129, 27, 10, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 192, 10, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 128, 0, 192, 4, 0, 10, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 192, 4, 0, 10, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 128,
     /* DML-JOIN-output-type: OutputTensor.DataType == InputTensors[0].DataType */
-    0, 34, 0, 0, 27, 10, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, OutputTensor), 10, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 128, 4, 0, 10, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, OutputTensor), 4, 0, 10, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 128,
+    0, 129, 0, 27, 10, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, OutputTensor), 10, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 128, 4, 0, 10, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, OutputTensor), 4, 0, 10, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 128,
     /* DML-JOIN-input-sizes-off-axis: InputTensors[i].Sizes[d] == InputTensors[0].Sizes[d] */
-    0, 34, 0, 2, 0, 129, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 129, 1, 128, 9, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 128, 28, 193, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, Axis), 27, 11, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 192, 193, 11, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 128, 193, 0, 192, 0, 193, 0, 11, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 192, 193, 0, 193, 0, 11, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 128, 193,
+    0, 129, 2, 0, 129, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 129, 1, 128, 9, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 128, 28, 193, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, Axis), 27, 11, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 192, 193, 11, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 128, 193, 0, 192, 0, 193, 0, 11, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 192, 193, 0, 193, 0, 11, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 128, 193,
     /* DML-JOIN-output-sizes: OutputTensor.Sizes == replace(InputTensors[0].Sizes, Axis, sum(InputTensors[i].Sizes[Axis] for i in range(len(InputTensors)))) */
-    0, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, OutputTensor), 65, 53, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 128, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, Axis), 38, 2, 0, 128, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 8, 0, 129, 11, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 192, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, Axis), 3, 53, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, OutputTensor), 3, 65, 53, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 128, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, Axis), 38, 2, 0, 128, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 8, 0, 129, 11, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 192, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, Axis),
+    0, 129, 0, 16, 53, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, OutputTensor), 65, 53, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 128, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, Axis), 38, 2, 0, 128, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 8, 0, 129, 11, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 192, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, Axis), 3, 53, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, OutputTensor), 3, 65, 53, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 128, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, Axis), 38, 2, 0, 128, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 8, 0, 129, 11, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 192, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, Axis),
     /* OutputTensor.Sizes: replace(InputTensors[0].Sizes, Axis, sum(InputTensors[i].Sizes[Axis] for i in range(len(InputTensors)))) */
     0, 65, 53, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 128, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, Axis), 38, 2, 0, 128, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 8, 0, 129, 11, 255, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputTensors), DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, InputCount), 192, 2, DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, Axis),
 };
@@ -8203,12 +8373,12 @@ static const dmlops_phrase dmlops_join_phrases[] = {
 };
 static const dmlops_rule dmlops_join_rules[] = {
     {"DML-JOIN-same-rank", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-JOIN-input-count-range", dmlops_by_program, 28, {1, 0}, 1},
-    {"DML-JOIN-axis-range", dmlops_by_program, 39, {2, 0}, 0},
-    {"DML-JOIN-input-types", dmlops_by_program, 54, {3, 0}, 0},
-    {"DML-JOIN-output-type", dmlops_by_program, 90, {4, 0}, 0},
-    {"DML-JOIN-input-sizes-off-axis", dmlops_by_program, 113, {5, 0}, 0},
-    {"DML-JOIN-output-sizes", dmlops_by_program, 166, {6, 0}, 0},
+    {"DML-JOIN-input-count-range", dmlops_by_program, 27, {1, 0}, 1},
+    {"DML-JOIN-axis-range", dmlops_by_program, 37, {2, 0}, 0},
+    {"DML-JOIN-input-types", dmlops_by_program, 51, {3, 0}, 0},
+    {"DML-JOIN-output-type", dmlops_by_program, 86, {4, 0}, 0},
+    {"DML-JOIN-input-sizes-off-axis", dmlops_by_program, 108, {5, 0}, 0},
+    {"DML-JOIN-output-sizes", dmlops_by_program, 160, {6, 0}, 0},
 };
 
 static const dmlops_member dmlops_padding_members[] = {
@@ -8220,13 +8390,13 @@ static const dmlops_member dmlops_padding_members[] = {
 };
 static const uint8_t dmlops_padding_code[] = {
     /* DML-PADDING-dimension-count: DimensionCount == InputTensor.DimensionCount */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, InputTensor),
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, InputTensor),
     /* DML-PADDING-padding-mode-symmetric: PaddingMode != SYMMETRIC */
     0, 29, 1, 0, 0, 48, 0, 0, 0, 0, 0, 0, 0, 28, 2, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, PaddingMode), 131, 4, 7, 2, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, PaddingMode),
     /* DML-PADDING-padding-mode-wrap: PaddingMode != WRAP */
     0, 29, 1, 0, 0, 100, 0, 0, 0, 0, 0, 0, 0, 28, 2, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, PaddingMode), 132, 4, 7, 2, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, PaddingMode),
     /* DML-PADDING-output-sizes: OutputTensor.Sizes == [InputTensor.Sizes[i] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount)] */
-    0, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, OutputTensor), 62, 0, 128, 9, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, InputTensor), 16, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, InputTensor), 192, 12, 55, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, DimensionCount), 192, 3, 53, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, OutputTensor), 3, 62, 0, 128, 9, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, InputTensor), 16, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, InputTensor), 192, 12, 55, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 0, 16, 53, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, OutputTensor), 62, 0, 128, 9, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, InputTensor), 16, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, InputTensor), 192, 12, 55, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, DimensionCount), 192, 3, 53, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, OutputTensor), 3, 62, 0, 128, 9, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, InputTensor), 16, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, InputTensor), 192, 12, 55, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, DimensionCount), 192,
     /* OutputTensor.Sizes: [InputTensor.Sizes[i] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount)] */
     0, 62, 0, 128, 9, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, InputTensor), 16, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, InputTensor), 192, 12, 55, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, DimensionCount), 192,
 };
@@ -8239,10 +8409,10 @@ static const dmlops_phrase dmlops_padding_phrases[] = {
 static const dmlops_rule dmlops_padding_rules[] = {
     {"DML-PADDING-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-PADDING-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-PADDING-padding-mode-symmetric", dmlops_by_program, 15, {1, 0}, 1},
-    {"DML-PADDING-padding-mode-wrap", dmlops_by_program, 36, {2, 0}, 1},
+    {"DML-PADDING-padding-mode-symmetric", dmlops_by_program, 14, {1, 0}, 1},
+    {"DML-PADDING-padding-mode-wrap", dmlops_by_program, 35, {2, 0}, 1},
     {"DML-PADDING-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-PADDING-output-sizes", dmlops_by_program, 57, {3, 0}, 0},
+    {"DML-PADDING-output-sizes", dmlops_by_program, 56, {3, 0}, 0},
 };
 
 static const dmlops_member dmlops_value_scale_2d_members[] = {
@@ -8252,9 +8422,9 @@ static const dmlops_member dmlops_value_scale_2d_members[] = {
 };
 static const uint8_t dmlops_value_scale_2d_code[] = {
     /* DML-VALUE_SCALE_2D-channel-count-values: ChannelCount in (1, 3) */
-    0, 34, 0, 0, 36, 2, 2, DMLOPS_WORD(DML_VALUE_SCALE_2D_OPERATOR_DESC, ChannelCount), 129, 131, 0, 2, DMLOPS_WORD(DML_VALUE_SCALE_2D_OPERATOR_DESC, ChannelCount),
+    0, 129, 0, 36, 2, 2, DMLOPS_WORD(DML_VALUE_SCALE_2D_OPERATOR_DESC, ChannelCount), 129, 131, 0, 2, DMLOPS_WORD(DML_VALUE_SCALE_2D_OPERATOR_DESC, ChannelCount),
     /* DML-VALUE_SCALE_2D-channel-count: ChannelCount == InputTensor.Sizes[1] */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_VALUE_SCALE_2D_OPERATOR_DESC, ChannelCount), 11, DMLOPS_WORD(DML_VALUE_SCALE_2D_OPERATOR_DESC, InputTensor), 129, 0, 2, DMLOPS_WORD(DML_VALUE_SCALE_2D_OPERATOR_DESC, ChannelCount), 0, 11, DMLOPS_WORD(DML_VALUE_SCALE_2D_OPERATOR_DESC, InputTensor), 129,
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_VALUE_SCALE_2D_OPERATOR_DESC, ChannelCount), 11, DMLOPS_WORD(DML_VALUE_SCALE_2D_OPERATOR_DESC, InputTensor), 129, 0, 2, DMLOPS_WORD(DML_VALUE_SCALE_2D_OPERATOR_DESC, ChannelCount), 0, 11, DMLOPS_WORD(DML_VALUE_SCALE_2D_OPERATOR_DESC, InputTensor), 129,
 };
 static const dmlops_phrase dmlops_value_scale_2d_phrases[] = {
     {"ChannelCount", "ChannelCount is %v; it must be 1 or 3"},
@@ -8263,7 +8433,7 @@ static const dmlops_phrase dmlops_value_scale_2d_phrases[] = {
 static const dmlops_rule dmlops_value_scale_2d_rules[] = {
     {"DML-VALUE_SCALE_2D-channel-count-values", dmlops_by_program, 0, {0, 0}, 1},
     {"DML-VALUE_SCALE_2D-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-VALUE_SCALE_2D-channel-count", dmlops_by_program, 13, {1, 0}, 0},
+    {"DML-VALUE_SCALE_2D-channel-count", dmlops_by_program, 12, {1, 0}, 0},
     {"DML-VALUE_SCALE_2D-same-sizes", dmlops_same_Sizes, 0, {1, 0}, 0},
 };
 
@@ -8274,11 +8444,11 @@ static const dmlops_member dmlops_upsample_2d_members[] = {
 };
 static const uint8_t dmlops_upsample_2d_code[] = {
     /* DML-UPSAMPLE_2D-scale-size: ScaleSize.Height >= 1 */
-    0, 34, 0, 0, 32, 2, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, ScaleSize.Height), 129, 0, 2, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, ScaleSize.Height),
+    0, 129, 0, 32, 2, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, ScaleSize.Height), 129, 0, 2, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, ScaleSize.Height),
     /* DML-UPSAMPLE_2D-scale-size: ScaleSize.Width >= 1 */
-    0, 34, 0, 0, 32, 2, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, ScaleSize.Width), 129, 0, 2, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, ScaleSize.Width),
+    0, 129, 0, 32, 2, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, ScaleSize.Width), 129, 0, 2, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, ScaleSize.Width),
     /* DML-UPSAMPLE_2D-output-sizes: OutputTensor.Sizes == InputTensor.Sizes[:InputTensor.DimensionCount - 2] + [InputTensor.Sizes[InputTensor.DimensionCount - 2] * ScaleSize.Height, InputTensor.Sizes[InputTensor.DimensionCount - 1] * ScaleSize.Width] */
-    0, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, OutputTensor), 58, 59, 53, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 128, 19, 9, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 130, 61, 2, 20, 11, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 19, 9, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 130, 2, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, ScaleSize.Height), 20, 11, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 19, 9, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 129, 2, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, ScaleSize.Width), 3, 53, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, OutputTensor), 0, 19, 9, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 130, 0, 19, 9, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 129, 3, 58, 59, 53, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 128, 19, 9, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 130, 61, 2, 20, 11, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 19, 9, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 130, 2, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, ScaleSize.Height), 20, 11, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 19, 9, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 129, 2, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, ScaleSize.Width),
+    0, 129, 0, 16, 53, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, OutputTensor), 58, 59, 53, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 128, 19, 9, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 130, 61, 2, 20, 11, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 19, 9, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 130, 2, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, ScaleSize.Height), 20, 11, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 19, 9, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 129, 2, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, ScaleSize.Width), 3, 53, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, OutputTensor), 0, 19, 9, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 130, 0, 19, 9, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 129, 3, 58, 59, 53, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 128, 19, 9, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 130, 61, 2, 20, 11, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 19, 9, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 130, 2, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, ScaleSize.Height), 20, 11, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 19, 9, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 129, 2, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, ScaleSize.Width),
     /* OutputTensor.Sizes: InputTensor.Sizes[:InputTensor.DimensionCount - 2] + [InputTensor.Sizes[InputTensor.DimensionCount - 2] * ScaleSize.Height, InputTensor.Sizes[InputTensor.DimensionCount - 1] * ScaleSize.Width] */
     0, 58, 59, 53, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 128, 19, 9, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 130, 61, 2, 20, 11, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 19, 9, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 130, 2, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, ScaleSize.Height), 20, 11, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 19, 9, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, InputTensor), 129, 2, DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, ScaleSize.Width),
 };
@@ -8290,9 +8460,9 @@ static const dmlops_phrase dmlops_upsample_2d_phrases[] = {
 static const dmlops_rule dmlops_upsample_2d_rules[] = {
     {"DML-UPSAMPLE_2D-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-UPSAMPLE_2D-scale-size", dmlops_by_program, 0, {0, 0}, 1},
-    {"DML-UPSAMPLE_2D-scale-size", dmlops_by_program, 11, {1, 0}, 1},
+    {"DML-UPSAMPLE_2D-scale-size", dmlops_by_program, 10, {1, 0}, 1},
     {"DML-UPSAMPLE_2D-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-UPSAMPLE_2D-output-sizes", dmlops_by_program, 22, {2, 0}, 0},
+    {"DML-UPSAMPLE_2D-output-sizes", dmlops_by_program, 20, {2, 0}, 0},
 };
 
 static const dmlops_member dmlops_gather_members[] = {
@@ -8302,15 +8472,15 @@ static const dmlops_member dmlops_gather_members[] = {
 };
 static const uint8_t dmlops_gather_code[] = {
     /* DML-GATHER-axis-range: Axis < InputTensor.DimensionCount */
-    0, 34, 0, 0, 29, 2, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, Axis), 9, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, Axis), 0, 9, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, InputTensor),
+    0, 129, 0, 29, 2, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, Axis), 9, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, Axis), 0, 9, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, InputTensor),
     /* DML-GATHER-index-dimensions-range: IndexDimensions <= IndicesTensor.DimensionCount */
-    0, 34, 0, 0, 30, 2, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndexDimensions), 9, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndicesTensor), 0, 2, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndexDimensions), 0, 9, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndicesTensor),
+    0, 129, 0, 30, 2, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndexDimensions), 9, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndicesTensor), 0, 2, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndexDimensions), 0, 9, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndicesTensor),
     /* DML-GATHER-indices-leading-ones: IndicesTensor.Sizes[d] == 1 */
-    0, 34, 0, 1, 0, 128, 24, 19, 9, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndicesTensor), 2, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndexDimensions), 128, 129, 27, 11, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndicesTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndicesTensor), 192,
+    0, 129, 1, 0, 128, 24, 19, 9, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndicesTensor), 2, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndexDimensions), 128, 129, 27, 11, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndicesTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndicesTensor), 192,
     /* DML-GATHER-output-rank: GatheredSizes[d] == 1 */
-    1, 192, 58, 58, 59, 53, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, InputTensor), 128, 2, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, Axis), 60, 53, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndicesTensor), 19, 9, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndicesTensor), 2, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndexDimensions), 60, 53, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, InputTensor), 18, 2, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, Axis), 129, 34, 0, 1, 0, 128, 24, 19, 13, 57, 0, 9, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, InputTensor), 128, 129, 27, 12, 57, 0, 192, 129, 0, 192, 0, 12, 57, 0, 192,
+    1, 192, 58, 58, 59, 53, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, InputTensor), 128, 2, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, Axis), 60, 53, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndicesTensor), 19, 9, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndicesTensor), 2, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndexDimensions), 60, 53, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, InputTensor), 18, 2, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, Axis), 129, 129, 1, 0, 128, 24, 19, 13, 57, 0, 9, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, InputTensor), 128, 129, 27, 12, 57, 0, 192, 129, 0, 192, 0, 12, 57, 0, 192,
     /* DML-GATHER-output-sizes: OutputTensor.Sizes == align(GatheredSizes, InputTensor.DimensionCount, 1) */
-    1, 192, 58, 58, 59, 53, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, InputTensor), 128, 2, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, Axis), 60, 53, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndicesTensor), 19, 9, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndicesTensor), 2, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndexDimensions), 60, 53, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, InputTensor), 18, 2, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, Axis), 129, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, OutputTensor), 64, 57, 0, 9, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, InputTensor), 129, 3, 53, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, OutputTensor), 3, 64, 57, 0, 9, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, InputTensor), 129,
+    1, 192, 58, 58, 59, 53, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, InputTensor), 128, 2, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, Axis), 60, 53, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndicesTensor), 19, 9, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndicesTensor), 2, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndexDimensions), 60, 53, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, InputTensor), 18, 2, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, Axis), 129, 129, 0, 16, 53, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, OutputTensor), 64, 57, 0, 9, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, InputTensor), 129, 3, 53, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, OutputTensor), 3, 64, 57, 0, 9, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, InputTensor), 129,
     /* OutputTensor.Sizes: align(GatheredSizes, InputTensor.DimensionCount, 1) */
     1, 192, 58, 58, 59, 53, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, InputTensor), 128, 2, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, Axis), 60, 53, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndicesTensor), 19, 9, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndicesTensor), 2, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, IndexDimensions), 60, 53, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, InputTensor), 18, 2, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, Axis), 129, 64, 57, 0, 9, DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, InputTensor), 129,
 };
@@ -8325,11 +8495,11 @@ static const dmlops_rule dmlops_gather_rules[] = {
     {"DML-GATHER-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-GATHER-same-rank", dmlops_same_DimensionCount, 0, {2, 0}, 0},
     {"DML-GATHER-axis-range", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-GATHER-index-dimensions-range", dmlops_by_program, 15, {1, 0}, 0},
+    {"DML-GATHER-index-dimensions-range", dmlops_by_program, 14, {1, 0}, 0},
     {"DML-GATHER-same-type", dmlops_same_DataType, 0, {2, 0}, 0},
-    {"DML-GATHER-indices-leading-ones", dmlops_by_program, 30, {2, 0}, 0},
-    {"DML-GATHER-output-rank", dmlops_by_program, 55, {3, 0}, 0},
-    {"DML-GATHER-output-sizes", dmlops_by_program, 107, {4, 0}, 0},
+    {"DML-GATHER-indices-leading-ones", dmlops_by_program, 28, {2, 0}, 0},
+    {"DML-GATHER-output-rank", dmlops_by_program, 52, {3, 0}, 0},
+    {"DML-GATHER-output-sizes", dmlops_by_program, 103, {4, 0}, 0},
 };
 
 static const dmlops_member dmlops_space_to_depth_members[] = {
@@ -8338,11 +8508,11 @@ static const dmlops_member dmlops_space_to_depth_members[] = {
 };
 static const uint8_t dmlops_space_to_depth_code[] = {
     /* DML-SPACE_TO_DEPTH-block-size-range: BlockSize >= 1 */
-    0, 34, 0, 0, 32, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize), 129, 0, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize),
+    0, 129, 0, 32, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize), 129, 0, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize),
     /* DML-SPACE_TO_DEPTH-blocks-divide: InputTensor.Sizes[d] % BlockSize == 0 */
-    0, 34, 0, 1, 0, 130, 132, 129, 27, 22, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, InputTensor), 192, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize), 128, 0, 192, 0, 22, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, InputTensor), 192, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize),
+    0, 129, 1, 0, 130, 132, 129, 27, 22, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, InputTensor), 192, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize), 128, 0, 192, 0, 22, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, InputTensor), 192, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize),
     /* DML-SPACE_TO_DEPTH-output-sizes: OutputTensor.Sizes == [InputTensor.Sizes[0], InputTensor.Sizes[1] * BlockSize * BlockSize, InputTensor.Sizes[2] // BlockSize, InputTensor.Sizes[3] // BlockSize] */
-    0, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, OutputTensor), 61, 4, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, InputTensor), 128, 20, 20, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, InputTensor), 129, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize), 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize), 21, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, InputTensor), 130, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize), 21, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, InputTensor), 131, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize), 3, 53, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, OutputTensor), 3, 61, 4, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, InputTensor), 128, 20, 20, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, InputTensor), 129, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize), 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize), 21, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, InputTensor), 130, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize), 21, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, InputTensor), 131, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize),
+    0, 129, 0, 16, 53, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, OutputTensor), 61, 4, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, InputTensor), 128, 20, 20, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, InputTensor), 129, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize), 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize), 21, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, InputTensor), 130, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize), 21, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, InputTensor), 131, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize), 3, 53, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, OutputTensor), 3, 61, 4, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, InputTensor), 128, 20, 20, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, InputTensor), 129, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize), 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize), 21, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, InputTensor), 130, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize), 21, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, InputTensor), 131, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize),
     /* OutputTensor.Sizes: [InputTensor.Sizes[0], InputTensor.Sizes[1] * BlockSize * BlockSize, InputTensor.Sizes[2] // BlockSize, InputTensor.Sizes[3] // BlockSize] */
     0, 61, 4, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, InputTensor), 128, 20, 20, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, InputTensor), 129, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize), 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize), 21, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, InputTensor), 130, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize), 21, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, InputTensor), 131, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, BlockSize),
 };
@@ -8354,8 +8524,8 @@ static const dmlops_phrase dmlops_space_to_depth_phrases[] = {
 static const dmlops_rule dmlops_space_to_depth_rules[] = {
     {"DML-SPACE_TO_DEPTH-block-size-range", dmlops_by_program, 0, {0, 0}, 1},
     {"DML-SPACE_TO_DEPTH-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-SPACE_TO_DEPTH-blocks-divide", dmlops_by_program, 11, {1, 0}, 0},
-    {"DML-SPACE_TO_DEPTH-output-sizes", dmlops_by_program, 36, {2, 0}, 0},
+    {"DML-SPACE_TO_DEPTH-blocks-divide", dmlops_by_program, 10, {1, 0}, 0},
+    {"DML-SPACE_TO_DEPTH-output-sizes", dmlops_by_program, 34, {2, 0}, 0},
 };
 
 static const dmlops_member dmlops_depth_to_space_members[] = {
@@ -8364,11 +8534,11 @@ static const dmlops_member dmlops_depth_to_space_members[] = {
 };
 static const uint8_t dmlops_depth_to_space_code[] = {
     /* DML-DEPTH_TO_SPACE-block-size-range: BlockSize >= 1 */
-    0, 34, 0, 0, 32, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize), 129, 0, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize),
+    0, 129, 0, 32, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize), 129, 0, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize),
     /* DML-DEPTH_TO_SPACE-channels-divisible: InputTensor.Sizes[1] % (BlockSize * BlockSize) == 0 */
-    0, 34, 0, 0, 27, 22, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, InputTensor), 129, 20, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize), 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize), 128, 0, 22, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, InputTensor), 129, 20, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize), 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize),
+    0, 129, 0, 27, 22, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, InputTensor), 129, 20, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize), 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize), 128, 0, 22, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, InputTensor), 129, 20, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize), 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize),
     /* DML-DEPTH_TO_SPACE-output-sizes: OutputTensor.Sizes == [InputTensor.Sizes[0], InputTensor.Sizes[1] // (BlockSize * BlockSize), InputTensor.Sizes[2] * BlockSize, InputTensor.Sizes[3] * BlockSize] */
-    0, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, OutputTensor), 61, 4, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, InputTensor), 128, 21, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, InputTensor), 129, 20, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize), 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize), 20, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, InputTensor), 130, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize), 20, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, InputTensor), 131, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize), 3, 53, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, OutputTensor), 3, 61, 4, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, InputTensor), 128, 21, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, InputTensor), 129, 20, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize), 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize), 20, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, InputTensor), 130, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize), 20, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, InputTensor), 131, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize),
+    0, 129, 0, 16, 53, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, OutputTensor), 61, 4, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, InputTensor), 128, 21, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, InputTensor), 129, 20, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize), 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize), 20, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, InputTensor), 130, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize), 20, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, InputTensor), 131, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize), 3, 53, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, OutputTensor), 3, 61, 4, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, InputTensor), 128, 21, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, InputTensor), 129, 20, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize), 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize), 20, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, InputTensor), 130, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize), 20, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, InputTensor), 131, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize),
     /* OutputTensor.Sizes: [InputTensor.Sizes[0], InputTensor.Sizes[1] // (BlockSize * BlockSize), InputTensor.Sizes[2] * BlockSize, InputTensor.Sizes[3] * BlockSize] */
     0, 61, 4, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, InputTensor), 128, 21, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, InputTensor), 129, 20, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize), 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize), 20, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, InputTensor), 130, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize), 20, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, InputTensor), 131, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, BlockSize),
 };
@@ -8380,8 +8550,8 @@ static const dmlops_phrase dmlops_depth_to_space_phrases[] = {
 static const dmlops_rule dmlops_depth_to_space_rules[] = {
     {"DML-DEPTH_TO_SPACE-block-size-range", dmlops_by_program, 0, {0, 0}, 1},
     {"DML-DEPTH_TO_SPACE-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-DEPTH_TO_SPACE-channels-divisible", dmlops_by_program, 11, {1, 0}, 0},
-    {"DML-DEPTH_TO_SPACE-output-sizes", dmlops_by_program, 36, {2, 0}, 0},
+    {"DML-DEPTH_TO_SPACE-channels-divisible", dmlops_by_program, 10, {1, 0}, 0},
+    {"DML-DEPTH_TO_SPACE-output-sizes", dmlops_by_program, 34, {2, 0}, 0},
 };
 
 static const dmlops_member dmlops_tile_members[] = {
@@ -8391,11 +8561,11 @@ static const dmlops_member dmlops_tile_members[] = {
 };
 static const uint8_t dmlops_tile_code[] = {
     /* DML-TILE-repeats-count: RepeatsCount == InputTensor.DimensionCount */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, RepeatsCount), 9, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, RepeatsCount), 0, 9, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, InputTensor),
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, RepeatsCount), 9, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, RepeatsCount), 0, 9, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, InputTensor),
     /* DML-TILE-repeats-range: Repeats[i] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, RepeatsCount), 129, 32, 12, 55, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, Repeats), DMLOPS_WORD(DML_TILE_OPERATOR_DESC, RepeatsCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, Repeats), DMLOPS_WORD(DML_TILE_OPERATOR_DESC, RepeatsCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, RepeatsCount), 129, 32, 12, 55, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, Repeats), DMLOPS_WORD(DML_TILE_OPERATOR_DESC, RepeatsCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, Repeats), DMLOPS_WORD(DML_TILE_OPERATOR_DESC, RepeatsCount), 192,
     /* DML-TILE-output-sizes: OutputTensor.Sizes == [InputTensor.Sizes[i] * Repeats[i] for i in range(InputTensor.DimensionCount)] */
-    0, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, OutputTensor), 62, 0, 128, 9, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, InputTensor), 10, 0, 129, 20, 11, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, InputTensor), 192, 12, 55, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, Repeats), DMLOPS_WORD(DML_TILE_OPERATOR_DESC, RepeatsCount), 192, 3, 53, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, OutputTensor), 3, 62, 0, 128, 9, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, InputTensor), 10, 0, 129, 20, 11, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, InputTensor), 192, 12, 55, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, Repeats), DMLOPS_WORD(DML_TILE_OPERATOR_DESC, RepeatsCount), 192,
+    0, 129, 0, 16, 53, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, OutputTensor), 62, 0, 128, 9, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, InputTensor), 10, 0, 129, 20, 11, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, InputTensor), 192, 12, 55, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, Repeats), DMLOPS_WORD(DML_TILE_OPERATOR_DESC, RepeatsCount), 192, 3, 53, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, OutputTensor), 3, 62, 0, 128, 9, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, InputTensor), 10, 0, 129, 20, 11, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, InputTensor), 192, 12, 55, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, Repeats), DMLOPS_WORD(DML_TILE_OPERATOR_DESC, RepeatsCount), 192,
     /* OutputTensor.Sizes: [InputTensor.Sizes[i] * Repeats[i] for i in range(InputTensor.DimensionCount)] */
     0, 62, 0, 128, 9, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, InputTensor), 10, 0, 129, 20, 11, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, InputTensor), 192, 12, 55, DMLOPS_WORD(DML_TILE_OPERATOR_DESC, Repeats), DMLOPS_WORD(DML_TILE_OPERATOR_DESC, RepeatsCount), 192,
 };
@@ -8407,9 +8577,9 @@ static const dmlops_phrase dmlops_tile_phrases[] = {
 static const dmlops_rule dmlops_tile_rules[] = {
     {"DML-TILE-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-TILE-repeats-count", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-TILE-repeats-range", dmlops_by_program, 15, {1, 0}, 1},
+    {"DML-TILE-repeats-range", dmlops_by_program, 14, {1, 0}, 1},
     {"DML-TILE-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-TILE-output-sizes", dmlops_by_program, 39, {2, 0}, 0},
+    {"DML-TILE-output-sizes", dmlops_by_program, 37, {2, 0}, 0},
 };
 
 static const dmlops_member dmlops_top_k_members[] = {
@@ -8419,15 +8589,15 @@ static const dmlops_member dmlops_top_k_members[] = {
 };
 static const uint8_t dmlops_top_k_code[] = {
     /* DML-TOP_K-axis-range: Axis < InputTensor.DimensionCount */
-    0, 34, 0, 0, 29, 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis), 9, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis), 0, 9, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, InputTensor),
+    0, 129, 0, 29, 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis), 9, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis), 0, 9, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, InputTensor),
     /* DML-TOP_K-k-positive: K >= 1 */
-    0, 34, 0, 0, 32, 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K), 129, 0, 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K),
+    0, 129, 0, 32, 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K), 129, 0, 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K),
     /* DML-TOP_K-k-range: K <= InputTensor.Sizes[Axis] */
-    0, 34, 0, 0, 30, 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K), 11, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis), 0, 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K), 0, 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis), 0, 11, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis),
+    0, 129, 0, 30, 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K), 11, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis), 0, 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K), 0, 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis), 0, 11, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis),
     /* DML-TOP_K-output-value-sizes: OutputValueTensor.Sizes == replace(InputTensor.Sizes, Axis, K) */
-    0, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, OutputValueTensor), 65, 53, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K), 3, 53, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, OutputValueTensor), 3, 65, 53, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K),
+    0, 129, 0, 16, 53, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, OutputValueTensor), 65, 53, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K), 3, 53, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, OutputValueTensor), 3, 65, 53, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K),
     /* DML-TOP_K-output-index-sizes: OutputIndexTensor.Sizes == replace(InputTensor.Sizes, Axis, K) */
-    0, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, OutputIndexTensor), 65, 53, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K), 3, 53, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, OutputIndexTensor), 3, 65, 53, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K),
+    0, 129, 0, 16, 53, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, OutputIndexTensor), 65, 53, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K), 3, 53, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, OutputIndexTensor), 3, 65, 53, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K),
     /* OutputValueTensor.Sizes: replace(InputTensor.Sizes, Axis, K) */
     0, 65, 53, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K),
     /* OutputIndexTensor.Sizes: replace(InputTensor.Sizes, Axis, K) */
@@ -8444,11 +8614,11 @@ static const dmlops_rule dmlops_top_k_rules[] = {
     {"DML-TOP_K-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-TOP_K-same-rank", dmlops_same_DimensionCount, 0, {2, 0}, 0},
     {"DML-TOP_K-axis-range", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-TOP_K-k-positive", dmlops_by_program, 15, {1, 0}, 1},
+    {"DML-TOP_K-k-positive", dmlops_by_program, 14, {1, 0}, 1},
     {"DML-TOP_K-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-TOP_K-k-range", dmlops_by_program, 26, {2, 0}, 0},
-    {"DML-TOP_K-output-value-sizes", dmlops_by_program, 48, {3, 0}, 0},
-    {"DML-TOP_K-output-index-sizes", dmlops_by_program, 73, {4, 0}, 0},
+    {"DML-TOP_K-k-range", dmlops_by_program, 24, {2, 0}, 0},
+    {"DML-TOP_K-output-value-sizes", dmlops_by_program, 45, {3, 0}, 0},
+    {"DML-TOP_K-output-index-sizes", dmlops_by_program, 69, {4, 0}, 0},
 };
 
 static const dmlops_member dmlops_batch_normalization_members[] = {
@@ -8462,13 +8632,13 @@ static const dmlops_member dmlops_batch_normalization_members[] = {
 };
 static const uint8_t dmlops_batch_normalization_code[] = {
     /* DML-BATCH_NORMALIZATION-mean-broadcast: MeanTensor.Sizes[d] == InputTensor.Sizes[d] */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, MeanTensor), 28, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, MeanTensor), 192, 129, 27, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, MeanTensor), 192, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, MeanTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, InputTensor), 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, MeanTensor), 28, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, MeanTensor), 192, 129, 27, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, MeanTensor), 192, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, MeanTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, InputTensor), 192,
     /* DML-BATCH_NORMALIZATION-variance-broadcast: VarianceTensor.Sizes[d] == InputTensor.Sizes[d] */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, VarianceTensor), 28, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, VarianceTensor), 192, 129, 27, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, VarianceTensor), 192, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, VarianceTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, InputTensor), 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, VarianceTensor), 28, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, VarianceTensor), 192, 129, 27, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, VarianceTensor), 192, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, VarianceTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, InputTensor), 192,
     /* DML-BATCH_NORMALIZATION-scale-broadcast: ScaleTensor.Sizes[d] == InputTensor.Sizes[d] */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, ScaleTensor), 28, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, ScaleTensor), 192, 129, 27, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, ScaleTensor), 192, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, ScaleTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, InputTensor), 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, ScaleTensor), 28, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, ScaleTensor), 192, 129, 27, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, ScaleTensor), 192, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, ScaleTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, InputTensor), 192,
     /* DML-BATCH_NORMALIZATION-bias-broadcast: BiasTensor.Sizes[d] == InputTensor.Sizes[d] */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, BiasTensor), 28, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, BiasTensor), 192, 129, 27, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, BiasTensor), 192, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, BiasTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, InputTensor), 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, BiasTensor), 28, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, BiasTensor), 192, 129, 27, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, BiasTensor), 192, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, BiasTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, InputTensor), 192,
     /* DML-BATCH_NORMALIZATION-mean-not-spatial: MeanTensor.Sizes[d] == InputTensor.Sizes[d] */
     0, 34, 2, 29, 1, 0, 0, 64, 0, 0, 0, 0, 0, 0, 33, 4, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, Spatial), 1, 0, 130, 9, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, InputTensor), 27, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, MeanTensor), 192, 129, 27, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, MeanTensor), 192, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, MeanTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, InputTensor), 192,
     /* DML-BATCH_NORMALIZATION-variance-not-spatial: VarianceTensor.Sizes[d] == InputTensor.Sizes[d] */
@@ -8494,11 +8664,11 @@ static const dmlops_rule dmlops_batch_normalization_rules[] = {
     {"DML-BATCH_NORMALIZATION-same-type", dmlops_same_DataType, 0, {4, 0}, 0},
     {"DML-BATCH_NORMALIZATION-same-type", dmlops_same_DataType, 0, {5, 0}, 0},
     {"DML-BATCH_NORMALIZATION-mean-broadcast", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-BATCH_NORMALIZATION-variance-broadcast", dmlops_by_program, 32, {1, 0}, 0},
-    {"DML-BATCH_NORMALIZATION-scale-broadcast", dmlops_by_program, 64, {2, 0}, 0},
-    {"DML-BATCH_NORMALIZATION-bias-broadcast", dmlops_by_program, 96, {3, 0}, 0},
-    {"DML-BATCH_NORMALIZATION-mean-not-spatial", dmlops_by_program, 128, {4, 0}, 0},
-    {"DML-BATCH_NORMALIZATION-variance-not-spatial", dmlops_by_program, 174, {5, 0}, 0},
+    {"DML-BATCH_NORMALIZATION-variance-broadcast", dmlops_by_program, 31, {1, 0}, 0},
+    {"DML-BATCH_NORMALIZATION-scale-broadcast", dmlops_by_program, 62, {2, 0}, 0},
+    {"DML-BATCH_NORMALIZATION-bias-broadcast", dmlops_by_program, 93, {3, 0}, 0},
+    {"DML-BATCH_NORMALIZATION-mean-not-spatial", dmlops_by_program, 124, {4, 0}, 0},
+    {"DML-BATCH_NORMALIZATION-variance-not-spatial", dmlops_by_program, 170, {5, 0}, 0},
     {"DML-BATCH_NORMALIZATION-same-sizes", dmlops_same_Sizes, 0, {5, 0}, 0},
 };
 
@@ -8542,7 +8712,7 @@ static const dmlops_member dmlops_local_response_normalization_members[] = {
 };
 static const uint8_t dmlops_local_response_normalization_code[] = {
     /* DML-LOCAL_RESPONSE_NORMALIZATION-local-size-range: LocalSize >= 1 */
-    0, 34, 0, 0, 32, 2, DMLOPS_WORD(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, LocalSize), 129, 0, 2, DMLOPS_WORD(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, LocalSize),
+    0, 129, 0, 32, 2, DMLOPS_WORD(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, LocalSize), 129, 0, 2, DMLOPS_WORD(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, LocalSize),
 };
 static const dmlops_phrase dmlops_local_response_normalization_phrases[] = {
     {"LocalSize", "LocalSize is %v; it must be at least 1"},
@@ -8559,9 +8729,9 @@ static const dmlops_member dmlops_lp_normalization_members[] = {
 };
 static const uint8_t dmlops_lp_normalization_code[] = {
     /* DML-LP_NORMALIZATION-axis-range: Axis < InputTensor.DimensionCount */
-    0, 34, 0, 0, 29, 2, DMLOPS_WORD(DML_LP_NORMALIZATION_OPERATOR_DESC, Axis), 9, DMLOPS_WORD(DML_LP_NORMALIZATION_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_LP_NORMALIZATION_OPERATOR_DESC, Axis), 0, 9, DMLOPS_WORD(DML_LP_NORMALIZATION_OPERATOR_DESC, InputTensor),
+    0, 129, 0, 29, 2, DMLOPS_WORD(DML_LP_NORMALIZATION_OPERATOR_DESC, Axis), 9, DMLOPS_WORD(DML_LP_NORMALIZATION_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_LP_NORMALIZATION_OPERATOR_DESC, Axis), 0, 9, DMLOPS_WORD(DML_LP_NORMALIZATION_OPERATOR_DESC, InputTensor),
     /* DML-LP_NORMALIZATION-p-values: P in (1, 2) */
-    0, 34, 0, 0, 36, 2, 2, DMLOPS_WORD(DML_LP_NORMALIZATION_OPERATOR_DESC, P), 129, 130, 0, 2, DMLOPS_WORD(DML_LP_NORMALIZATION_OPERATOR_DESC, P),
+    0, 129, 0, 36, 2, 2, DMLOPS_WORD(DML_LP_NORMALIZATION_OPERATOR_DESC, P), 129, 130, 0, 2, DMLOPS_WORD(DML_LP_NORMALIZATION_OPERATOR_DESC, P),
 };
 static const dmlops_phrase dmlops_lp_normalization_phrases[] = {
     {"Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v"},
@@ -8570,7 +8740,7 @@ static const dmlops_phrase dmlops_lp_normalization_phrases[] = {
 static const dmlops_rule dmlops_lp_normalization_rules[] = {
     {"DML-LP_NORMALIZATION-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-LP_NORMALIZATION-axis-range", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-LP_NORMALIZATION-p-values", dmlops_by_program, 15, {1, 0}, 1},
+    {"DML-LP_NORMALIZATION-p-values", dmlops_by_program, 14, {1, 0}, 1},
     {"DML-LP_NORMALIZATION-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
     {"DML-LP_NORMALIZATION-same-sizes", dmlops_same_Sizes, 0, {1, 0}, 0},
 };
@@ -8589,13 +8759,13 @@ static const dmlops_member dmlops_rnn_members[] = {
 };
 static const uint8_t dmlops_rnn_code[] = {
     /* DML-RNN-activation-desc-count: ActivationDescCount == (FunctionCount * 2 if Direction == BIDIRECTIONAL else FunctionCount) */
-    1, 0, 129, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, ActivationDescCount), 37, 27, 2, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, Direction), 130, 20, 192, 130, 192, 0, 2, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, ActivationDescCount), 0, 37, 27, 2, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, Direction), 130, 20, 192, 130, 192,
+    1, 0, 129, 129, 0, 27, 2, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, ActivationDescCount), 37, 27, 2, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, Direction), 130, 20, 192, 130, 192, 0, 2, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, ActivationDescCount), 0, 37, 27, 2, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, Direction), 130, 20, 192, 130, 192,
     /* DML-RNN-not-owned: InputTensor.Flags != OWNED_BY_DML */
-    0, 34, 0, 0, 28, 8, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), 129, 4, 2, 8, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
+    0, 129, 0, 28, 8, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), 129, 4, 2, 8, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-RNN-not-owned: WeightTensor.Flags != OWNED_BY_DML */
-    0, 34, 0, 0, 28, 8, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, WeightTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), 129, 4, 2, 8, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, WeightTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
+    0, 129, 0, 28, 8, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, WeightTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), 129, 4, 2, 8, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, WeightTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-RNN-not-owned: RecurrenceTensor.Flags != OWNED_BY_DML */
-    0, 34, 0, 0, 28, 8, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, RecurrenceTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), 129, 4, 2, 8, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, RecurrenceTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
+    0, 129, 0, 28, 8, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, RecurrenceTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), 129, 4, 2, 8, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, RecurrenceTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-RNN-not-owned: BiasTensor.Flags != OWNED_BY_DML */
     0, 6, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, BiasTensor), 0, 28, 8, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, BiasTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), 129, 4, 2, 8, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, BiasTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-RNN-not-owned: HiddenInitTensor.Flags != OWNED_BY_DML */
@@ -8603,21 +8773,21 @@ static const uint8_t dmlops_rnn_code[] = {
     /* DML-RNN-not-owned: SequenceLengthsTensor.Flags != OWNED_BY_DML */
     0, 6, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, SequenceLengthsTensor), 0, 28, 8, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, SequenceLengthsTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), 129, 4, 2, 8, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, SequenceLengthsTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-RNN-input-shape: InputTensor.Sizes[0] == 1 */
-    0, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, InputTensor), 128, 129, 0, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, InputTensor), 128,
+    0, 129, 0, 27, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, InputTensor), 128, 129, 0, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, InputTensor), 128,
     /* DML-RNN-recurrence-shape: RecurrenceTensor.Sizes[0] == 1 */
-    0, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, RecurrenceTensor), 128, 129, 0, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, RecurrenceTensor), 128,
+    0, 129, 0, 27, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, RecurrenceTensor), 128, 129, 0, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, RecurrenceTensor), 128,
     /* DML-RNN-recurrence-shape: RecurrenceTensor.Sizes[2] == GateCount * HiddenSize */
-    2, 0, 129, 1, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, RecurrenceTensor), 131, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, RecurrenceTensor), 130, 20, 192, 193, 0, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, RecurrenceTensor), 130, 0, 20, 192, 193,
+    2, 0, 129, 1, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, RecurrenceTensor), 131, 129, 0, 27, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, RecurrenceTensor), 130, 20, 192, 193, 0, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, RecurrenceTensor), 130, 0, 20, 192, 193,
     /* DML-RNN-direction-count: DirectionCount == (2 if Direction == BIDIRECTIONAL else 1) */
-    1, 0, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, RecurrenceTensor), 129, 34, 0, 0, 27, 192, 37, 27, 2, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, Direction), 130, 130, 129, 0, 192, 0, 37, 27, 2, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, Direction), 130, 130, 129,
+    1, 0, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, RecurrenceTensor), 129, 129, 0, 27, 192, 37, 27, 2, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, Direction), 130, 130, 129, 0, 192, 0, 37, 27, 2, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, Direction), 130, 130, 129,
     /* DML-RNN-weight-shape: WeightTensor.Sizes[0] == 1 */
-    0, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, WeightTensor), 128, 129, 0, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, WeightTensor), 128,
+    0, 129, 0, 27, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, WeightTensor), 128, 129, 0, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, WeightTensor), 128,
     /* DML-RNN-weight-shape: WeightTensor.Sizes[1] == DirectionCount */
-    1, 0, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, RecurrenceTensor), 129, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, WeightTensor), 129, 192, 0, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, WeightTensor), 129, 0, 192,
+    1, 0, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, RecurrenceTensor), 129, 129, 0, 27, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, WeightTensor), 129, 192, 0, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, WeightTensor), 129, 0, 192,
     /* DML-RNN-weight-shape: WeightTensor.Sizes[2] == GateCount * HiddenSize */
-    2, 0, 129, 1, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, RecurrenceTensor), 131, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, WeightTensor), 130, 20, 192, 193, 0, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, WeightTensor), 130, 0, 20, 192, 193,
+    2, 0, 129, 1, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, RecurrenceTensor), 131, 129, 0, 27, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, WeightTensor), 130, 20, 192, 193, 0, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, WeightTensor), 130, 0, 20, 192, 193,
     /* DML-RNN-weight-shape: WeightTensor.Sizes[3] == InputSize */
-    1, 0, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, InputTensor), 131, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, WeightTensor), 131, 192, 0, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, WeightTensor), 131, 0, 192,
+    1, 0, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, InputTensor), 131, 129, 0, 27, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, WeightTensor), 131, 192, 0, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, WeightTensor), 131, 0, 192,
     /* DML-RNN-bias-shape: BiasTensor.Sizes[0] == 1 */
     0, 6, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, BiasTensor), 0, 27, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, BiasTensor), 128, 129, 0, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, BiasTensor), 128,
     /* DML-RNN-bias-shape: BiasTensor.Sizes[1] == 1 */
@@ -8659,7 +8829,7 @@ static const uint8_t dmlops_rnn_code[] = {
     /* DML-RNN-output-single-shape: OutputSingleTensor.Sizes[3] == HiddenSize */
     1, 0, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, RecurrenceTensor), 131, 6, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, OutputSingleTensor), 0, 27, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, OutputSingleTensor), 131, 192, 0, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, OutputSingleTensor), 131, 0, 192,
     /* DML-RNN-output-given: present(OutputSequenceTensor) or present(OutputSingleTensor) */
-    0, 34, 0, 0, 35, 2, 6, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, OutputSequenceTensor), 6, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, OutputSingleTensor),
+    0, 129, 0, 35, 2, 6, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, OutputSequenceTensor), 6, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, OutputSingleTensor),
     /* OutputSequenceTensor.Sizes: [SequenceLength, DirectionCount, BatchSize, HiddenSize] */
     4, 0, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, InputTensor), 129, 1, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, RecurrenceTensor), 129, 2, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, InputTensor), 130, 3, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, RecurrenceTensor), 131, 61, 4, 192, 193, 194, 195,
     /* OutputSingleTensor.Sizes: [1, DirectionCount, BatchSize, HiddenSize] */
@@ -8705,47 +8875,47 @@ static const dmlops_phrase dmlops_rnn_phrases[] = {
 };
 static const dmlops_rule dmlops_rnn_rules[] = {
     {"DML-RNN-activation-desc-count", dmlops_by_program, 0, {0, 0}, 1},
-    {"DML-RNN-output-given", dmlops_by_program, 629, {35, 0}, 0},
+    {"DML-RNN-output-given", dmlops_by_program, 617, {35, 0}, 0},
     {"DML-RNN-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
     {"DML-RNN-same-type", dmlops_same_DataType, 0, {2, 0}, 0},
     {"DML-RNN-same-type", dmlops_same_DataType, 0, {3, 0}, 0},
     {"DML-RNN-same-type", dmlops_same_DataType, 0, {4, 0}, 0},
     {"DML-RNN-same-type", dmlops_same_DataType, 0, {6, 0}, 0},
     {"DML-RNN-same-type", dmlops_same_DataType, 0, {7, 0}, 0},
-    {"DML-RNN-not-owned", dmlops_by_program, 31, {1, 0}, 0},
-    {"DML-RNN-not-owned", dmlops_by_program, 47, {2, 0}, 0},
-    {"DML-RNN-not-owned", dmlops_by_program, 63, {3, 0}, 0},
-    {"DML-RNN-not-owned", dmlops_by_program, 79, {4, 0}, 0},
-    {"DML-RNN-not-owned", dmlops_by_program, 95, {5, 0}, 0},
-    {"DML-RNN-not-owned", dmlops_by_program, 111, {6, 0}, 0},
-    {"DML-RNN-input-shape", dmlops_by_program, 127, {7, 0}, 0},
-    {"DML-RNN-recurrence-shape", dmlops_by_program, 140, {8, 0}, 0},
-    {"DML-RNN-recurrence-shape", dmlops_by_program, 153, {9, 0}, 0},
-    {"DML-RNN-direction-count", dmlops_by_program, 178, {10, 0}, 0},
-    {"DML-RNN-weight-shape", dmlops_by_program, 205, {11, 0}, 0},
-    {"DML-RNN-weight-shape", dmlops_by_program, 218, {12, 0}, 0},
-    {"DML-RNN-weight-shape", dmlops_by_program, 237, {13, 0}, 0},
-    {"DML-RNN-weight-shape", dmlops_by_program, 262, {14, 0}, 0},
-    {"DML-RNN-bias-shape", dmlops_by_program, 281, {15, 0}, 0},
-    {"DML-RNN-bias-shape", dmlops_by_program, 294, {16, 0}, 0},
-    {"DML-RNN-bias-shape", dmlops_by_program, 307, {17, 0}, 0},
-    {"DML-RNN-bias-shape", dmlops_by_program, 326, {18, 0}, 0},
-    {"DML-RNN-hidden-init-shape", dmlops_by_program, 355, {19, 0}, 0},
-    {"DML-RNN-hidden-init-shape", dmlops_by_program, 368, {20, 0}, 0},
-    {"DML-RNN-hidden-init-shape", dmlops_by_program, 387, {21, 0}, 0},
-    {"DML-RNN-hidden-init-shape", dmlops_by_program, 406, {22, 0}, 0},
-    {"DML-RNN-sequence-lengths-shape", dmlops_by_program, 425, {23, 0}, 0},
-    {"DML-RNN-sequence-lengths-shape", dmlops_by_program, 438, {24, 0}, 0},
-    {"DML-RNN-sequence-lengths-shape", dmlops_by_program, 451, {25, 0}, 0},
-    {"DML-RNN-sequence-lengths-shape", dmlops_by_program, 464, {26, 0}, 0},
-    {"DML-RNN-output-sequence-shape", dmlops_by_program, 483, {27, 0}, 0},
-    {"DML-RNN-output-sequence-shape", dmlops_by_program, 502, {28, 0}, 0},
-    {"DML-RNN-output-sequence-shape", dmlops_by_program, 521, {29, 0}, 0},
-    {"DML-RNN-output-sequence-shape", dmlops_by_program, 540, {30, 0}, 0},
-    {"DML-RNN-output-single-shape", dmlops_by_program, 559, {31, 0}, 0},
-    {"DML-RNN-output-single-shape", dmlops_by_program, 572, {32, 0}, 0},
-    {"DML-RNN-output-single-shape", dmlops_by_program, 591, {33, 0}, 0},
-    {"DML-RNN-output-single-shape", dmlops_by_program, 610, {34, 0}, 0},
+    {"DML-RNN-not-owned", dmlops_by_program, 30, {1, 0}, 0},
+    {"DML-RNN-not-owned", dmlops_by_program, 45, {2, 0}, 0},
+    {"DML-RNN-not-owned", dmlops_by_program, 60, {3, 0}, 0},
+    {"DML-RNN-not-owned", dmlops_by_program, 75, {4, 0}, 0},
+    {"DML-RNN-not-owned", dmlops_by_program, 91, {5, 0}, 0},
+    {"DML-RNN-not-owned", dmlops_by_program, 107, {6, 0}, 0},
+    {"DML-RNN-input-shape", dmlops_by_program, 123, {7, 0}, 0},
+    {"DML-RNN-recurrence-shape", dmlops_by_program, 135, {8, 0}, 0},
+    {"DML-RNN-recurrence-shape", dmlops_by_program, 147, {9, 0}, 0},
+    {"DML-RNN-direction-count", dmlops_by_program, 171, {10, 0}, 0},
+    {"DML-RNN-weight-shape", dmlops_by_program, 197, {11, 0}, 0},
+    {"DML-RNN-weight-shape", dmlops_by_program, 209, {12, 0}, 0},
+    {"DML-RNN-weight-shape", dmlops_by_program, 227, {13, 0}, 0},
+    {"DML-RNN-weight-shape", dmlops_by_program, 251, {14, 0}, 0},
+    {"DML-RNN-bias-shape", dmlops_by_program, 269, {15, 0}, 0},
+    {"DML-RNN-bias-shape", dmlops_by_program, 282, {16, 0}, 0},
+    {"DML-RNN-bias-shape", dmlops_by_program, 295, {17, 0}, 0},
+    {"DML-RNN-bias-shape", dmlops_by_program, 314, {18, 0}, 0},
+    {"DML-RNN-hidden-init-shape", dmlops_by_program, 343, {19, 0}, 0},
+    {"DML-RNN-hidden-init-shape", dmlops_by_program, 356, {20, 0}, 0},
+    {"DML-RNN-hidden-init-shape", dmlops_by_program, 375, {21, 0}, 0},
+    {"DML-RNN-hidden-init-shape", dmlops_by_program, 394, {22, 0}, 0},
+    {"DML-RNN-sequence-lengths-shape", dmlops_by_program, 413, {23, 0}, 0},
+    {"DML-RNN-sequence-lengths-shape", dmlops_by_program, 426, {24, 0}, 0},
+    {"DML-RNN-sequence-lengths-shape", dmlops_by_program, 439, {25, 0}, 0},
+    {"DML-RNN-sequence-lengths-shape", dmlops_by_program, 452, {26, 0}, 0},
+    {"DML-RNN-output-sequence-shape", dmlops_by_program, 471, {27, 0}, 0},
+    {"DML-RNN-output-sequence-shape", dmlops_by_program, 490, {28, 0}, 0},
+    {"DML-RNN-output-sequence-shape", dmlops_by_program, 509, {29, 0}, 0},
+    {"DML-RNN-output-sequence-shape", dmlops_by_program, 528, {30, 0}, 0},
+    {"DML-RNN-output-single-shape", dmlops_by_program, 547, {31, 0}, 0},
+    {"DML-RNN-output-single-shape", dmlops_by_program, 560, {32, 0}, 0},
+    {"DML-RNN-output-single-shape", dmlops_by_program, 579, {33, 0}, 0},
+    {"DML-RNN-output-single-shape", dmlops_by_program, 598, {34, 0}, 0},
 };
 
 static const dmlops_member dmlops_lstm_members[] = {
@@ -8765,13 +8935,13 @@ static const dmlops_member dmlops_lstm_members[] = {
 };
 static const uint8_t dmlops_lstm_code[] = {
     /* DML-LSTM-activation-desc-count: ActivationDescCount == (FunctionCount * 2 if Direction == BIDIRECTIONAL else FunctionCount) */
-    1, 0, 131, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, ActivationDescCount), 37, 27, 2, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, Direction), 130, 20, 192, 130, 192, 0, 2, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, ActivationDescCount), 0, 37, 27, 2, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, Direction), 130, 20, 192, 130, 192,
+    1, 0, 131, 129, 0, 27, 2, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, ActivationDescCount), 37, 27, 2, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, Direction), 130, 20, 192, 130, 192, 0, 2, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, ActivationDescCount), 0, 37, 27, 2, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, Direction), 130, 20, 192, 130, 192,
     /* DML-LSTM-not-owned: InputTensor.Flags != OWNED_BY_DML */
-    0, 34, 0, 0, 28, 8, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), 129, 4, 2, 8, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
+    0, 129, 0, 28, 8, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), 129, 4, 2, 8, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-LSTM-not-owned: WeightTensor.Flags != OWNED_BY_DML */
-    0, 34, 0, 0, 28, 8, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, WeightTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), 129, 4, 2, 8, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, WeightTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
+    0, 129, 0, 28, 8, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, WeightTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), 129, 4, 2, 8, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, WeightTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-LSTM-not-owned: RecurrenceTensor.Flags != OWNED_BY_DML */
-    0, 34, 0, 0, 28, 8, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, RecurrenceTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), 129, 4, 2, 8, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, RecurrenceTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
+    0, 129, 0, 28, 8, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, RecurrenceTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), 129, 4, 2, 8, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, RecurrenceTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-LSTM-not-owned: BiasTensor.Flags != OWNED_BY_DML */
     0, 6, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, BiasTensor), 0, 28, 8, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, BiasTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), 129, 4, 2, 8, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, BiasTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-LSTM-not-owned: HiddenInitTensor.Flags != OWNED_BY_DML */
@@ -8779,21 +8949,21 @@ static const uint8_t dmlops_lstm_code[] = {
     /* DML-LSTM-not-owned: SequenceLengthsTensor.Flags != OWNED_BY_DML */
     0, 6, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, SequenceLengthsTensor), 0, 28, 8, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, SequenceLengthsTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), 129, 4, 2, 8, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, SequenceLengthsTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-LSTM-input-shape: InputTensor.Sizes[0] == 1 */
-    0, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, InputTensor), 128, 129, 0, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, InputTensor), 128,
+    0, 129, 0, 27, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, InputTensor), 128, 129, 0, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, InputTensor), 128,
     /* DML-LSTM-recurrence-shape: RecurrenceTensor.Sizes[0] == 1 */
-    0, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, RecurrenceTensor), 128, 129, 0, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, RecurrenceTensor), 128,
+    0, 129, 0, 27, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, RecurrenceTensor), 128, 129, 0, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, RecurrenceTensor), 128,
     /* DML-LSTM-recurrence-shape: RecurrenceTensor.Sizes[2] == GateCount * HiddenSize */
-    2, 0, 132, 1, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, RecurrenceTensor), 131, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, RecurrenceTensor), 130, 20, 192, 193, 0, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, RecurrenceTensor), 130, 0, 20, 192, 193,
+    2, 0, 132, 1, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, RecurrenceTensor), 131, 129, 0, 27, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, RecurrenceTensor), 130, 20, 192, 193, 0, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, RecurrenceTensor), 130, 0, 20, 192, 193,
     /* DML-LSTM-direction-count: DirectionCount == (2 if Direction == BIDIRECTIONAL else 1) */
-    1, 0, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, RecurrenceTensor), 129, 34, 0, 0, 27, 192, 37, 27, 2, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, Direction), 130, 130, 129, 0, 192, 0, 37, 27, 2, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, Direction), 130, 130, 129,
+    1, 0, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, RecurrenceTensor), 129, 129, 0, 27, 192, 37, 27, 2, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, Direction), 130, 130, 129, 0, 192, 0, 37, 27, 2, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, Direction), 130, 130, 129,
     /* DML-LSTM-weight-shape: WeightTensor.Sizes[0] == 1 */
-    0, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, WeightTensor), 128, 129, 0, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, WeightTensor), 128,
+    0, 129, 0, 27, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, WeightTensor), 128, 129, 0, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, WeightTensor), 128,
     /* DML-LSTM-weight-shape: WeightTensor.Sizes[1] == DirectionCount */
-    1, 0, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, RecurrenceTensor), 129, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, WeightTensor), 129, 192, 0, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, WeightTensor), 129, 0, 192,
+    1, 0, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, RecurrenceTensor), 129, 129, 0, 27, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, WeightTensor), 129, 192, 0, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, WeightTensor), 129, 0, 192,
     /* DML-LSTM-weight-shape: WeightTensor.Sizes[2] == GateCount * HiddenSize */
-    2, 0, 132, 1, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, RecurrenceTensor), 131, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, WeightTensor), 130, 20, 192, 193, 0, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, WeightTensor), 130, 0, 20, 192, 193,
+    2, 0, 132, 1, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, RecurrenceTensor), 131, 129, 0, 27, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, WeightTensor), 130, 20, 192, 193, 0, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, WeightTensor), 130, 0, 20, 192, 193,
     /* DML-LSTM-weight-shape: WeightTensor.Sizes[3] == InputSize */
-    1, 0, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, InputTensor), 131, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, WeightTensor), 131, 192, 0, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, WeightTensor), 131, 0, 192,
+    1, 0, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, InputTensor), 131, 129, 0, 27, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, WeightTensor), 131, 192, 0, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, WeightTensor), 131, 0, 192,
     /* DML-LSTM-bias-shape: BiasTensor.Sizes[0] == 1 */
     0, 6, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, BiasTensor), 0, 27, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, BiasTensor), 128, 129, 0, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, BiasTensor), 128,
     /* DML-LSTM-bias-shape: BiasTensor.Sizes[1] == 1 */
@@ -8835,7 +9005,7 @@ static const uint8_t dmlops_lstm_code[] = {
     /* DML-LSTM-output-single-shape: OutputSingleTensor.Sizes[3] == HiddenSize */
     1, 0, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, RecurrenceTensor), 131, 6, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, OutputSingleTensor), 0, 27, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, OutputSingleTensor), 131, 192, 0, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, OutputSingleTensor), 131, 0, 192,
     /* DML-LSTM-output-given: present(OutputSequenceTensor) or present(OutputSingleTensor) or present(OutputCellSingleTensor) */
-    0, 34, 0, 0, 35, 3, 6, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, OutputSequenceTensor), 6, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, OutputSingleTensor), 6, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, OutputCellSingleTensor),
+    0, 129, 0, 35, 3, 6, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, OutputSequenceTensor), 6, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, OutputSingleTensor), 6, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, OutputCellSingleTensor),
     /* DML-LSTM-clip-threshold-range: ClipThreshold >= 0.0 */
     0, 4, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, UseClipThreshold), 0, 46, 49, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, ClipThreshold), 50, 0, 0, 0, 0, 0, 0, 0, 0, 2, 49, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, ClipThreshold),
     /* DML-LSTM-not-owned-cell: CellMemInitTensor.Flags != OWNED_BY_DML */
@@ -8928,65 +9098,65 @@ static const dmlops_phrase dmlops_lstm_phrases[] = {
 };
 static const dmlops_rule dmlops_lstm_rules[] = {
     {"DML-LSTM-activation-desc-count", dmlops_by_program, 0, {0, 0}, 1},
-    {"DML-LSTM-output-given", dmlops_by_program, 629, {35, 0}, 0},
-    {"DML-LSTM-clip-threshold-range", dmlops_by_program, 641, {36, 0}, 1},
+    {"DML-LSTM-output-given", dmlops_by_program, 617, {35, 0}, 0},
+    {"DML-LSTM-clip-threshold-range", dmlops_by_program, 628, {36, 0}, 1},
     {"DML-LSTM-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
     {"DML-LSTM-same-type", dmlops_same_DataType, 0, {2, 0}, 0},
     {"DML-LSTM-same-type", dmlops_same_DataType, 0, {3, 0}, 0},
     {"DML-LSTM-same-type", dmlops_same_DataType, 0, {4, 0}, 0},
     {"DML-LSTM-same-type", dmlops_same_DataType, 0, {8, 0}, 0},
     {"DML-LSTM-same-type", dmlops_same_DataType, 0, {9, 0}, 0},
-    {"DML-LSTM-not-owned", dmlops_by_program, 31, {1, 0}, 0},
-    {"DML-LSTM-not-owned", dmlops_by_program, 47, {2, 0}, 0},
-    {"DML-LSTM-not-owned", dmlops_by_program, 63, {3, 0}, 0},
-    {"DML-LSTM-not-owned", dmlops_by_program, 79, {4, 0}, 0},
-    {"DML-LSTM-not-owned", dmlops_by_program, 95, {5, 0}, 0},
-    {"DML-LSTM-not-owned", dmlops_by_program, 111, {6, 0}, 0},
-    {"DML-LSTM-input-shape", dmlops_by_program, 127, {7, 0}, 0},
-    {"DML-LSTM-recurrence-shape", dmlops_by_program, 140, {8, 0}, 0},
-    {"DML-LSTM-recurrence-shape", dmlops_by_program, 153, {9, 0}, 0},
-    {"DML-LSTM-direction-count", dmlops_by_program, 178, {10, 0}, 0},
-    {"DML-LSTM-weight-shape", dmlops_by_program, 205, {11, 0}, 0},
-    {"DML-LSTM-weight-shape", dmlops_by_program, 218, {12, 0}, 0},
-    {"DML-LSTM-weight-shape", dmlops_by_program, 237, {13, 0}, 0},
-    {"DML-LSTM-weight-shape", dmlops_by_program, 262, {14, 0}, 0},
-    {"DML-LSTM-bias-shape", dmlops_by_program, 281, {15, 0}, 0},
-    {"DML-LSTM-bias-shape", dmlops_by_program, 294, {16, 0}, 0},
-    {"DML-LSTM-bias-shape", dmlops_by_program, 307, {17, 0}, 0},
-    {"DML-LSTM-bias-shape", dmlops_by_program, 326, {18, 0}, 0},
-    {"DML-LSTM-hidden-init-shape", dmlops_by_program, 355, {19, 0}, 0},
-    {"DML-LSTM-hidden-init-shape", dmlops_by_program, 368, {20, 0}, 0},
-    {"DML-LSTM-hidden-init-shape", dmlops_by_program, 387, {21, 0}, 0},
-    {"DML-LSTM-hidden-init-shape", dmlops_by_program, 406, {22, 0}, 0},
-    {"DML-LSTM-sequence-lengths-shape", dmlops_by_program, 425, {23, 0}, 0},
-    {"DML-LSTM-sequence-lengths-shape", dmlops_by_program, 438, {24, 0}, 0},
-    {"DML-LSTM-sequence-lengths-shape", dmlops_by_program, 451, {25, 0}, 0},
-    {"DML-LSTM-sequence-lengths-shape", dmlops_by_program, 464, {26, 0}, 0},
-    {"DML-LSTM-output-sequence-shape", dmlops_by_program, 483, {27, 0}, 0},
-    {"DML-LSTM-output-sequence-shape", dmlops_by_program, 502, {28, 0}, 0},
-    {"DML-LSTM-output-sequence-shape", dmlops_by_program, 521, {29, 0}, 0},
-    {"DML-LSTM-output-sequence-shape", dmlops_by_program, 540, {30, 0}, 0},
-    {"DML-LSTM-output-single-shape", dmlops_by_program, 559, {31, 0}, 0},
-    {"DML-LSTM-output-single-shape", dmlops_by_program, 572, {32, 0}, 0},
-    {"DML-LSTM-output-single-shape", dmlops_by_program, 591, {33, 0}, 0},
-    {"DML-LSTM-output-single-shape", dmlops_by_program, 610, {34, 0}, 0},
+    {"DML-LSTM-not-owned", dmlops_by_program, 30, {1, 0}, 0},
+    {"DML-LSTM-not-owned", dmlops_by_program, 45, {2, 0}, 0},
+    {"DML-LSTM-not-owned", dmlops_by_program, 60, {3, 0}, 0},
+    {"DML-LSTM-not-owned", dmlops_by_program, 75, {4, 0}, 0},
+    {"DML-LSTM-not-owned", dmlops_by_program, 91, {5, 0}, 0},
+    {"DML-LSTM-not-owned", dmlops_by_program, 107, {6, 0}, 0},
+    {"DML-LSTM-input-shape", dmlops_by_program, 123, {7, 0}, 0},
+    {"DML-LSTM-recurrence-shape", dmlops_by_program, 135, {8, 0}, 0},
+    {"DML-LSTM-recurrence-shape", dmlops_by_program, 147, {9, 0}, 0},
+    {"DML-LSTM-direction-count", dmlops_by_program, 171, {10, 0}, 0},
+    {"DML-LSTM-weight-shape", dmlops_by_program, 197, {11, 0}, 0},
+    {"DML-LSTM-weight-shape", dmlops_by_program, 209, {12, 0}, 0},
+    {"DML-LSTM-weight-shape", dmlops_by_program, 227, {13, 0}, 0},
+    {"DML-LSTM-weight-shape", dmlops_by_program, 251, {14, 0}, 0},
+    {"DML-LSTM-bias-shape", dmlops_by_program, 269, {15, 0}, 0},
+    {"DML-LSTM-bias-shape", dmlops_by_program, 282, {16, 0}, 0},
+    {"DML-LSTM-bias-shape", dmlops_by_program, 295, {17, 0}, 0},
+    {"DML-LSTM-bias-shape", dmlops_by_program, 314, {18, 0}, 0},
+    {"DML-LSTM-hidden-init-shape", dmlops_by_program, 343, {19, 0}, 0},
+    {"DML-LSTM-hidden-init-shape", dmlops_by_program, 356, {20, 0}, 0},
+    {"DML-LSTM-hidden-init-shape", dmlops_by_program, 375, {21, 0}, 0},
+    {"DML-LSTM-hidden-init-shape", dmlops_by_program, 394, {22, 0}, 0},
+    {"DML-LSTM-sequence-lengths-shape", dmlops_by_program, 413, {23, 0}, 0},
+    {"DML-LSTM-sequence-lengths-shape", dmlops_by_program, 426, {24, 0}, 0},
+    {"DML-LSTM-sequence-lengths-shape", dmlops_by_program, 439, {25, 0}, 0},
+    {"DML-LSTM-sequence-lengths-shape", dmlops_by_program, 452, {26, 0}, 0},
+    {"DML-LSTM-output-sequence-shape", dmlops_by_program, 471, {27, 0}, 0},
+    {"DML-LSTM-output-sequence-shape", dmlops_by_program, 490, {28, 0}, 0},
+    {"DML-LSTM-output-sequence-shape", dmlops_by_program, 509, {29, 0}, 0},
+    {"DML-LSTM-output-sequence-shape", dmlops_by_program, 528, {30, 0}, 0},
+    {"DML-LSTM-output-single-shape", dmlops_by_program, 547, {31, 0}, 0},
+    {"DML-LSTM-output-single-shape", dmlops_by_program, 560, {32, 0}, 0},
+    {"DML-LSTM-output-single-shape", dmlops_by_program, 579, {33, 0}, 0},
+    {"DML-LSTM-output-single-shape", dmlops_by_program, 598, {34, 0}, 0},
     {"DML-LSTM-same-type-cell", dmlops_same_DataType, 0, {5, 0}, 0},
     {"DML-LSTM-same-type-cell", dmlops_same_DataType, 0, {7, 0}, 0},
     {"DML-LSTM-same-type-cell", dmlops_same_DataType, 0, {10, 0}, 0},
-    {"DML-LSTM-not-owned-cell", dmlops_by_program, 660, {37, 0}, 0},
-    {"DML-LSTM-not-owned-cell", dmlops_by_program, 676, {38, 0}, 0},
-    {"DML-LSTM-cell-mem-init-shape", dmlops_by_program, 692, {39, 0}, 0},
-    {"DML-LSTM-cell-mem-init-shape", dmlops_by_program, 705, {40, 0}, 0},
-    {"DML-LSTM-cell-mem-init-shape", dmlops_by_program, 724, {41, 0}, 0},
-    {"DML-LSTM-cell-mem-init-shape", dmlops_by_program, 743, {42, 0}, 0},
-    {"DML-LSTM-peephole-shape", dmlops_by_program, 762, {43, 0}, 0},
-    {"DML-LSTM-peephole-shape", dmlops_by_program, 775, {44, 0}, 0},
-    {"DML-LSTM-peephole-shape", dmlops_by_program, 788, {45, 0}, 0},
-    {"DML-LSTM-peephole-shape", dmlops_by_program, 807, {46, 0}, 0},
-    {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 830, {47, 0}, 0},
-    {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 843, {48, 0}, 0},
-    {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 862, {49, 0}, 0},
-    {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 881, {50, 0}, 0},
+    {"DML-LSTM-not-owned-cell", dmlops_by_program, 647, {37, 0}, 0},
+    {"DML-LSTM-not-owned-cell", dmlops_by_program, 663, {38, 0}, 0},
+    {"DML-LSTM-cell-mem-init-shape", dmlops_by_program, 679, {39, 0}, 0},
+    {"DML-LSTM-cell-mem-init-shape", dmlops_by_program, 692, {40, 0}, 0},
+    {"DML-LSTM-cell-mem-init-shape", dmlops_by_program, 711, {41, 0}, 0},
+    {"DML-LSTM-cell-mem-init-shape", dmlops_by_program, 730, {42, 0}, 0},
+    {"DML-LSTM-peephole-shape", dmlops_by_program, 749, {43, 0}, 0},
+    {"DML-LSTM-peephole-shape", dmlops_by_program, 762, {44, 0}, 0},
+    {"DML-LSTM-peephole-shape", dmlops_by_program, 775, {45, 0}, 0},
+    {"DML-LSTM-peephole-shape", dmlops_by_program, 794, {46, 0}, 0},
+    {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 817, {47, 0}, 0},
+    {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 830, {48, 0}, 0},
+    {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 849, {49, 0}, 0},
+    {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 868, {50, 0}, 0},
 };
 
 static const dmlops_member dmlops_gru_members[] = {
@@ -9003,13 +9173,13 @@ static const dmlops_member dmlops_gru_members[] = {
 };
 static const uint8_t dmlops_gru_code[] = {
     /* DML-GRU-activation-desc-count: ActivationDescCount == (FunctionCount * 2 if Direction == BIDIRECTIONAL else FunctionCount) */
-    1, 0, 130, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, ActivationDescCount), 37, 27, 2, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, Direction), 130, 20, 192, 130, 192, 0, 2, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, ActivationDescCount), 0, 37, 27, 2, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, Direction), 130, 20, 192, 130, 192,
+    1, 0, 130, 129, 0, 27, 2, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, ActivationDescCount), 37, 27, 2, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, Direction), 130, 20, 192, 130, 192, 0, 2, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, ActivationDescCount), 0, 37, 27, 2, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, Direction), 130, 20, 192, 130, 192,
     /* DML-GRU-not-owned: InputTensor.Flags != OWNED_BY_DML */
-    0, 34, 0, 0, 28, 8, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), 129, 4, 2, 8, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
+    0, 129, 0, 28, 8, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), 129, 4, 2, 8, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-GRU-not-owned: WeightTensor.Flags != OWNED_BY_DML */
-    0, 34, 0, 0, 28, 8, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, WeightTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), 129, 4, 2, 8, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, WeightTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
+    0, 129, 0, 28, 8, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, WeightTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), 129, 4, 2, 8, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, WeightTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-GRU-not-owned: RecurrenceTensor.Flags != OWNED_BY_DML */
-    0, 34, 0, 0, 28, 8, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, RecurrenceTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), 129, 4, 2, 8, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, RecurrenceTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
+    0, 129, 0, 28, 8, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, RecurrenceTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), 129, 4, 2, 8, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, RecurrenceTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-GRU-not-owned: BiasTensor.Flags != OWNED_BY_DML */
     0, 6, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, BiasTensor), 0, 28, 8, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, BiasTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), 129, 4, 2, 8, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, BiasTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-GRU-not-owned: HiddenInitTensor.Flags != OWNED_BY_DML */
@@ -9017,21 +9187,21 @@ static const uint8_t dmlops_gru_code[] = {
     /* DML-GRU-not-owned: SequenceLengthsTensor.Flags != OWNED_BY_DML */
     0, 6, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, SequenceLengthsTensor), 0, 28, 8, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, SequenceLengthsTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags), 129, 4, 2, 8, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, SequenceLengthsTensor), 2, DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, Flags),
     /* DML-GRU-input-shape: InputTensor.Sizes[0] == 1 */
-    0, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, InputTensor), 128, 129, 0, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, InputTensor), 128,
+    0, 129, 0, 27, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, InputTensor), 128, 129, 0, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, InputTensor), 128,
     /* DML-GRU-recurrence-shape: RecurrenceTensor.Sizes[0] == 1 */
-    0, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, RecurrenceTensor), 128, 129, 0, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, RecurrenceTensor), 128,
+    0, 129, 0, 27, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, RecurrenceTensor), 128, 129, 0, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, RecurrenceTensor), 128,
     /* DML-GRU-recurrence-shape: RecurrenceTensor.Sizes[2] == GateCount * HiddenSize */
-    2, 0, 131, 1, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, RecurrenceTensor), 131, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, RecurrenceTensor), 130, 20, 192, 193, 0, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, RecurrenceTensor), 130, 0, 20, 192, 193,
+    2, 0, 131, 1, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, RecurrenceTensor), 131, 129, 0, 27, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, RecurrenceTensor), 130, 20, 192, 193, 0, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, RecurrenceTensor), 130, 0, 20, 192, 193,
     /* DML-GRU-direction-count: DirectionCount == (2 if Direction == BIDIRECTIONAL else 1) */
-    1, 0, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, RecurrenceTensor), 129, 34, 0, 0, 27, 192, 37, 27, 2, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, Direction), 130, 130, 129, 0, 192, 0, 37, 27, 2, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, Direction), 130, 130, 129,
+    1, 0, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, RecurrenceTensor), 129, 129, 0, 27, 192, 37, 27, 2, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, Direction), 130, 130, 129, 0, 192, 0, 37, 27, 2, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, Direction), 130, 130, 129,
     /* DML-GRU-weight-shape: WeightTensor.Sizes[0] == 1 */
-    0, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, WeightTensor), 128, 129, 0, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, WeightTensor), 128,
+    0, 129, 0, 27, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, WeightTensor), 128, 129, 0, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, WeightTensor), 128,
     /* DML-GRU-weight-shape: WeightTensor.Sizes[1] == DirectionCount */
-    1, 0, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, RecurrenceTensor), 129, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, WeightTensor), 129, 192, 0, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, WeightTensor), 129, 0, 192,
+    1, 0, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, RecurrenceTensor), 129, 129, 0, 27, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, WeightTensor), 129, 192, 0, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, WeightTensor), 129, 0, 192,
     /* DML-GRU-weight-shape: WeightTensor.Sizes[2] == GateCount * HiddenSize */
-    2, 0, 131, 1, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, RecurrenceTensor), 131, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, WeightTensor), 130, 20, 192, 193, 0, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, WeightTensor), 130, 0, 20, 192, 193,
+    2, 0, 131, 1, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, RecurrenceTensor), 131, 129, 0, 27, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, WeightTensor), 130, 20, 192, 193, 0, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, WeightTensor), 130, 0, 20, 192, 193,
     /* DML-GRU-weight-shape: WeightTensor.Sizes[3] == InputSize */
-    1, 0, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, InputTensor), 131, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, WeightTensor), 131, 192, 0, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, WeightTensor), 131, 0, 192,
+    1, 0, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, InputTensor), 131, 129, 0, 27, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, WeightTensor), 131, 192, 0, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, WeightTensor), 131, 0, 192,
     /* DML-GRU-bias-shape: BiasTensor.Sizes[0] == 1 */
     0, 6, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, BiasTensor), 0, 27, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, BiasTensor), 128, 129, 0, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, BiasTensor), 128,
     /* DML-GRU-bias-shape: BiasTensor.Sizes[1] == 1 */
@@ -9073,7 +9243,7 @@ static const uint8_t dmlops_gru_code[] = {
     /* DML-GRU-output-single-shape: OutputSingleTensor.Sizes[3] == HiddenSize */
     1, 0, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, RecurrenceTensor), 131, 6, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, OutputSingleTensor), 0, 27, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, OutputSingleTensor), 131, 192, 0, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, OutputSingleTensor), 131, 0, 192,
     /* DML-GRU-output-given: present(OutputSequenceTensor) or present(OutputSingleTensor) */
-    0, 34, 0, 0, 35, 2, 6, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, OutputSequenceTensor), 6, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, OutputSingleTensor),
+    0, 129, 0, 35, 2, 6, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, OutputSequenceTensor), 6, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, OutputSingleTensor),
     /* OutputSequenceTensor.Sizes: [SequenceLength, DirectionCount, BatchSize, HiddenSize] */
     4, 0, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, InputTensor), 129, 1, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, RecurrenceTensor), 129, 2, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, InputTensor), 130, 3, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, RecurrenceTensor), 131, 61, 4, 192, 193, 194, 195,
     /* OutputSingleTensor.Sizes: [1, DirectionCount, BatchSize, HiddenSize] */
@@ -9119,47 +9289,47 @@ static const dmlops_phrase dmlops_gru_phrases[] = {
 };
 static const dmlops_rule dmlops_gru_rules[] = {
     {"DML-GRU-activation-desc-count", dmlops_by_program, 0, {0, 0}, 1},
-    {"DML-GRU-output-given", dmlops_by_program, 629, {35, 0}, 0},
+    {"DML-GRU-output-given", dmlops_by_program, 617, {35, 0}, 0},
     {"DML-GRU-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
     {"DML-GRU-same-type", dmlops_same_DataType, 0, {2, 0}, 0},
     {"DML-GRU-same-type", dmlops_same_DataType, 0, {3, 0}, 0},
     {"DML-GRU-same-type", dmlops_same_DataType, 0, {4, 0}, 0},
     {"DML-GRU-same-type", dmlops_same_DataType, 0, {6, 0}, 0},
     {"DML-GRU-same-type", dmlops_same_DataType, 0, {7, 0}, 0},
-    {"DML-GRU-not-owned", dmlops_by_program, 31, {1, 0}, 0},
-    {"DML-GRU-not-owned", dmlops_by_program, 47, {2, 0}, 0},
-    {"DML-GRU-not-owned", dmlops_by_program, 63, {3, 0}, 0},
-    {"DML-GRU-not-owned", dmlops_by_program, 79, {4, 0}, 0},
-    {"DML-GRU-not-owned", dmlops_by_program, 95, {5, 0}, 0},
-    {"DML-GRU-not-owned", dmlops_by_program, 111, {6, 0}, 0},
-    {"DML-GRU-input-shape", dmlops_by_program, 127, {7, 0}, 0},
-    {"DML-GRU-recurrence-shape", dmlops_by_program, 140, {8, 0}, 0},
-    {"DML-GRU-recurrence-shape", dmlops_by_program, 153, {9, 0}, 0},
-    {"DML-GRU-direction-count", dmlops_by_program, 178, {10, 0}, 0},
-    {"DML-GRU-weight-shape", dmlops_by_program, 205, {11, 0}, 0},
-    {"DML-GRU-weight-shape", dmlops_by_program, 218, {12, 0}, 0},
-    {"DML-GRU-weight-shape", dmlops_by_program, 237, {13, 0}, 0},
-    {"DML-GRU-weight-shape", dmlops_by_program, 262, {14, 0}, 0},
-    {"DML-GRU-bias-shape", dmlops_by_program, 281, {15, 0}, 0},
-    {"DML-GRU-bias-shape", dmlops_by_program, 294, {16, 0}, 0},
-    {"DML-GRU-bias-shape", dmlops_by_program, 307, {17, 0}, 0},
-    {"DML-GRU-bias-shape", dmlops_by_program, 326, {18, 0}, 0},
-    {"DML-GRU-hidden-init-shape", dmlops_by_program, 355, {19, 0}, 0},
-    {"DML-GRU-hidden-init-shape", dmlops_by_program, 368, {20, 0}, 0},
-    {"DML-GRU-hidden-init-shape", dmlops_by_program, 387, {21, 0}, 0},
-    {"DML-GRU-hidden-init-shape", dmlops_by_program, 406, {22, 0}, 0},
-    {"DML-GRU-sequence-lengths-shape", dmlops_by_program, 425, {23, 0}, 0},
-    {"DML-GRU-sequence-lengths-shape", dmlops_by_program, 438, {24, 0}, 0},
-    {"DML-GRU-sequence-lengths-shape", dmlops_by_program, 451, {25, 0}, 0},
-    {"DML-GRU-sequence-lengths-shape", dmlops_by_program, 464, {26, 0}, 0},
-    {"DML-GRU-output-sequence-shape", dmlops_by_program, 483, {27, 0}, 0},
-    {"DML-GRU-output-sequence-shape", dmlops_by_program, 502, {28, 0}, 0},
-    {"DML-GRU-output-sequence-shape", dmlops_by_program, 521, {29, 0}, 0},
-    {"DML-GRU-output-sequence-shape", dmlops_by_program, 540, {30, 0}, 0},
-    {"DML-GRU-output-single-shape", dmlops_by_program, 559, {31, 0}, 0},
-    {"DML-GRU-output-single-shape", dmlops_by_program, 572, {32, 0}, 0},
-    {"DML-GRU-output-single-shape", dmlops_by_program, 591, {33, 0}, 0},
-    {"DML-GRU-output-single-shape", dmlops_by_program, 610, {34, 0}, 0},
+    {"DML-GRU-not-owned", dmlops_by_program, 30, {1, 0}, 0},
+    {"DML-GRU-not-owned", dmlops_by_program, 45, {2, 0}, 0},
+    {"DML-GRU-not-owned", dmlops_by_program, 60, {3, 0}, 0},
+    {"DML-GRU-not-owned", dmlops_by_program, 75, {4, 0}, 0},
+    {"DML-GRU-not-owned", dmlops_by_program, 91, {5, 0}, 0},
+    {"DML-GRU-not-owned", dmlops_by_program, 107, {6, 0}, 0},
+    {"DML-GRU-input-shape", dmlops_by_program, 123, {7, 0}, 0},
+    {"DML-GRU-recurrence-shape", dmlops_by_program, 135, {8, 0}, 0},
+    {"DML-GRU-recurrence-shape", dmlops_by_program, 147, {9, 0}, 0},
+    {"DML-GRU-direction-count", dmlops_by_program, 171, {10, 0}, 0},
+    {"DML-GRU-weight-shape", dmlops_by_program, 197, {11, 0}, 0},
+    {"DML-GRU-weight-shape", dmlops_by_program, 209, {12, 0}, 0},
+    {"DML-GRU-weight-shape", dmlops_by_program, 227, {13, 0}, 0},
+    {"DML-GRU-weight-shape", dmlops_by_program, 251, {14, 0}, 0},
+    {"DML-GRU-bias-shape", dmlops_by_program, 269, {15, 0}, 0},
+    {"DML-GRU-bias-shape", dmlops_by_program, 282, {16, 0}, 0},
+    {"DML-GRU-bias-shape", dmlops_by_program, 295, {17, 0}, 0},
+    {"DML-GRU-bias-shape", dmlops_by_program, 314, {18, 0}, 0},
+    {"DML-GRU-hidden-init-shape", dmlops_by_program, 343, {19, 0}, 0},
+    {"DML-GRU-hidden-init-shape", dmlops_by_program, 356, {20, 0}, 0},
+    {"DML-GRU-hidden-init-shape", dmlops_by_program, 375, {21, 0}, 0},
+    {"DML-GRU-hidden-init-shape", dmlops_by_program, 394, {22, 0}, 0},
+    {"DML-GRU-sequence-lengths-shape", dmlops_by_program, 413, {23, 0}, 0},
+    {"DML-GRU-sequence-lengths-shape", dmlops_by_program, 426, {24, 0}, 0},
+    {"DML-GRU-sequence-lengths-shape", dmlops_by_program, 439, {25, 0}, 0},
+    {"DML-GRU-sequence-lengths-shape", dmlops_by_program, 452, {26, 0}, 0},
+    {"DML-GRU-output-sequence-shape", dmlops_by_program, 471, {27, 0}, 0},
+    {"DML-GRU-output-sequence-shape", dmlops_by_program, 490, {28, 0}, 0},
+    {"DML-GRU-output-sequence-shape", dmlops_by_program, 509, {29, 0}, 0},
+    {"DML-GRU-output-sequence-shape", dmlops_by_program, 528, {30, 0}, 0},
+    {"DML-GRU-output-single-shape", dmlops_by_program, 547, {31, 0}, 0},
+    {"DML-GRU-output-single-shape", dmlops_by_program, 560, {32, 0}, 0},
+    {"DML-GRU-output-single-shape", dmlops_by_program, 579, {33, 0}, 0},
+    {"DML-GRU-output-single-shape", dmlops_by_program, 598, {34, 0}, 0},
 };
 
 static const dmlops_member dmlops_element_wise_sign_members[] = {
@@ -9311,15 +9481,15 @@ static const dmlops_member dmlops_max_pooling1_members[] = {
 };
 static const uint8_t dmlops_max_pooling1_code[] = {
     /* DML-MAX_POOLING1-dimension-count: DimensionCount == InputTensor.DimensionCount - 2 */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 19, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130, 0, 2, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 0, 19, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130,
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 19, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130, 0, 2, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 0, 19, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130,
     /* DML-MAX_POOLING1-strides-range: Strides[i] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192,
     /* DML-MAX_POOLING1-window-size-range: WindowSize[i] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192,
     /* DML-MAX_POOLING1-window-fits: WindowSize[i] <= PaddedSizes[i] */
-    1, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 129, 30, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 57, 0, 192, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 57, 0, 192,
+    1, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 129, 30, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 57, 0, 192, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 57, 0, 192,
     /* DML-MAX_POOLING1-output-sizes: OutputTensor.Sizes == PooledSizes */
-    2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 193, 58, 59, 53, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 128, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, OutputTensor), 57, 1, 3, 53, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, OutputTensor), 3, 57, 1,
+    2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 193, 58, 59, 53, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 128, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 16, 53, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, OutputTensor), 57, 1, 3, 53, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, OutputTensor), 3, 57, 1,
     /* DML-MAX_POOLING1-indices-sizes: OutputIndicesTensor.Sizes == PooledSizes */
     2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 193, 58, 59, 53, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 128, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 6, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, OutputIndicesTensor), 0, 16, 53, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, OutputIndicesTensor), 57, 1, 3, 53, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, OutputIndicesTensor), 3, 57, 1,
     /* OutputTensor.Sizes: PooledSizes */
@@ -9339,12 +9509,12 @@ static const dmlops_rule dmlops_max_pooling1_rules[] = {
     {"DML-MAX_POOLING1-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-MAX_POOLING1-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
     {"DML-MAX_POOLING1-indices-rank", dmlops_same_DimensionCount, 0, {2, 0}, 0},
-    {"DML-MAX_POOLING1-strides-range", dmlops_by_program, 19, {1, 0}, 1},
-    {"DML-MAX_POOLING1-window-size-range", dmlops_by_program, 43, {2, 0}, 1},
+    {"DML-MAX_POOLING1-strides-range", dmlops_by_program, 18, {1, 0}, 1},
+    {"DML-MAX_POOLING1-window-size-range", dmlops_by_program, 41, {2, 0}, 1},
     {"DML-MAX_POOLING1-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-MAX_POOLING1-window-fits", dmlops_by_program, 67, {3, 0}, 0},
-    {"DML-MAX_POOLING1-output-sizes", dmlops_by_program, 129, {4, 0}, 0},
-    {"DML-MAX_POOLING1-indices-sizes", dmlops_by_program, 209, {5, 0}, 0},
+    {"DML-MAX_POOLING1-window-fits", dmlops_by_program, 64, {3, 0}, 0},
+    {"DML-MAX_POOLING1-output-sizes", dmlops_by_program, 125, {4, 0}, 0},
+    {"DML-MAX_POOLING1-indices-sizes", dmlops_by_program, 204, {5, 0}, 0},
 };
 
 static const dmlops_member dmlops_max_unpooling_members[] = {
@@ -9369,9 +9539,9 @@ static const dmlops_member dmlops_scatter_elements_members[] = {
 };
 static const uint8_t dmlops_scatter_elements_code[] = {
     /* DML-SCATTER_ELEMENTS-axis-range: Axis < InputTensor.DimensionCount */
-    0, 34, 0, 0, 29, 2, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, Axis), 9, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, Axis), 0, 9, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor),
+    0, 129, 0, 29, 2, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, Axis), 9, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, Axis), 0, 9, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor),
     /* DML-SCATTER_ELEMENTS-indices-sizes: IndicesTensor.Sizes[d] == InputTensor.Sizes[d] */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 28, 192, 2, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, Axis), 27, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, IndicesTensor), 192, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, IndicesTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 28, 192, 2, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, Axis), 27, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, IndicesTensor), 192, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, IndicesTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 192,
 };
 static const dmlops_phrase dmlops_scatter_elements_phrases[] = {
     {"Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v"},
@@ -9384,7 +9554,7 @@ static const dmlops_rule dmlops_scatter_elements_rules[] = {
     {"DML-SCATTER_ELEMENTS-axis-range", dmlops_by_program, 0, {0, 0}, 0},
     {"DML-SCATTER_ELEMENTS-same-type", dmlops_same_DataType, 0, {2, 0}, 0},
     {"DML-SCATTER_ELEMENTS-same-type", dmlops_same_DataType, 0, {3, 0}, 0},
-    {"DML-SCATTER_ELEMENTS-indices-sizes", dmlops_by_program, 15, {1, 0}, 0},
+    {"DML-SCATTER_ELEMENTS-indices-sizes", dmlops_by_program, 14, {1, 0}, 0},
     {"DML-SCATTER_ELEMENTS-updates-sizes", dmlops_same_Sizes, 0, {2, 1}, 0},
     {"DML-SCATTER_ELEMENTS-output-sizes", dmlops_same_Sizes, 0, {3, 0}, 0},
 };
@@ -9396,11 +9566,11 @@ static const dmlops_member dmlops_one_hot_members[] = {
 };
 static const uint8_t dmlops_one_hot_code[] = {
     /* DML-ONE_HOT-axis-range: Axis < IndicesTensor.DimensionCount */
-    0, 34, 0, 0, 29, 2, DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, Axis), 9, DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, IndicesTensor), 0, 2, DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, Axis), 0, 9, DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, IndicesTensor),
+    0, 129, 0, 29, 2, DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, Axis), 9, DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, IndicesTensor), 0, 2, DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, Axis), 0, 9, DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, IndicesTensor),
     /* DML-ONE_HOT-values-element-count: product(ValuesTensor.Sizes) >= 2 */
-    0, 34, 0, 0, 32, 14, 53, DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, ValuesTensor), 130, 0, 14, 53, DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, ValuesTensor),
+    0, 129, 0, 32, 14, 53, DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, ValuesTensor), 130, 0, 14, 53, DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, ValuesTensor),
     /* DML-ONE_HOT-indices-sizes: IndicesTensor.Sizes == replace(OutputTensor.Sizes, Axis, 1) */
-    0, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, IndicesTensor), 65, 53, DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, OutputTensor), 2, DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, Axis), 129, 3, 53, DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, IndicesTensor), 3, 65, 53, DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, OutputTensor), 2, DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, Axis), 129,
+    0, 129, 0, 16, 53, DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, IndicesTensor), 65, 53, DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, OutputTensor), 2, DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, Axis), 129, 3, 53, DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, IndicesTensor), 3, 65, 53, DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, OutputTensor), 2, DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, Axis), 129,
 };
 static const dmlops_phrase dmlops_one_hot_phrases[] = {
     {"Axis", "Axis is %v; it must be less than IndicesTensor.DimensionCount, %v"},
@@ -9412,8 +9582,8 @@ static const dmlops_rule dmlops_one_hot_rules[] = {
     {"DML-ONE_HOT-same-rank", dmlops_same_DimensionCount, 0, {2, 0}, 0},
     {"DML-ONE_HOT-axis-range", dmlops_by_program, 0, {0, 0}, 0},
     {"DML-ONE_HOT-same-type", dmlops_same_DataType, 0, {2, 1}, 0},
-    {"DML-ONE_HOT-values-element-count", dmlops_by_program, 15, {1, 0}, 0},
-    {"DML-ONE_HOT-indices-sizes", dmlops_by_program, 28, {2, 0}, 0},
+    {"DML-ONE_HOT-values-element-count", dmlops_by_program, 14, {1, 0}, 0},
+    {"DML-ONE_HOT-indices-sizes", dmlops_by_program, 26, {2, 0}, 0},
 };
 
 static const dmlops_member dmlops_resample_members[] = {
@@ -9424,9 +9594,9 @@ static const dmlops_member dmlops_resample_members[] = {
 };
 static const uint8_t dmlops_resample_code[] = {
     /* DML-RESAMPLE-scale-count: ScaleCount == InputTensor.DimensionCount */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 9, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 0, 9, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, InputTensor),
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 9, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 0, 9, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, InputTensor),
     /* DML-RESAMPLE-scales: Scales[d] > 0.0 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 129, 45, 51, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 129, 45, 51, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 192,
 };
 static const dmlops_phrase dmlops_resample_phrases[] = {
     {"ScaleCount", "ScaleCount is %v; it must equal InputTensor.DimensionCount, %v"},
@@ -9435,7 +9605,7 @@ static const dmlops_phrase dmlops_resample_phrases[] = {
 static const dmlops_rule dmlops_resample_rules[] = {
     {"DML-RESAMPLE-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-RESAMPLE-scale-count", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-RESAMPLE-scales", dmlops_by_program, 15, {1, 0}, 1},
+    {"DML-RESAMPLE-scales", dmlops_by_program, 14, {1, 0}, 1},
     {"DML-RESAMPLE-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
 };
 
@@ -9522,7 +9692,7 @@ static const dmlops_member dmlops_fill_value_constant_members[] = {
 };
 static const uint8_t dmlops_fill_value_constant_code[] = {
     /* DML-FILL_VALUE_CONSTANT-value-data-type: ValueDataType == OutputTensor.DataType */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, ValueDataType), 10, DMLOPS_WORD(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, OutputTensor), 4, 0, 2, DMLOPS_WORD(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, ValueDataType), 4, 0, 10, DMLOPS_WORD(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, OutputTensor),
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, ValueDataType), 10, DMLOPS_WORD(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, OutputTensor), 4, 0, 2, DMLOPS_WORD(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, ValueDataType), 4, 0, 10, DMLOPS_WORD(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, OutputTensor),
 };
 static const dmlops_phrase dmlops_fill_value_constant_phrases[] = {
     {"ValueDataType", "ValueDataType is %v; it must equal OutputTensor.DataType, %v"},
@@ -9537,7 +9707,7 @@ static const dmlops_member dmlops_fill_value_sequence_members[] = {
 };
 static const uint8_t dmlops_fill_value_sequence_code[] = {
     /* DML-FILL_VALUE_SEQUENCE-value-data-type: ValueDataType == OutputTensor.DataType */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, ValueDataType), 10, DMLOPS_WORD(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, OutputTensor), 4, 0, 2, DMLOPS_WORD(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, ValueDataType), 4, 0, 10, DMLOPS_WORD(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, OutputTensor),
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, ValueDataType), 10, DMLOPS_WORD(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, OutputTensor), 4, 0, 2, DMLOPS_WORD(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, ValueDataType), 4, 0, 10, DMLOPS_WORD(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, OutputTensor),
 };
 static const dmlops_phrase dmlops_fill_value_sequence_phrases[] = {
     {"ValueDataType", "ValueDataType is %v; it must equal OutputTensor.DataType, %v"},
@@ -9553,7 +9723,7 @@ static const dmlops_member dmlops_cumulative_summation_members[] = {
 };
 static const uint8_t dmlops_cumulative_summation_code[] = {
     /* DML-CUMULATIVE_SUMMATION-axis-range: Axis < InputTensor.DimensionCount */
-    0, 34, 0, 0, 29, 2, DMLOPS_WORD(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, Axis), 9, DMLOPS_WORD(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, Axis), 0, 9, DMLOPS_WORD(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, InputTensor),
+    0, 129, 0, 29, 2, DMLOPS_WORD(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, Axis), 9, DMLOPS_WORD(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, Axis), 0, 9, DMLOPS_WORD(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, InputTensor),
 };
 static const dmlops_phrase dmlops_cumulative_summation_phrases[] = {
     {"Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v"},
@@ -9572,11 +9742,11 @@ static const dmlops_member dmlops_reverse_subsequences_members[] = {
 };
 static const uint8_t dmlops_reverse_subsequences_code[] = {
     /* DML-REVERSE_SUBSEQUENCES-axis-range: Axis < InputTensor.DimensionCount */
-    0, 34, 0, 0, 29, 2, DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, Axis), 9, DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, Axis), 0, 9, DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, InputTensor),
+    0, 129, 0, 29, 2, DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, Axis), 9, DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, Axis), 0, 9, DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, InputTensor),
     /* DML-REVERSE_SUBSEQUENCES-sequence-lengths-sizes: SequenceLengthsTensor.Sizes[d] == InputTensor.Sizes[d] */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, InputTensor), 28, 192, 2, DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, Axis), 27, 11, DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, SequenceLengthsTensor), 192, 11, DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, SequenceLengthsTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, InputTensor), 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, InputTensor), 28, 192, 2, DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, Axis), 27, 11, DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, SequenceLengthsTensor), 192, 11, DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, SequenceLengthsTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, InputTensor), 192,
     /* DML-REVERSE_SUBSEQUENCES-sequence-lengths-axis-size: SequenceLengthsTensor.Sizes[Axis] == 1 */
-    0, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, SequenceLengthsTensor), 2, DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, Axis), 129, 0, 2, DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, Axis), 0, 11, DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, SequenceLengthsTensor), 2, DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, Axis),
+    0, 129, 0, 27, 11, DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, SequenceLengthsTensor), 2, DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, Axis), 129, 0, 2, DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, Axis), 0, 11, DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, SequenceLengthsTensor), 2, DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, Axis),
 };
 static const dmlops_phrase dmlops_reverse_subsequences_phrases[] = {
     {"Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v"},
@@ -9588,8 +9758,8 @@ static const dmlops_rule dmlops_reverse_subsequences_rules[] = {
     {"DML-REVERSE_SUBSEQUENCES-same-rank", dmlops_same_DimensionCount, 0, {2, 0}, 0},
     {"DML-REVERSE_SUBSEQUENCES-axis-range", dmlops_by_program, 0, {0, 0}, 0},
     {"DML-REVERSE_SUBSEQUENCES-same-type", dmlops_same_DataType, 0, {2, 0}, 0},
-    {"DML-REVERSE_SUBSEQUENCES-sequence-lengths-sizes", dmlops_by_program, 15, {1, 0}, 0},
-    {"DML-REVERSE_SUBSEQUENCES-sequence-lengths-axis-size", dmlops_by_program, 46, {2, 0}, 0},
+    {"DML-REVERSE_SUBSEQUENCES-sequence-lengths-sizes", dmlops_by_program, 14, {1, 0}, 0},
+    {"DML-REVERSE_SUBSEQUENCES-sequence-lengths-axis-size", dmlops_by_program, 44, {2, 0}, 0},
     {"DML-REVERSE_SUBSEQUENCES-same-sizes", dmlops_same_Sizes, 0, {2, 0}, 0},
 };
 
@@ -9600,9 +9770,9 @@ static const dmlops_member dmlops_gather_elements_members[] = {
 };
 static const uint8_t dmlops_gather_elements_code[] = {
     /* DML-GATHER_ELEMENTS-axis-range: Axis < InputTensor.DimensionCount */
-    0, 34, 0, 0, 29, 2, DMLOPS_WORD(DML_GATHER_ELEMENTS_OPERATOR_DESC, Axis), 9, DMLOPS_WORD(DML_GATHER_ELEMENTS_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_GATHER_ELEMENTS_OPERATOR_DESC, Axis), 0, 9, DMLOPS_WORD(DML_GATHER_ELEMENTS_OPERATOR_DESC, InputTensor),
+    0, 129, 0, 29, 2, DMLOPS_WORD(DML_GATHER_ELEMENTS_OPERATOR_DESC, Axis), 9, DMLOPS_WORD(DML_GATHER_ELEMENTS_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_GATHER_ELEMENTS_OPERATOR_DESC, Axis), 0, 9, DMLOPS_WORD(DML_GATHER_ELEMENTS_OPERATOR_DESC, InputTensor),
     /* DML-GATHER_ELEMENTS-indices-sizes: IndicesTensor.Sizes[d] == InputTensor.Sizes[d] */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_GATHER_ELEMENTS_OPERATOR_DESC, InputTensor), 28, 192, 2, DMLOPS_WORD(DML_GATHER_ELEMENTS_OPERATOR_DESC, Axis), 27, 11, DMLOPS_WORD(DML_GATHER_ELEMENTS_OPERATOR_DESC, IndicesTensor), 192, 11, DMLOPS_WORD(DML_GATHER_ELEMENTS_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_GATHER_ELEMENTS_OPERATOR_DESC, IndicesTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_GATHER_ELEMENTS_OPERATOR_DESC, InputTensor), 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_GATHER_ELEMENTS_OPERATOR_DESC, InputTensor), 28, 192, 2, DMLOPS_WORD(DML_GATHER_ELEMENTS_OPERATOR_DESC, Axis), 27, 11, DMLOPS_WORD(DML_GATHER_ELEMENTS_OPERATOR_DESC, IndicesTensor), 192, 11, DMLOPS_WORD(DML_GATHER_ELEMENTS_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_GATHER_ELEMENTS_OPERATOR_DESC, IndicesTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_GATHER_ELEMENTS_OPERATOR_DESC, InputTensor), 192,
 };
 static const dmlops_phrase dmlops_gather_elements_phrases[] = {
     {"Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v"},
@@ -9613,7 +9783,7 @@ static const dmlops_rule dmlops_gather_elements_rules[] = {
     {"DML-GATHER_ELEMENTS-same-rank", dmlops_same_DimensionCount, 0, {2, 0}, 0},
     {"DML-GATHER_ELEMENTS-axis-range", dmlops_by_program, 0, {0, 0}, 0},
     {"DML-GATHER_ELEMENTS-same-type", dmlops_same_DataType, 0, {2, 0}, 0},
-    {"DML-GATHER_ELEMENTS-indices-sizes", dmlops_by_program, 15, {1, 0}, 0},
+    {"DML-GATHER_ELEMENTS-indices-sizes", dmlops_by_program, 14, {1, 0}, 0},
     {"DML-GATHER_ELEMENTS-output-sizes", dmlops_same_Sizes, 0, {2, 1}, 0},
 };
 
@@ -9624,23 +9794,23 @@ static const dmlops_member dmlops_gather_nd_members[] = {
 };
 static const uint8_t dmlops_gather_nd_code[] = {
     /* DML-GATHER_ND-input-dimension-count-range: InputDimensionCount >= 1 */
-    0, 34, 0, 0, 32, 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputDimensionCount), 129, 0, 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputDimensionCount),
+    0, 129, 0, 32, 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputDimensionCount), 129, 0, 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputDimensionCount),
     /* DML-GATHER_ND-input-dimension-count-range: InputDimensionCount <= InputTensor.DimensionCount */
-    0, 34, 0, 0, 30, 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputDimensionCount), 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputDimensionCount), 0, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputTensor),
+    0, 129, 0, 30, 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputDimensionCount), 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputDimensionCount), 0, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputTensor),
     /* DML-GATHER_ND-indices-dimension-count-range: IndicesDimensionCount >= 1 */
-    0, 34, 0, 0, 32, 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesDimensionCount), 129, 0, 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesDimensionCount),
+    0, 129, 0, 32, 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesDimensionCount), 129, 0, 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesDimensionCount),
     /* DML-GATHER_ND-indices-dimension-count-range: IndicesDimensionCount <= IndicesTensor.DimensionCount */
-    0, 34, 0, 0, 30, 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesDimensionCount), 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 0, 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesDimensionCount), 0, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor),
+    0, 129, 0, 30, 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesDimensionCount), 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 0, 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesDimensionCount), 0, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor),
     /* DML-GATHER_ND-input-leading-ones: InputTensor.Sizes[d] == 1 */
-    1, 0, 19, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputDimensionCount), 34, 0, 1, 1, 128, 24, 192, 128, 129, 27, 11, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputTensor), 193, 129, 0, 193, 0, 11, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputTensor), 193,
+    1, 0, 19, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputDimensionCount), 129, 1, 1, 128, 24, 192, 128, 129, 27, 11, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputTensor), 193, 129, 0, 193, 0, 11, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputTensor), 193,
     /* DML-GATHER_ND-indices-leading-ones: IndicesTensor.Sizes[d] == 1 */
-    1, 0, 19, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesDimensionCount), 34, 0, 1, 1, 128, 24, 192, 128, 129, 27, 11, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 193, 129, 0, 193, 0, 11, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 193,
+    1, 0, 19, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesDimensionCount), 129, 1, 1, 128, 24, 192, 128, 129, 27, 11, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 193, 129, 0, 193, 0, 11, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 193,
     /* DML-GATHER_ND-index-tuple-size: IndexTupleSize <= InputDimensionCount */
-    1, 0, 11, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 19, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 129, 34, 0, 0, 30, 192, 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputDimensionCount), 0, 192, 0, 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputDimensionCount),
+    1, 0, 11, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 19, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 129, 129, 0, 30, 192, 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputDimensionCount), 0, 192, 0, 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputDimensionCount),
     /* DML-GATHER_ND-output-rank: len(GatheredSizes) <= InputTensor.DimensionCount */
-    4, 0, 19, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesDimensionCount), 1, 19, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputDimensionCount), 2, 11, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 19, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 129, 192, 58, 59, 53, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 192, 19, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 129, 60, 53, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputTensor), 18, 193, 194, 34, 0, 0, 30, 13, 57, 0, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputTensor), 0, 13, 57, 0, 0, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputTensor),
+    4, 0, 19, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesDimensionCount), 1, 19, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputDimensionCount), 2, 11, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 19, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 129, 192, 58, 59, 53, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 192, 19, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 129, 60, 53, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputTensor), 18, 193, 194, 129, 0, 30, 13, 57, 0, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputTensor), 0, 13, 57, 0, 0, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputTensor),
     /* DML-GATHER_ND-output-sizes: OutputTensor.Sizes == align(GatheredSizes, InputTensor.DimensionCount, 1) */
-    4, 0, 19, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesDimensionCount), 1, 19, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputDimensionCount), 2, 11, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 19, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 129, 192, 58, 59, 53, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 192, 19, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 129, 60, 53, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputTensor), 18, 193, 194, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, OutputTensor), 64, 57, 0, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputTensor), 129, 3, 53, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, OutputTensor), 3, 64, 57, 0, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputTensor), 129,
+    4, 0, 19, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesDimensionCount), 1, 19, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputDimensionCount), 2, 11, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 19, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 129, 192, 58, 59, 53, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 192, 19, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 129, 60, 53, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputTensor), 18, 193, 194, 129, 0, 16, 53, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, OutputTensor), 64, 57, 0, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputTensor), 129, 3, 53, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, OutputTensor), 3, 64, 57, 0, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputTensor), 129,
     /* OutputTensor.Sizes: align(GatheredSizes, InputTensor.DimensionCount, 1) */
     4, 0, 19, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesDimensionCount), 1, 19, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputDimensionCount), 2, 11, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 19, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 129, 192, 58, 59, 53, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 192, 19, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, IndicesTensor), 129, 60, 53, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputTensor), 18, 193, 194, 64, 57, 0, 9, DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, InputTensor), 129,
 };
@@ -9659,15 +9829,15 @@ static const dmlops_rule dmlops_gather_nd_rules[] = {
     {"DML-GATHER_ND-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-GATHER_ND-same-rank", dmlops_same_DimensionCount, 0, {2, 0}, 0},
     {"DML-GATHER_ND-input-dimension-count-range", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-GATHER_ND-input-dimension-count-range", dmlops_by_program, 11, {1, 0}, 0},
-    {"DML-GATHER_ND-indices-dimension-count-range", dmlops_by_program, 26, {2, 0}, 0},
-    {"DML-GATHER_ND-indices-dimension-count-range", dmlops_by_program, 37, {3, 0}, 0},
+    {"DML-GATHER_ND-input-dimension-count-range", dmlops_by_program, 10, {1, 0}, 0},
+    {"DML-GATHER_ND-indices-dimension-count-range", dmlops_by_program, 24, {2, 0}, 0},
+    {"DML-GATHER_ND-indices-dimension-count-range", dmlops_by_program, 34, {3, 0}, 0},
     {"DML-GATHER_ND-same-type", dmlops_same_DataType, 0, {2, 0}, 0},
-    {"DML-GATHER_ND-input-leading-ones", dmlops_by_program, 52, {4, 0}, 0},
-    {"DML-GATHER_ND-indices-leading-ones", dmlops_by_program, 79, {5, 0}, 0},
-    {"DML-GATHER_ND-index-tuple-size", dmlops_by_program, 106, {6, 0}, 0},
-    {"DML-GATHER_ND-output-rank", dmlops_by_program, 126, {7, 0}, 0},
-    {"DML-GATHER_ND-output-sizes", dmlops_by_program, 178, {8, 0}, 0},
+    {"DML-GATHER_ND-input-leading-ones", dmlops_by_program, 48, {4, 0}, 0},
+    {"DML-GATHER_ND-indices-leading-ones", dmlops_by_program, 74, {5, 0}, 0},
+    {"DML-GATHER_ND-index-tuple-size", dmlops_by_program, 100, {6, 0}, 0},
+    {"DML-GATHER_ND-output-rank", dmlops_by_program, 119, {7, 0}, 0},
+    {"DML-GATHER_ND-output-sizes", dmlops_by_program, 170, {8, 0}, 0},
 };
 
 static const dmlops_member dmlops_scatter_nd_members[] = {
@@ -9678,23 +9848,23 @@ static const dmlops_member dmlops_scatter_nd_members[] = {
 };
 static const uint8_t dmlops_scatter_nd_code[] = {
     /* DML-SCATTER_ND-input-dimension-count-range: InputDimensionCount >= 1 */
-    0, 34, 0, 0, 32, 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputDimensionCount), 129, 0, 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputDimensionCount),
+    0, 129, 0, 32, 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputDimensionCount), 129, 0, 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputDimensionCount),
     /* DML-SCATTER_ND-input-dimension-count-range: InputDimensionCount <= InputTensor.DimensionCount */
-    0, 34, 0, 0, 30, 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputDimensionCount), 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputDimensionCount), 0, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputTensor),
+    0, 129, 0, 30, 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputDimensionCount), 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputDimensionCount), 0, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputTensor),
     /* DML-SCATTER_ND-indices-dimension-count-range: IndicesDimensionCount >= 1 */
-    0, 34, 0, 0, 32, 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesDimensionCount), 129, 0, 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesDimensionCount),
+    0, 129, 0, 32, 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesDimensionCount), 129, 0, 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesDimensionCount),
     /* DML-SCATTER_ND-indices-dimension-count-range: IndicesDimensionCount <= IndicesTensor.DimensionCount */
-    0, 34, 0, 0, 30, 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesDimensionCount), 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 0, 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesDimensionCount), 0, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor),
+    0, 129, 0, 30, 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesDimensionCount), 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 0, 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesDimensionCount), 0, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor),
     /* DML-SCATTER_ND-input-leading-ones: InputTensor.Sizes[d] == 1 */
-    1, 0, 19, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputDimensionCount), 34, 0, 1, 1, 128, 24, 192, 128, 129, 27, 11, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputTensor), 193, 129, 0, 193, 0, 11, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputTensor), 193,
+    1, 0, 19, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputDimensionCount), 129, 1, 1, 128, 24, 192, 128, 129, 27, 11, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputTensor), 193, 129, 0, 193, 0, 11, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputTensor), 193,
     /* DML-SCATTER_ND-indices-leading-ones: IndicesTensor.Sizes[d] == 1 */
-    1, 0, 19, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesDimensionCount), 34, 0, 1, 1, 128, 24, 192, 128, 129, 27, 11, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 193, 129, 0, 193, 0, 11, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 193,
+    1, 0, 19, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesDimensionCount), 129, 1, 1, 128, 24, 192, 128, 129, 27, 11, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 193, 129, 0, 193, 0, 11, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 193,
     /* DML-SCATTER_ND-index-tuple-size: IndexTupleSize <= InputDimensionCount */
-    1, 0, 11, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 19, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 129, 34, 0, 0, 30, 192, 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputDimensionCount), 0, 192, 0, 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputDimensionCount),
+    1, 0, 11, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 19, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 129, 129, 0, 30, 192, 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputDimensionCount), 0, 192, 0, 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputDimensionCount),
     /* DML-SCATTER_ND-updates-rank: len(ScatteredSizes) <= InputTensor.DimensionCount */
-    4, 0, 19, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesDimensionCount), 1, 19, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputDimensionCount), 2, 11, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 19, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 129, 192, 58, 59, 53, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 192, 19, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 129, 60, 53, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputTensor), 18, 193, 194, 34, 0, 0, 30, 13, 57, 0, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputTensor), 0, 13, 57, 0, 0, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputTensor),
+    4, 0, 19, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesDimensionCount), 1, 19, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputDimensionCount), 2, 11, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 19, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 129, 192, 58, 59, 53, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 192, 19, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 129, 60, 53, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputTensor), 18, 193, 194, 129, 0, 30, 13, 57, 0, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputTensor), 0, 13, 57, 0, 0, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputTensor),
     /* DML-SCATTER_ND-updates-sizes: UpdatesTensor.Sizes == align(ScatteredSizes, InputTensor.DimensionCount, 1) */
-    4, 0, 19, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesDimensionCount), 1, 19, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputDimensionCount), 2, 11, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 19, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 129, 192, 58, 59, 53, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 192, 19, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 129, 60, 53, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputTensor), 18, 193, 194, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, UpdatesTensor), 64, 57, 0, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputTensor), 129, 3, 53, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, UpdatesTensor), 3, 64, 57, 0, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputTensor), 129,
+    4, 0, 19, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesDimensionCount), 1, 19, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputDimensionCount), 2, 11, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 19, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 129, 192, 58, 59, 53, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 192, 19, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, IndicesTensor), 129, 60, 53, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputTensor), 18, 193, 194, 129, 0, 16, 53, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, UpdatesTensor), 64, 57, 0, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputTensor), 129, 3, 53, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, UpdatesTensor), 3, 64, 57, 0, 9, DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, InputTensor), 129,
 };
 static const dmlops_phrase dmlops_scatter_nd_phrases[] = {
     {"InputDimensionCount", "InputDimensionCount is %v; it must be at least 1"},
@@ -9712,16 +9882,16 @@ static const dmlops_rule dmlops_scatter_nd_rules[] = {
     {"DML-SCATTER_ND-same-rank", dmlops_same_DimensionCount, 0, {2, 0}, 0},
     {"DML-SCATTER_ND-same-rank", dmlops_same_DimensionCount, 0, {3, 0}, 0},
     {"DML-SCATTER_ND-input-dimension-count-range", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-SCATTER_ND-input-dimension-count-range", dmlops_by_program, 11, {1, 0}, 0},
-    {"DML-SCATTER_ND-indices-dimension-count-range", dmlops_by_program, 26, {2, 0}, 0},
-    {"DML-SCATTER_ND-indices-dimension-count-range", dmlops_by_program, 37, {3, 0}, 0},
+    {"DML-SCATTER_ND-input-dimension-count-range", dmlops_by_program, 10, {1, 0}, 0},
+    {"DML-SCATTER_ND-indices-dimension-count-range", dmlops_by_program, 24, {2, 0}, 0},
+    {"DML-SCATTER_ND-indices-dimension-count-range", dmlops_by_program, 34, {3, 0}, 0},
     {"DML-SCATTER_ND-same-type", dmlops_same_DataType, 0, {2, 0}, 0},
     {"DML-SCATTER_ND-same-type", dmlops_same_DataType, 0, {3, 0}, 0},
-    {"DML-SCATTER_ND-input-leading-ones", dmlops_by_program, 52, {4, 0}, 0},
-    {"DML-SCATTER_ND-indices-leading-ones", dmlops_by_program, 79, {5, 0}, 0},
-    {"DML-SCATTER_ND-index-tuple-size", dmlops_by_program, 106, {6, 0}, 0},
-    {"DML-SCATTER_ND-updates-rank", dmlops_by_program, 126, {7, 0}, 0},
-    {"DML-SCATTER_ND-updates-sizes", dmlops_by_program, 178, {8, 0}, 0},
+    {"DML-SCATTER_ND-input-leading-ones", dmlops_by_program, 48, {4, 0}, 0},
+    {"DML-SCATTER_ND-indices-leading-ones", dmlops_by_program, 74, {5, 0}, 0},
+    {"DML-SCATTER_ND-index-tuple-size", dmlops_by_program, 100, {6, 0}, 0},
+    {"DML-SCATTER_ND-updates-rank", dmlops_by_program, 119, {7, 0}, 0},
+    {"DML-SCATTER_ND-updates-sizes", dmlops_by_program, 170, {8, 0}, 0},
     {"DML-SCATTER_ND-output-sizes", dmlops_same_Sizes, 0, {3, 0}, 0},
 };
 
@@ -9737,17 +9907,17 @@ static const dmlops_member dmlops_max_pooling2_members[] = {
 };
 static const uint8_t dmlops_max_pooling2_code[] = {
     /* DML-MAX_POOLING2-dimension-count: DimensionCount == InputTensor.DimensionCount - 2 */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 19, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130, 0, 2, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 0, 19, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130,
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 19, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130, 0, 2, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 0, 19, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130,
     /* DML-MAX_POOLING2-strides-range: Strides[i] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192,
     /* DML-MAX_POOLING2-window-size-range: WindowSize[i] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192,
     /* DML-MAX_POOLING2-dilations-range: Dilations[i] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192,
     /* DML-MAX_POOLING2-window-fits: WindowExtents[i] <= PaddedSizes[i] */
-    2, 192, 62, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 193, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 129, 30, 12, 57, 0, 192, 12, 57, 1, 192, 0, 192, 0, 12, 57, 0, 192, 0, 192, 0, 12, 57, 1, 192,
+    2, 192, 62, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 193, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 129, 30, 12, 57, 0, 192, 12, 57, 1, 192, 0, 192, 0, 12, 57, 0, 192, 0, 192, 0, 12, 57, 1, 192,
     /* DML-MAX_POOLING2-output-sizes: OutputTensor.Sizes == PooledSizes */
-    3, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 194, 58, 59, 53, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 57, 1, 192, 128, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, OutputTensor), 57, 2, 3, 53, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, OutputTensor), 3, 57, 2,
+    3, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 194, 58, 59, 53, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 57, 1, 192, 128, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 16, 53, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, OutputTensor), 57, 2, 3, 53, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, OutputTensor), 3, 57, 2,
     /* DML-MAX_POOLING2-indices-sizes: OutputIndicesTensor.Sizes == PooledSizes */
     3, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 194, 58, 59, 53, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 57, 1, 192, 128, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 6, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, OutputIndicesTensor), 0, 16, 53, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, OutputIndicesTensor), 57, 2, 3, 53, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, OutputIndicesTensor), 3, 57, 2,
     /* OutputTensor.Sizes: PooledSizes */
@@ -9768,13 +9938,13 @@ static const dmlops_rule dmlops_max_pooling2_rules[] = {
     {"DML-MAX_POOLING2-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-MAX_POOLING2-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
     {"DML-MAX_POOLING2-indices-rank", dmlops_same_DimensionCount, 0, {2, 0}, 0},
-    {"DML-MAX_POOLING2-strides-range", dmlops_by_program, 19, {1, 0}, 1},
-    {"DML-MAX_POOLING2-window-size-range", dmlops_by_program, 43, {2, 0}, 1},
-    {"DML-MAX_POOLING2-dilations-range", dmlops_by_program, 67, {3, 0}, 1},
+    {"DML-MAX_POOLING2-strides-range", dmlops_by_program, 18, {1, 0}, 1},
+    {"DML-MAX_POOLING2-window-size-range", dmlops_by_program, 41, {2, 0}, 1},
+    {"DML-MAX_POOLING2-dilations-range", dmlops_by_program, 64, {3, 0}, 1},
     {"DML-MAX_POOLING2-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-MAX_POOLING2-window-fits", dmlops_by_program, 91, {4, 0}, 0},
-    {"DML-MAX_POOLING2-output-sizes", dmlops_by_program, 175, {5, 0}, 0},
-    {"DML-MAX_POOLING2-indices-sizes", dmlops_by_program, 278, {6, 0}, 0},
+    {"DML-MAX_POOLING2-window-fits", dmlops_by_program, 87, {4, 0}, 0},
+    {"DML-MAX_POOLING2-output-sizes", dmlops_by_program, 170, {5, 0}, 0},
+    {"DML-MAX_POOLING2-indices-sizes", dmlops_by_program, 272, {6, 0}, 0},
 };
 
 static const dmlops_member dmlops_slice1_members[] = {
@@ -9786,15 +9956,15 @@ static const dmlops_member dmlops_slice1_members[] = {
 };
 static const uint8_t dmlops_slice1_code[] = {
     /* DML-SLICE1-dimension-count: DimensionCount == InputTensor.DimensionCount */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputTensor),
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputTensor),
     /* DML-SLICE1-window-sizes-range: InputWindowSizes[i] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputWindowSizes), DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputWindowSizes), DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputWindowSizes), DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputWindowSizes), DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 192,
     /* DML-SLICE1-strides-range: InputWindowStrides[i] != 0 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 129, 28, 12, 56, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputWindowStrides), DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 192, 128, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputWindowStrides), DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 129, 28, 12, 56, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputWindowStrides), DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 192, 128, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputWindowStrides), DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 192,
     /* DML-SLICE1-window-bounds: InputWindowOffsets[i] + InputWindowSizes[i] <= InputTensor.Sizes[i] */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputTensor), 129, 30, 18, 12, 55, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputWindowOffsets), DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputWindowSizes), DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 192, 11, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 192, 0, 18, 12, 55, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputWindowOffsets), DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputWindowSizes), DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputTensor), 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputTensor), 129, 30, 18, 12, 55, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputWindowOffsets), DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputWindowSizes), DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 192, 11, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 192, 0, 18, 12, 55, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputWindowOffsets), DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputWindowSizes), DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputTensor), 192,
     /* DML-SLICE1-output-sizes: OutputTensor.Sizes[i] <= 1 + (InputWindowSizes[i] - 1) // abs(InputWindowStrides[i]) */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, OutputTensor), 129, 30, 11, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, OutputTensor), 192, 18, 129, 21, 19, 12, 55, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputWindowSizes), DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 192, 129, 39, 12, 56, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputWindowStrides), DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, OutputTensor), 192, 0, 192, 0, 192, 0, 18, 129, 21, 19, 12, 55, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputWindowSizes), DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 192, 129, 39, 12, 56, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputWindowStrides), DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, OutputTensor), 129, 30, 11, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, OutputTensor), 192, 18, 129, 21, 19, 12, 55, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputWindowSizes), DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 192, 129, 39, 12, 56, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputWindowStrides), DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, OutputTensor), 192, 0, 192, 0, 192, 0, 18, 129, 21, 19, 12, 55, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputWindowSizes), DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 192, 129, 39, 12, 56, DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, InputWindowStrides), DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, DimensionCount), 192,
 };
 static const dmlops_phrase dmlops_slice1_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
@@ -9806,11 +9976,11 @@ static const dmlops_phrase dmlops_slice1_phrases[] = {
 static const dmlops_rule dmlops_slice1_rules[] = {
     {"DML-SLICE1-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-SLICE1-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-SLICE1-window-sizes-range", dmlops_by_program, 15, {1, 0}, 1},
-    {"DML-SLICE1-strides-range", dmlops_by_program, 39, {2, 0}, 1},
+    {"DML-SLICE1-window-sizes-range", dmlops_by_program, 14, {1, 0}, 1},
+    {"DML-SLICE1-strides-range", dmlops_by_program, 37, {2, 0}, 1},
     {"DML-SLICE1-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-SLICE1-window-bounds", dmlops_by_program, 63, {3, 0}, 0},
-    {"DML-SLICE1-output-sizes", dmlops_by_program, 109, {4, 0}, 0},
+    {"DML-SLICE1-window-bounds", dmlops_by_program, 60, {3, 0}, 0},
+    {"DML-SLICE1-output-sizes", dmlops_by_program, 105, {4, 0}, 0},
 };
 
 static const dmlops_member dmlops_top_k1_members[] = {
@@ -9821,15 +9991,15 @@ static const dmlops_member dmlops_top_k1_members[] = {
 };
 static const uint8_t dmlops_top_k1_code[] = {
     /* DML-TOP_K1-axis-range: Axis < InputTensor.DimensionCount */
-    0, 34, 0, 0, 29, 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis), 9, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis), 0, 9, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, InputTensor),
+    0, 129, 0, 29, 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis), 9, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis), 0, 9, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, InputTensor),
     /* DML-TOP_K1-k-positive: K >= 1 */
-    0, 34, 0, 0, 32, 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K), 129, 0, 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K),
+    0, 129, 0, 32, 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K), 129, 0, 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K),
     /* DML-TOP_K1-k-range: K <= InputTensor.Sizes[Axis] */
-    0, 34, 0, 0, 30, 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K), 11, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis), 0, 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K), 0, 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis), 0, 11, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis),
+    0, 129, 0, 30, 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K), 11, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis), 0, 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K), 0, 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis), 0, 11, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis),
     /* DML-TOP_K1-output-value-sizes: OutputValueTensor.Sizes == replace(InputTensor.Sizes, Axis, K) */
-    0, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, OutputValueTensor), 65, 53, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K), 3, 53, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, OutputValueTensor), 3, 65, 53, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K),
+    0, 129, 0, 16, 53, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, OutputValueTensor), 65, 53, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K), 3, 53, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, OutputValueTensor), 3, 65, 53, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K),
     /* DML-TOP_K1-output-index-sizes: OutputIndexTensor.Sizes == replace(InputTensor.Sizes, Axis, K) */
-    0, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, OutputIndexTensor), 65, 53, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K), 3, 53, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, OutputIndexTensor), 3, 65, 53, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K),
+    0, 129, 0, 16, 53, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, OutputIndexTensor), 65, 53, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K), 3, 53, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, OutputIndexTensor), 3, 65, 53, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K),
     /* OutputValueTensor.Sizes: replace(InputTensor.Sizes, Axis, K) */
     0, 65, 53, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K),
     /* OutputIndexTensor.Sizes: replace(InputTensor.Sizes, Axis, K) */
@@ -9846,11 +10016,11 @@ static const dmlops_rule dmlops_top_k1_rules[] = {
     {"DML-TOP_K1-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-TOP_K1-same-rank", dmlops_same_DimensionCount, 0, {2, 0}, 0},
     {"DML-TOP_K1-axis-range", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-TOP_K1-k-positive", dmlops_by_program, 15, {1, 0}, 1},
+    {"DML-TOP_K1-k-positive", dmlops_by_program, 14, {1, 0}, 1},
     {"DML-TOP_K1-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-TOP_K1-k-range", dmlops_by_program, 26, {2, 0}, 0},
-    {"DML-TOP_K1-output-value-sizes", dmlops_by_program, 48, {3, 0}, 0},
-    {"DML-TOP_K1-output-index-sizes", dmlops_by_program, 73, {4, 0}, 0},
+    {"DML-TOP_K1-k-range", dmlops_by_program, 24, {2, 0}, 0},
+    {"DML-TOP_K1-output-value-sizes", dmlops_by_program, 45, {3, 0}, 0},
+    {"DML-TOP_K1-output-index-sizes", dmlops_by_program, 69, {4, 0}, 0},
 };
 
 static const dmlops_member dmlops_depth_to_space1_members[] = {
@@ -9860,11 +10030,11 @@ static const dmlops_member dmlops_depth_to_space1_members[] = {
 };
 static const uint8_t dmlops_depth_to_space1_code[] = {
     /* DML-DEPTH_TO_SPACE1-block-size-range: BlockSize >= 1 */
-    0, 34, 0, 0, 32, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize), 129, 0, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize),
+    0, 129, 0, 32, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize), 129, 0, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize),
     /* DML-DEPTH_TO_SPACE1-channels-divisible: InputTensor.Sizes[1] % (BlockSize * BlockSize) == 0 */
-    0, 34, 0, 0, 27, 22, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, InputTensor), 129, 20, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize), 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize), 128, 0, 22, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, InputTensor), 129, 20, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize), 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize),
+    0, 129, 0, 27, 22, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, InputTensor), 129, 20, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize), 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize), 128, 0, 22, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, InputTensor), 129, 20, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize), 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize),
     /* DML-DEPTH_TO_SPACE1-output-sizes: OutputTensor.Sizes == [InputTensor.Sizes[0], InputTensor.Sizes[1] // (BlockSize * BlockSize), InputTensor.Sizes[2] * BlockSize, InputTensor.Sizes[3] * BlockSize] */
-    0, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, OutputTensor), 61, 4, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, InputTensor), 128, 21, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, InputTensor), 129, 20, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize), 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize), 20, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, InputTensor), 130, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize), 20, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, InputTensor), 131, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize), 3, 53, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, OutputTensor), 3, 61, 4, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, InputTensor), 128, 21, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, InputTensor), 129, 20, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize), 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize), 20, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, InputTensor), 130, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize), 20, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, InputTensor), 131, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize),
+    0, 129, 0, 16, 53, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, OutputTensor), 61, 4, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, InputTensor), 128, 21, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, InputTensor), 129, 20, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize), 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize), 20, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, InputTensor), 130, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize), 20, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, InputTensor), 131, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize), 3, 53, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, OutputTensor), 3, 61, 4, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, InputTensor), 128, 21, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, InputTensor), 129, 20, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize), 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize), 20, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, InputTensor), 130, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize), 20, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, InputTensor), 131, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize),
     /* OutputTensor.Sizes: [InputTensor.Sizes[0], InputTensor.Sizes[1] // (BlockSize * BlockSize), InputTensor.Sizes[2] * BlockSize, InputTensor.Sizes[3] * BlockSize] */
     0, 61, 4, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, InputTensor), 128, 21, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, InputTensor), 129, 20, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize), 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize), 20, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, InputTensor), 130, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize), 20, 11, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, InputTensor), 131, 2, DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, BlockSize),
 };
@@ -9876,8 +10046,8 @@ static const dmlops_phrase dmlops_depth_to_space1_phrases[] = {
 static const dmlops_rule dmlops_depth_to_space1_rules[] = {
     {"DML-DEPTH_TO_SPACE1-block-size-range", dmlops_by_program, 0, {0, 0}, 1},
     {"DML-DEPTH_TO_SPACE1-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-DEPTH_TO_SPACE1-channels-divisible", dmlops_by_program, 11, {1, 0}, 0},
-    {"DML-DEPTH_TO_SPACE1-output-sizes", dmlops_by_program, 36, {2, 0}, 0},
+    {"DML-DEPTH_TO_SPACE1-channels-divisible", dmlops_by_program, 10, {1, 0}, 0},
+    {"DML-DEPTH_TO_SPACE1-output-sizes", dmlops_by_program, 34, {2, 0}, 0},
 };
 
 static const dmlops_member dmlops_space_to_depth1_members[] = {
@@ -9887,11 +10057,11 @@ static const dmlops_member dmlops_space_to_depth1_members[] = {
 };
 static const uint8_t dmlops_space_to_depth1_code[] = {
     /* DML-SPACE_TO_DEPTH1-block-size-range: BlockSize >= 1 */
-    0, 34, 0, 0, 32, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize), 129, 0, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize),
+    0, 129, 0, 32, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize), 129, 0, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize),
     /* DML-SPACE_TO_DEPTH1-blocks-divide: InputTensor.Sizes[d] % BlockSize == 0 */
-    0, 34, 0, 1, 0, 130, 132, 129, 27, 22, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, InputTensor), 192, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize), 128, 0, 192, 0, 22, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, InputTensor), 192, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize),
+    0, 129, 1, 0, 130, 132, 129, 27, 22, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, InputTensor), 192, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize), 128, 0, 192, 0, 22, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, InputTensor), 192, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize),
     /* DML-SPACE_TO_DEPTH1-output-sizes: OutputTensor.Sizes == [InputTensor.Sizes[0], InputTensor.Sizes[1] * BlockSize * BlockSize, InputTensor.Sizes[2] // BlockSize, InputTensor.Sizes[3] // BlockSize] */
-    0, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, OutputTensor), 61, 4, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, InputTensor), 128, 20, 20, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, InputTensor), 129, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize), 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize), 21, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, InputTensor), 130, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize), 21, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, InputTensor), 131, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize), 3, 53, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, OutputTensor), 3, 61, 4, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, InputTensor), 128, 20, 20, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, InputTensor), 129, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize), 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize), 21, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, InputTensor), 130, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize), 21, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, InputTensor), 131, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize),
+    0, 129, 0, 16, 53, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, OutputTensor), 61, 4, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, InputTensor), 128, 20, 20, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, InputTensor), 129, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize), 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize), 21, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, InputTensor), 130, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize), 21, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, InputTensor), 131, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize), 3, 53, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, OutputTensor), 3, 61, 4, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, InputTensor), 128, 20, 20, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, InputTensor), 129, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize), 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize), 21, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, InputTensor), 130, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize), 21, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, InputTensor), 131, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize),
     /* OutputTensor.Sizes: [InputTensor.Sizes[0], InputTensor.Sizes[1] * BlockSize * BlockSize, InputTensor.Sizes[2] // BlockSize, InputTensor.Sizes[3] // BlockSize] */
     0, 61, 4, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, InputTensor), 128, 20, 20, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, InputTensor), 129, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize), 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize), 21, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, InputTensor), 130, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize), 21, 11, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, InputTensor), 131, 2, DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, BlockSize),
 };
@@ -9903,8 +10073,8 @@ static const dmlops_phrase dmlops_space_to_depth1_phrases[] = {
 static const dmlops_rule dmlops_space_to_depth1_rules[] = {
     {"DML-SPACE_TO_DEPTH1-block-size-range", dmlops_by_program, 0, {0, 0}, 1},
     {"DML-SPACE_TO_DEPTH1-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-SPACE_TO_DEPTH1-blocks-divide", dmlops_by_program, 11, {1, 0}, 0},
-    {"DML-SPACE_TO_DEPTH1-output-sizes", dmlops_by_program, 36, {2, 0}, 0},
+    {"DML-SPACE_TO_DEPTH1-blocks-divide", dmlops_by_program, 10, {1, 0}, 0},
+    {"DML-SPACE_TO_DEPTH1-output-sizes", dmlops_by_program, 34, {2, 0}, 0},
 };
 
 static const dmlops_member dmlops_mean_variance_normalization1_members[] = {
@@ -9917,9 +10087,9 @@ static const dmlops_member dmlops_mean_variance_normalization1_members[] = {
 };
 static const uint8_t dmlops_mean_variance_normalization1_code[] = {
     /* DML-MEAN_VARIANCE_NORMALIZATION1-axis-count: AxisCount <= InputTensor.DimensionCount */
-    0, 34, 0, 0, 30, 2, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, AxisCount), 9, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, AxisCount), 0, 9, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, InputTensor),
+    0, 129, 0, 30, 2, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, AxisCount), 9, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, AxisCount), 0, 9, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, InputTensor),
     /* DML-MEAN_VARIANCE_NORMALIZATION1-axes-range: Axes[i] < InputTensor.DimensionCount */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, AxisCount), 129, 29, 12, 55, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, AxisCount), 192, 9, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, InputTensor), 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, AxisCount), 192, 0, 9, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, InputTensor),
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, AxisCount), 129, 29, 12, 55, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, AxisCount), 192, 9, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, InputTensor), 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, AxisCount), 192, 0, 9, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, InputTensor),
     /* DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast: ScaleTensor.Sizes[d] == InputTensor.Sizes[d] */
     0, 6, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, ScaleTensor), 1, 0, 128, 9, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, ScaleTensor), 28, 11, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, ScaleTensor), 192, 129, 27, 11, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, ScaleTensor), 192, 11, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, ScaleTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, InputTensor), 192,
     /* DML-MEAN_VARIANCE_NORMALIZATION1-bias-broadcast: BiasTensor.Sizes[d] == InputTensor.Sizes[d] */
@@ -9948,17 +10118,17 @@ static const dmlops_rule dmlops_mean_variance_normalization1_rules[] = {
     {"DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", dmlops_same_DimensionCount, 0, {2, 0}, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", dmlops_same_DimensionCount, 0, {3, 0}, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-axis-count", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-scale-required", dmlops_by_program, 107, {4, 0}, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-bias-required", dmlops_by_program, 126, {5, 0}, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-axes-range", dmlops_by_program, 15, {1, 0}, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-scale-required", dmlops_by_program, 105, {4, 0}, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-bias-required", dmlops_by_program, 124, {5, 0}, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-axes-range", dmlops_by_program, 14, {1, 0}, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-same-type", dmlops_same_DataType, 0, {2, 0}, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-same-type", dmlops_same_DataType, 0, {3, 0}, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast", dmlops_by_program, 43, {2, 0}, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-bias-broadcast", dmlops_by_program, 75, {3, 0}, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast", dmlops_by_program, 41, {2, 0}, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-bias-broadcast", dmlops_by_program, 73, {3, 0}, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes", dmlops_same_Sizes, 0, {3, 0}, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels", dmlops_by_program, 145, {6, 0}, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels", dmlops_by_program, 184, {7, 0}, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels", dmlops_by_program, 143, {6, 0}, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels", dmlops_by_program, 182, {7, 0}, 0},
 };
 
 static const dmlops_member dmlops_resample1_members[] = {
@@ -9971,9 +10141,9 @@ static const dmlops_member dmlops_resample1_members[] = {
 };
 static const uint8_t dmlops_resample1_code[] = {
     /* DML-RESAMPLE1-dimension-count: DimensionCount == InputTensor.DimensionCount */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, InputTensor),
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, InputTensor),
     /* DML-RESAMPLE1-scales: Scales[d] > 0.0 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 129, 45, 51, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 129, 45, 51, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 192,
 };
 static const dmlops_phrase dmlops_resample1_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
@@ -9982,7 +10152,7 @@ static const dmlops_phrase dmlops_resample1_phrases[] = {
 static const dmlops_rule dmlops_resample1_rules[] = {
     {"DML-RESAMPLE1-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-RESAMPLE1-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-RESAMPLE1-scales", dmlops_by_program, 15, {1, 0}, 1},
+    {"DML-RESAMPLE1-scales", dmlops_by_program, 14, {1, 0}, 1},
     {"DML-RESAMPLE1-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
 };
 
@@ -9995,9 +10165,9 @@ static const dmlops_member dmlops_matrix_multiply_integer_members[] = {
 };
 static const uint8_t dmlops_matrix_multiply_integer_code[] = {
     /* DML-MATRIX_MULTIPLY_INTEGER-batch-sizes: BTensor.Sizes[d] == ATensor.Sizes[d] */
-    0, 34, 0, 1, 0, 128, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), 130, 129, 27, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BTensor), 192, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), 192,
+    0, 129, 1, 0, 128, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), 130, 129, 27, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BTensor), 192, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), 192,
     /* DML-MATRIX_MULTIPLY_INTEGER-inner-size: BTensor.Sizes[BTensor.DimensionCount - 2] == K */
-    1, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), 129, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BTensor), 130, 192, 0, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BTensor), 130, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BTensor), 130, 0, 192,
+    1, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), 129, 129, 0, 27, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BTensor), 130, 192, 0, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BTensor), 130, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BTensor), 130, 0, 192,
     /* DML-MATRIX_MULTIPLY_INTEGER-a-zero-point-sizes: AZeroPointTensor.Sizes[max(AZeroPointTensor.DimensionCount - 2, 0)] in (1, M) */
     1, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), 130, 6, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, AZeroPointTensor), 0, 36, 2, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, AZeroPointTensor), 24, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, AZeroPointTensor), 130, 128, 129, 192, 0, 24, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, AZeroPointTensor), 130, 128, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, AZeroPointTensor), 24, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, AZeroPointTensor), 130, 128, 0, 192,
     /* DML-MATRIX_MULTIPLY_INTEGER-a-zero-point-sizes: AZeroPointTensor.Sizes[d] == 1 */
@@ -10007,7 +10177,7 @@ static const uint8_t dmlops_matrix_multiply_integer_code[] = {
     /* DML-MATRIX_MULTIPLY_INTEGER-b-zero-point-sizes: BZeroPointTensor.Sizes[d] == 1 */
     0, 6, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BZeroPointTensor), 1, 0, 128, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BZeroPointTensor), 28, 192, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BZeroPointTensor), 129, 27, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BZeroPointTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BZeroPointTensor), 192,
     /* DML-MATRIX_MULTIPLY_INTEGER-output-sizes: OutputTensor.Sizes == ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N] */
-    2, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), 130, 1, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BTensor), 129, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, OutputTensor), 58, 59, 53, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), 128, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), 130, 61, 2, 192, 193, 3, 53, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, OutputTensor), 3, 58, 59, 53, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), 128, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), 130, 61, 2, 192, 193,
+    2, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), 130, 1, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BTensor), 129, 129, 0, 16, 53, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, OutputTensor), 58, 59, 53, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), 128, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), 130, 61, 2, 192, 193, 3, 53, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, OutputTensor), 3, 58, 59, 53, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), 128, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), 130, 61, 2, 192, 193,
     /* OutputTensor.Sizes: ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N] */
     2, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), 130, 1, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, BTensor), 129, 58, 59, 53, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), 128, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, ATensor), 130, 61, 2, 192, 193,
 };
@@ -10026,12 +10196,12 @@ static const dmlops_rule dmlops_matrix_multiply_integer_rules[] = {
     {"DML-MATRIX_MULTIPLY_INTEGER-same-type-a-zero-point", dmlops_same_DataType, 0, {1, 0}, 0},
     {"DML-MATRIX_MULTIPLY_INTEGER-same-type-b-zero-point", dmlops_same_DataType, 0, {3, 2}, 0},
     {"DML-MATRIX_MULTIPLY_INTEGER-batch-sizes", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER-inner-size", dmlops_by_program, 30, {1, 0}, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER-a-zero-point-sizes", dmlops_by_program, 63, {2, 0}, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER-a-zero-point-sizes", dmlops_by_program, 104, {3, 0}, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER-b-zero-point-sizes", dmlops_by_program, 131, {4, 0}, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER-b-zero-point-sizes", dmlops_by_program, 166, {5, 0}, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER-output-sizes", dmlops_by_program, 191, {6, 0}, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER-inner-size", dmlops_by_program, 29, {1, 0}, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER-a-zero-point-sizes", dmlops_by_program, 61, {2, 0}, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER-a-zero-point-sizes", dmlops_by_program, 102, {3, 0}, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER-b-zero-point-sizes", dmlops_by_program, 129, {4, 0}, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER-b-zero-point-sizes", dmlops_by_program, 164, {5, 0}, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER-output-sizes", dmlops_by_program, 189, {6, 0}, 0},
 };
 
 static const dmlops_member dmlops_quantized_linear_matrix_multiply_members[] = {
@@ -10047,9 +10217,9 @@ static const dmlops_member dmlops_quantized_linear_matrix_multiply_members[] = {
 };
 static const uint8_t dmlops_quantized_linear_matrix_multiply_code[] = {
     /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-batch-sizes: BTensor.Sizes[d] == ATensor.Sizes[d] */
-    0, 34, 0, 1, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 130, 129, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BTensor), 192, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 192,
+    0, 129, 1, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 130, 129, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BTensor), 192, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 192,
     /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-inner-size: BTensor.Sizes[BTensor.DimensionCount - 2] == K */
-    1, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 129, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BTensor), 130, 192, 0, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BTensor), 130, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BTensor), 130, 0, 192,
+    1, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 129, 129, 0, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BTensor), 130, 192, 0, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BTensor), 130, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BTensor), 130, 0, 192,
     /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes: AZeroPointTensor.Sizes[max(AZeroPointTensor.DimensionCount - 2, 0)] in (1, M) */
     1, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 130, 6, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AZeroPointTensor), 0, 36, 2, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AZeroPointTensor), 24, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AZeroPointTensor), 130, 128, 129, 192, 0, 24, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AZeroPointTensor), 130, 128, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AZeroPointTensor), 24, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AZeroPointTensor), 130, 128, 0, 192,
     /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes: AZeroPointTensor.Sizes[d] == 1 */
@@ -10059,19 +10229,19 @@ static const uint8_t dmlops_quantized_linear_matrix_multiply_code[] = {
     /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes: BZeroPointTensor.Sizes[d] == 1 */
     0, 6, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BZeroPointTensor), 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BZeroPointTensor), 28, 192, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BZeroPointTensor), 129, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BZeroPointTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BZeroPointTensor), 192,
     /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-sizes: OutputTensor.Sizes == ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N] */
-    2, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 130, 1, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BTensor), 129, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputTensor), 58, 59, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 130, 61, 2, 192, 193, 3, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputTensor), 3, 58, 59, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 130, 61, 2, 192, 193,
+    2, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 130, 1, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BTensor), 129, 129, 0, 16, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputTensor), 58, 59, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 130, 61, 2, 192, 193, 3, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputTensor), 3, 58, 59, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 130, 61, 2, 192, 193,
     /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes: AScaleTensor.Sizes[max(AScaleTensor.DimensionCount - 2, 0)] in (1, M) */
-    1, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 130, 34, 0, 0, 36, 2, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AScaleTensor), 24, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AScaleTensor), 130, 128, 129, 192, 0, 24, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AScaleTensor), 130, 128, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AScaleTensor), 24, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AScaleTensor), 130, 128, 0, 192,
+    1, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 130, 129, 0, 36, 2, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AScaleTensor), 24, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AScaleTensor), 130, 128, 129, 192, 0, 24, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AScaleTensor), 130, 128, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AScaleTensor), 24, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AScaleTensor), 130, 128, 0, 192,
     /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes: AScaleTensor.Sizes[d] == 1 */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AScaleTensor), 28, 192, 24, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AScaleTensor), 130, 128, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AScaleTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AScaleTensor), 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AScaleTensor), 28, 192, 24, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AScaleTensor), 130, 128, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AScaleTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, AScaleTensor), 192,
     /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes: BScaleTensor.Sizes[BScaleTensor.DimensionCount - 1] in (1, N) */
-    1, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BTensor), 129, 34, 0, 0, 36, 2, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BScaleTensor), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BScaleTensor), 129, 129, 192, 0, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BScaleTensor), 129, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BScaleTensor), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BScaleTensor), 129, 0, 192,
+    1, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BTensor), 129, 129, 0, 36, 2, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BScaleTensor), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BScaleTensor), 129, 129, 192, 0, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BScaleTensor), 129, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BScaleTensor), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BScaleTensor), 129, 0, 192,
     /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes: BScaleTensor.Sizes[d] == 1 */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BScaleTensor), 28, 192, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BScaleTensor), 129, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BScaleTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BScaleTensor), 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BScaleTensor), 28, 192, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BScaleTensor), 129, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BScaleTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BScaleTensor), 192,
     /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes: OutputScaleTensor.Sizes[max(OutputScaleTensor.DimensionCount - 2, 0)] in (1, M) */
-    1, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 130, 34, 0, 0, 36, 2, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputScaleTensor), 24, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputScaleTensor), 130, 128, 129, 192, 0, 24, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputScaleTensor), 130, 128, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputScaleTensor), 24, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputScaleTensor), 130, 128, 0, 192,
+    1, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 130, 129, 0, 36, 2, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputScaleTensor), 24, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputScaleTensor), 130, 128, 129, 192, 0, 24, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputScaleTensor), 130, 128, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputScaleTensor), 24, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputScaleTensor), 130, 128, 0, 192,
     /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes: OutputScaleTensor.Sizes[d] == 1 */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputScaleTensor), 28, 192, 24, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputScaleTensor), 130, 128, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputScaleTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputScaleTensor), 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputScaleTensor), 28, 192, 24, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputScaleTensor), 130, 128, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputScaleTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputScaleTensor), 192,
     /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes: OutputZeroPointTensor.Sizes[max(OutputZeroPointTensor.DimensionCount - 2, 0)] in (1, M) */
     1, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 130, 6, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), 0, 36, 2, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), 24, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), 130, 128, 129, 192, 0, 24, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), 130, 128, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), 24, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), 130, 128, 0, 192,
     /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes: OutputZeroPointTensor.Sizes[d] == 1 */
@@ -10107,21 +10277,21 @@ static const dmlops_rule dmlops_quantized_linear_matrix_multiply_rules[] = {
     {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-a-zero-point", dmlops_same_DataType, 0, {2, 0}, 0},
     {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-b-zero-point", dmlops_same_DataType, 0, {5, 3}, 0},
     {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-batch-sizes", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-inner-size", dmlops_by_program, 30, {1, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes", dmlops_by_program, 63, {2, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes", dmlops_by_program, 104, {3, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes", dmlops_by_program, 131, {4, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes", dmlops_by_program, 166, {5, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-sizes", dmlops_by_program, 191, {6, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-inner-size", dmlops_by_program, 29, {1, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes", dmlops_by_program, 61, {2, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes", dmlops_by_program, 102, {3, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes", dmlops_by_program, 129, {4, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes", dmlops_by_program, 164, {5, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-sizes", dmlops_by_program, 189, {6, 0}, 0},
     {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-output-zero-point", dmlops_same_DataType, 0, {7, 8}, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes", dmlops_by_program, 242, {7, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes", dmlops_by_program, 283, {8, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes", dmlops_by_program, 310, {9, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes", dmlops_by_program, 345, {10, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes", dmlops_by_program, 370, {11, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes", dmlops_by_program, 411, {12, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes", dmlops_by_program, 438, {13, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes", dmlops_by_program, 479, {14, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes", dmlops_by_program, 239, {7, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes", dmlops_by_program, 279, {8, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes", dmlops_by_program, 305, {9, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes", dmlops_by_program, 339, {10, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes", dmlops_by_program, 363, {11, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes", dmlops_by_program, 403, {12, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes", dmlops_by_program, 429, {13, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes", dmlops_by_program, 470, {14, 0}, 0},
 };
 
 static const dmlops_member dmlops_convolution_integer_members[] = {
@@ -10137,19 +10307,19 @@ static const dmlops_member dmlops_convolution_integer_members[] = {
 };
 static const uint8_t dmlops_convolution_integer_code[] = {
     /* DML-CONVOLUTION_INTEGER-dimension-count: DimensionCount == InputTensor.DimensionCount - 2 */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 19, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 130, 0, 2, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 0, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 130,
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 19, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 130, 0, 2, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 0, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 130,
     /* DML-CONVOLUTION_INTEGER-group-count: GroupCount >= 1 */
-    0, 34, 0, 0, 32, 2, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, GroupCount), 129, 0, 2, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, GroupCount),
+    0, 129, 0, 32, 2, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, GroupCount), 129, 0, 2, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, GroupCount),
     /* DML-CONVOLUTION_INTEGER-strides: Strides[d] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 192,
     /* DML-CONVOLUTION_INTEGER-dilations: Dilations[d] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 192,
     /* DML-CONVOLUTION_INTEGER-filter-groups: FilterTensor.Sizes[0] % GroupCount == 0 */
-    0, 34, 0, 0, 27, 22, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterTensor), 128, 2, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, GroupCount), 128, 0, 22, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterTensor), 128, 2, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, GroupCount),
+    0, 129, 0, 27, 22, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterTensor), 128, 2, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, GroupCount), 128, 0, 22, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterTensor), 128, 2, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, GroupCount),
     /* DML-CONVOLUTION_INTEGER-input-channels: InputTensor.Sizes[1] == FilterTensor.Sizes[1] * GroupCount */
-    0, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 129, 20, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterTensor), 129, 2, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, GroupCount), 0, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 129, 0, 20, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterTensor), 129, 2, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, GroupCount),
+    0, 129, 0, 27, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 129, 20, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterTensor), 129, 2, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, GroupCount), 0, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 129, 0, 20, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterTensor), 129, 2, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, GroupCount),
     /* DML-CONVOLUTION_INTEGER-filter-fits: PaddedSizes[d] >= DilatedFilterSizes[d] */
-    2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterTensor), 18, 192, 130, 129, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 192, 129, 34, 0, 1, 0, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 130, 129, 32, 12, 57, 0, 192, 12, 57, 1, 192, 0, 192, 0, 12, 57, 0, 192, 0, 192, 0, 12, 57, 1, 192,
+    2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterTensor), 18, 192, 130, 129, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 192, 129, 129, 1, 0, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 130, 129, 32, 12, 57, 0, 192, 12, 57, 1, 192, 0, 192, 0, 12, 57, 0, 192, 0, 192, 0, 12, 57, 1, 192,
     /* DML-CONVOLUTION_INTEGER-input-zero-point-sizes: InputZeroPointTensor.Sizes[d] == 1 */
     0, 6, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputZeroPointTensor), 1, 0, 128, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputZeroPointTensor), 129, 27, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputZeroPointTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputZeroPointTensor), 192,
     /* DML-CONVOLUTION_INTEGER-filter-zero-point-sizes: FilterZeroPointTensor.Sizes[min(FilterZeroPointTensor.DimensionCount - 1, 1)] in (1, OutputChannelCount) */
@@ -10157,7 +10327,7 @@ static const uint8_t dmlops_convolution_integer_code[] = {
     /* DML-CONVOLUTION_INTEGER-filter-zero-point-sizes: FilterZeroPointTensor.Sizes[d] == 1 */
     0, 6, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterZeroPointTensor), 1, 0, 128, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterZeroPointTensor), 28, 192, 23, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterZeroPointTensor), 129, 129, 27, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterZeroPointTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterZeroPointTensor), 192,
     /* DML-CONVOLUTION_INTEGER-output-sizes: OutputTensor.Sizes == [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes */
-    4, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterTensor), 128, 192, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 18, 193, 130, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 193, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 193, 193, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterTensor), 18, 193, 130, 129, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 193, 129, 194, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 193, 12, 57, 1, 193, 128, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 193, 129, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, OutputTensor), 58, 61, 2, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 128, 192, 57, 2, 3, 53, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, OutputTensor), 3, 58, 61, 2, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 128, 192, 57, 2,
+    4, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterTensor), 128, 192, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 18, 193, 130, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 193, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 193, 193, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterTensor), 18, 193, 130, 129, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 193, 129, 194, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 193, 12, 57, 1, 193, 128, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 193, 129, 129, 0, 16, 53, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, OutputTensor), 58, 61, 2, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 128, 192, 57, 2, 3, 53, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, OutputTensor), 3, 58, 61, 2, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 128, 192, 57, 2,
     /* OutputTensor.Sizes: [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes */
     4, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterTensor), 128, 192, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 18, 193, 130, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 193, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 193, 193, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterTensor), 18, 193, 130, 129, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 193, 129, 194, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 193, 12, 57, 1, 193, 128, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 193, 129, 58, 61, 2, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 128, 192, 57, 2,
 };
@@ -10176,21 +10346,21 @@ static const dmlops_phrase dmlops_convolution_integer_phrases[] = {
 };
 static const dmlops_rule dmlops_convolution_integer_rules[] = {
     {"DML-CONVOLUTION_INTEGER-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-CONVOLUTION_INTEGER-group-count", dmlops_by_program, 19, {1, 0}, 1},
+    {"DML-CONVOLUTION_INTEGER-group-count", dmlops_by_program, 18, {1, 0}, 1},
     {"DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", dmlops_same_DimensionCount, 0, {2, 0}, 0},
     {"DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", dmlops_same_DimensionCount, 0, {4, 0}, 0},
     {"DML-CONVOLUTION_INTEGER-same-rank-zero-points", dmlops_same_DimensionCount, 0, {3, 1}, 0},
-    {"DML-CONVOLUTION_INTEGER-strides", dmlops_by_program, 30, {2, 0}, 1},
-    {"DML-CONVOLUTION_INTEGER-dilations", dmlops_by_program, 54, {3, 0}, 1},
+    {"DML-CONVOLUTION_INTEGER-strides", dmlops_by_program, 28, {2, 0}, 1},
+    {"DML-CONVOLUTION_INTEGER-dilations", dmlops_by_program, 51, {3, 0}, 1},
     {"DML-CONVOLUTION_INTEGER-same-type-input-zero-point", dmlops_same_DataType, 0, {1, 0}, 0},
     {"DML-CONVOLUTION_INTEGER-same-type-filter-zero-point", dmlops_same_DataType, 0, {3, 2}, 0},
-    {"DML-CONVOLUTION_INTEGER-filter-groups", dmlops_by_program, 78, {4, 0}, 0},
-    {"DML-CONVOLUTION_INTEGER-input-channels", dmlops_by_program, 97, {5, 0}, 0},
-    {"DML-CONVOLUTION_INTEGER-filter-fits", dmlops_by_program, 122, {6, 0}, 0},
-    {"DML-CONVOLUTION_INTEGER-input-zero-point-sizes", dmlops_by_program, 210, {7, 0}, 0},
-    {"DML-CONVOLUTION_INTEGER-filter-zero-point-sizes", dmlops_by_program, 230, {8, 0}, 0},
-    {"DML-CONVOLUTION_INTEGER-filter-zero-point-sizes", dmlops_by_program, 268, {9, 0}, 0},
-    {"DML-CONVOLUTION_INTEGER-output-sizes", dmlops_by_program, 295, {10, 0}, 0},
+    {"DML-CONVOLUTION_INTEGER-filter-groups", dmlops_by_program, 74, {4, 0}, 0},
+    {"DML-CONVOLUTION_INTEGER-input-channels", dmlops_by_program, 92, {5, 0}, 0},
+    {"DML-CONVOLUTION_INTEGER-filter-fits", dmlops_by_program, 116, {6, 0}, 0},
+    {"DML-CONVOLUTION_INTEGER-input-zero-point-sizes", dmlops_by_program, 203, {7, 0}, 0},
+    {"DML-CONVOLUTION_INTEGER-filter-zero-point-sizes", dmlops_by_program, 223, {8, 0}, 0},
+    {"DML-CONVOLUTION_INTEGER-filter-zero-point-sizes", dmlops_by_program, 261, {9, 0}, 0},
+    {"DML-CONVOLUTION_INTEGER-output-sizes", dmlops_by_program, 288, {10, 0}, 0},
 };
 
 static const dmlops_member dmlops_quantized_linear_convolution_members[] = {
@@ -10211,19 +10381,19 @@ static const dmlops_member dmlops_quantized_linear_convolution_members[] = {
 };
 static const uint8_t dmlops_quantized_linear_convolution_code[] = {
     /* DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count: DimensionCount == InputTensor.DimensionCount - 2 */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 0, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 0, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 130,
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 0, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 0, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 130,
     /* DML-QUANTIZED_LINEAR_CONVOLUTION-group-count: GroupCount >= 1 */
-    0, 34, 0, 0, 32, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, GroupCount), 129, 0, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, GroupCount),
+    0, 129, 0, 32, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, GroupCount), 129, 0, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, GroupCount),
     /* DML-QUANTIZED_LINEAR_CONVOLUTION-strides: Strides[d] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192,
     /* DML-QUANTIZED_LINEAR_CONVOLUTION-dilations: Dilations[d] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192,
     /* DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups: FilterTensor.Sizes[0] % GroupCount == 0 */
-    0, 34, 0, 0, 27, 22, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, GroupCount), 128, 0, 22, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, GroupCount),
+    0, 129, 0, 27, 22, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, GroupCount), 128, 0, 22, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, GroupCount),
     /* DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels: InputTensor.Sizes[1] == FilterTensor.Sizes[1] * GroupCount */
-    0, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 129, 20, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), 129, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, GroupCount), 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 129, 0, 20, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), 129, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, GroupCount),
+    0, 129, 0, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 129, 20, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), 129, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, GroupCount), 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 129, 0, 20, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), 129, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, GroupCount),
     /* DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits: PaddedSizes[d] >= DilatedFilterSizes[d] */
-    2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), 18, 192, 130, 129, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 129, 34, 0, 1, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 129, 32, 12, 57, 0, 192, 12, 57, 1, 192, 0, 192, 0, 12, 57, 0, 192, 0, 192, 0, 12, 57, 1, 192,
+    2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), 18, 192, 130, 129, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 129, 129, 1, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 129, 32, 12, 57, 0, 192, 12, 57, 1, 192, 0, 192, 0, 12, 57, 0, 192, 0, 192, 0, 12, 57, 1, 192,
     /* DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes: InputZeroPointTensor.Sizes[d] == 1 */
     0, 6, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputZeroPointTensor), 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputZeroPointTensor), 129, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputZeroPointTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputZeroPointTensor), 192,
     /* DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes: FilterZeroPointTensor.Sizes[min(FilterZeroPointTensor.DimensionCount - 1, 1)] in (1, OutputChannelCount) */
@@ -10231,17 +10401,17 @@ static const uint8_t dmlops_quantized_linear_convolution_code[] = {
     /* DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes: FilterZeroPointTensor.Sizes[d] == 1 */
     0, 6, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterZeroPointTensor), 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterZeroPointTensor), 28, 192, 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterZeroPointTensor), 129, 129, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterZeroPointTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterZeroPointTensor), 192,
     /* DML-QUANTIZED_LINEAR_CONVOLUTION-output-sizes: OutputTensor.Sizes == [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes */
-    4, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 192, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 18, 193, 130, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 193, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), 18, 193, 130, 129, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 129, 194, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 193, 12, 57, 1, 193, 128, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 129, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputTensor), 58, 61, 2, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 128, 192, 57, 2, 3, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputTensor), 3, 58, 61, 2, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 128, 192, 57, 2,
+    4, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 192, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 18, 193, 130, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 193, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), 18, 193, 130, 129, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 129, 194, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 193, 12, 57, 1, 193, 128, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 129, 129, 0, 16, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputTensor), 58, 61, 2, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 128, 192, 57, 2, 3, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputTensor), 3, 58, 61, 2, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 128, 192, 57, 2,
     /* DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes: InputScaleTensor.Sizes[d] == 1 */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputScaleTensor), 129, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputScaleTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputScaleTensor), 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputScaleTensor), 129, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputScaleTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputScaleTensor), 192,
     /* DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes: FilterScaleTensor.Sizes[min(FilterScaleTensor.DimensionCount - 1, 1)] in (1, OutputChannelCount) */
-    1, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 34, 0, 0, 36, 2, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterScaleTensor), 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterScaleTensor), 129, 129, 129, 192, 0, 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterScaleTensor), 129, 129, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterScaleTensor), 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterScaleTensor), 129, 129, 0, 192,
+    1, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 129, 0, 36, 2, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterScaleTensor), 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterScaleTensor), 129, 129, 129, 192, 0, 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterScaleTensor), 129, 129, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterScaleTensor), 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterScaleTensor), 129, 129, 0, 192,
     /* DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes: FilterScaleTensor.Sizes[d] == 1 */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterScaleTensor), 28, 192, 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterScaleTensor), 129, 129, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterScaleTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterScaleTensor), 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterScaleTensor), 28, 192, 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterScaleTensor), 129, 129, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterScaleTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterScaleTensor), 192,
     /* DML-QUANTIZED_LINEAR_CONVOLUTION-bias-sizes: BiasTensor.Sizes == [1, OutputChannelCount] + [1 for d in range(InputTensor.DimensionCount - 2)] */
     1, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 6, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, BiasTensor), 0, 16, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, BiasTensor), 58, 61, 2, 129, 192, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 2, 0, 129, 129, 3, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, BiasTensor), 3, 58, 61, 2, 129, 192, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 2, 0, 129, 129,
     /* DML-QUANTIZED_LINEAR_CONVOLUTION-output-scale-sizes: OutputScaleTensor.Sizes[d] == 1 */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputScaleTensor), 129, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputScaleTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputScaleTensor), 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputScaleTensor), 129, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputScaleTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputScaleTensor), 192,
     /* DML-QUANTIZED_LINEAR_CONVOLUTION-output-zero-point-sizes: OutputZeroPointTensor.Sizes[d] == 1 */
     0, 6, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputZeroPointTensor), 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputZeroPointTensor), 129, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputZeroPointTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputZeroPointTensor), 192,
     /* OutputTensor.Sizes: [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes */
@@ -10268,28 +10438,28 @@ static const dmlops_phrase dmlops_quantized_linear_convolution_phrases[] = {
 };
 static const dmlops_rule dmlops_quantized_linear_convolution_rules[] = {
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-group-count", dmlops_by_program, 19, {1, 0}, 1},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-group-count", dmlops_by_program, 18, {1, 0}, 1},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, {3, 0}, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, {6, 0}, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, {9, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-strides", dmlops_by_program, 30, {2, 0}, 1},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-dilations", dmlops_by_program, 54, {3, 0}, 1},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-strides", dmlops_by_program, 28, {2, 0}, 1},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-dilations", dmlops_by_program, 51, {3, 0}, 1},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point", dmlops_same_DataType, 0, {2, 0}, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point", dmlops_same_DataType, 0, {5, 3}, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups", dmlops_by_program, 78, {4, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels", dmlops_by_program, 97, {5, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits", dmlops_by_program, 122, {6, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes", dmlops_by_program, 210, {7, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes", dmlops_by_program, 230, {8, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes", dmlops_by_program, 268, {9, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-sizes", dmlops_by_program, 295, {10, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups", dmlops_by_program, 74, {4, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels", dmlops_by_program, 92, {5, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits", dmlops_by_program, 116, {6, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes", dmlops_by_program, 203, {7, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes", dmlops_by_program, 223, {8, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes", dmlops_by_program, 261, {9, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-sizes", dmlops_by_program, 288, {10, 0}, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point", dmlops_same_DataType, 0, {8, 9}, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes", dmlops_by_program, 412, {11, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes", dmlops_by_program, 432, {12, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes", dmlops_by_program, 470, {13, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-bias-sizes", dmlops_by_program, 497, {14, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-scale-sizes", dmlops_by_program, 544, {15, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-zero-point-sizes", dmlops_by_program, 564, {16, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes", dmlops_by_program, 404, {11, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes", dmlops_by_program, 423, {12, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes", dmlops_by_program, 460, {13, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-bias-sizes", dmlops_by_program, 486, {14, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-scale-sizes", dmlops_by_program, 533, {15, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-zero-point-sizes", dmlops_by_program, 552, {16, 0}, 0},
 };
 
 static const dmlops_member dmlops_element_wise_bit_and_members[] = {
@@ -10413,15 +10583,15 @@ static const dmlops_member dmlops_average_pooling_grad_members[] = {
 };
 static const uint8_t dmlops_average_pooling_grad_code[] = {
     /* DML-AVERAGE_POOLING_GRAD-dimension-count: DimensionCount == InputGradientTensor.DimensionCount - 2 */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 130, 0, 2, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 0, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 130,
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 130, 0, 2, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 0, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 130,
     /* DML-AVERAGE_POOLING_GRAD-strides-range: Strides[i] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192,
     /* DML-AVERAGE_POOLING_GRAD-window-size-range: WindowSize[i] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192,
     /* DML-AVERAGE_POOLING_GRAD-window-fits: WindowSize[i] <= PaddedSizes[i] */
-    1, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 129, 30, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 57, 0, 192, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 57, 0, 192,
+    1, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 129, 30, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 57, 0, 192, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 57, 0, 192,
     /* DML-AVERAGE_POOLING_GRAD-input-gradient-sizes: InputGradientTensor.Sizes == PooledSizes */
-    2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 193, 58, 59, 53, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 130, 21, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 128, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 57, 1, 3, 53, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 3, 57, 1,
+    2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 193, 58, 59, 53, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 130, 21, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 128, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 16, 53, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 57, 1, 3, 53, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 3, 57, 1,
 };
 static const dmlops_phrase dmlops_average_pooling_grad_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputGradientTensor.DimensionCount - 2, %v (batches and channels are no spatial dimensions)"},
@@ -10433,11 +10603,11 @@ static const dmlops_phrase dmlops_average_pooling_grad_phrases[] = {
 static const dmlops_rule dmlops_average_pooling_grad_rules[] = {
     {"DML-AVERAGE_POOLING_GRAD-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-AVERAGE_POOLING_GRAD-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-AVERAGE_POOLING_GRAD-strides-range", dmlops_by_program, 19, {1, 0}, 1},
-    {"DML-AVERAGE_POOLING_GRAD-window-size-range", dmlops_by_program, 43, {2, 0}, 1},
+    {"DML-AVERAGE_POOLING_GRAD-strides-range", dmlops_by_program, 18, {1, 0}, 1},
+    {"DML-AVERAGE_POOLING_GRAD-window-size-range", dmlops_by_program, 41, {2, 0}, 1},
     {"DML-AVERAGE_POOLING_GRAD-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-AVERAGE_POOLING_GRAD-window-fits", dmlops_by_program, 67, {3, 0}, 0},
-    {"DML-AVERAGE_POOLING_GRAD-input-gradient-sizes", dmlops_by_program, 129, {4, 0}, 0},
+    {"DML-AVERAGE_POOLING_GRAD-window-fits", dmlops_by_program, 64, {3, 0}, 0},
+    {"DML-AVERAGE_POOLING_GRAD-input-gradient-sizes", dmlops_by_program, 125, {4, 0}, 0},
 };
 
 static const dmlops_member dmlops_max_pooling_grad_members[] = {
@@ -10452,17 +10622,17 @@ static const dmlops_member dmlops_max_pooling_grad_members[] = {
 };
 static const uint8_t dmlops_max_pooling_grad_code[] = {
     /* DML-MAX_POOLING_GRAD-dimension-count: DimensionCount == InputTensor.DimensionCount - 2 */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 19, 9, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 130, 0, 2, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 0, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 130,
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 19, 9, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 130, 0, 2, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 0, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 130,
     /* DML-MAX_POOLING_GRAD-strides-range: Strides[i] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192,
     /* DML-MAX_POOLING_GRAD-window-size-range: WindowSize[i] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192,
     /* DML-MAX_POOLING_GRAD-dilations-range: Dilations[i] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192,
     /* DML-MAX_POOLING_GRAD-window-fits: WindowExtents[i] <= PaddedSizes[i] */
-    2, 192, 62, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 193, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 129, 30, 12, 57, 0, 192, 12, 57, 1, 192, 0, 192, 0, 12, 57, 0, 192, 0, 192, 0, 12, 57, 1, 192,
+    2, 192, 62, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 193, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 129, 30, 12, 57, 0, 192, 12, 57, 1, 192, 0, 192, 0, 12, 57, 0, 192, 0, 192, 0, 12, 57, 1, 192,
     /* DML-MAX_POOLING_GRAD-input-gradient-sizes: InputGradientTensor.Sizes == PooledSizes */
-    3, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 194, 58, 59, 53, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 57, 1, 192, 128, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 57, 2, 3, 53, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 3, 57, 2,
+    3, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 194, 58, 59, 53, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 57, 1, 192, 128, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 16, 53, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 57, 2, 3, 53, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 3, 57, 2,
 };
 static const dmlops_phrase dmlops_max_pooling_grad_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount - 2, %v (batches and channels are no spatial dimensions)"},
@@ -10476,14 +10646,14 @@ static const dmlops_rule dmlops_max_pooling_grad_rules[] = {
     {"DML-MAX_POOLING_GRAD-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-MAX_POOLING_GRAD-same-rank", dmlops_same_DimensionCount, 0, {2, 0}, 0},
     {"DML-MAX_POOLING_GRAD-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-MAX_POOLING_GRAD-strides-range", dmlops_by_program, 19, {1, 0}, 1},
-    {"DML-MAX_POOLING_GRAD-window-size-range", dmlops_by_program, 43, {2, 0}, 1},
-    {"DML-MAX_POOLING_GRAD-dilations-range", dmlops_by_program, 67, {3, 0}, 1},
+    {"DML-MAX_POOLING_GRAD-strides-range", dmlops_by_program, 18, {1, 0}, 1},
+    {"DML-MAX_POOLING_GRAD-window-size-range", dmlops_by_program, 41, {2, 0}, 1},
+    {"DML-MAX_POOLING_GRAD-dilations-range", dmlops_by_program, 64, {3, 0}, 1},
     {"DML-MAX_POOLING_GRAD-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
     {"DML-MAX_POOLING_GRAD-same-type", dmlops_same_DataType, 0, {2, 0}, 0},
     {"DML-MAX_POOLING_GRAD-same-sizes", dmlops_same_Sizes, 0, {2, 0}, 0},
-    {"DML-MAX_POOLING_GRAD-window-fits", dmlops_by_program, 91, {4, 0}, 0},
-    {"DML-MAX_POOLING_GRAD-input-gradient-sizes", dmlops_by_program, 175, {5, 0}, 0},
+    {"DML-MAX_POOLING_GRAD-window-fits", dmlops_by_program, 87, {4, 0}, 0},
+    {"DML-MAX_POOLING_GRAD-input-gradient-sizes", dmlops_by_program, 170, {5, 0}, 0},
 };
 
 static const dmlops_member dmlops_random_generator_members[] = {
@@ -10494,7 +10664,7 @@ static const dmlops_member dmlops_random_generator_members[] = {
 };
 static const uint8_t dmlops_random_generator_code[] = {
     /* DML-RANDOM_GENERATOR-state-sizes: InputStateTensor.Sizes == StateSizes */
-    1, 192, 64, 61, 1, 134, 9, DMLOPS_WORD(DML_RANDOM_GENERATOR_OPERATOR_DESC, InputStateTensor), 129, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_RANDOM_GENERATOR_OPERATOR_DESC, InputStateTensor), 57, 0, 3, 53, DMLOPS_WORD(DML_RANDOM_GENERATOR_OPERATOR_DESC, InputStateTensor), 3, 57, 0,
+    1, 192, 64, 61, 1, 134, 9, DMLOPS_WORD(DML_RANDOM_GENERATOR_OPERATOR_DESC, InputStateTensor), 129, 129, 0, 16, 53, DMLOPS_WORD(DML_RANDOM_GENERATOR_OPERATOR_DESC, InputStateTensor), 57, 0, 3, 53, DMLOPS_WORD(DML_RANDOM_GENERATOR_OPERATOR_DESC, InputStateTensor), 3, 57, 0,
 };
 static const dmlops_phrase dmlops_random_generator_phrases[] = {
     {"InputStateTensor.Sizes", "InputStateTensor.Sizes is %v; it must equal StateSizes, %v (the state is four words of counter and two of key)"},
@@ -10512,15 +10682,15 @@ static const dmlops_member dmlops_nonzero_coordinates_members[] = {
 };
 static const uint8_t dmlops_nonzero_coordinates_code[] = {
     /* DML-NONZERO_COORDINATES-count-scalar: OutputCountTensor.Sizes[d] == 1 */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCountTensor), 129, 27, 11, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCountTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCountTensor), 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCountTensor), 129, 27, 11, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCountTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCountTensor), 192,
     /* DML-NONZERO_COORDINATES-coordinates-leading-ones: OutputCoordinatesTensor.Sizes[d] == 1 */
-    0, 34, 0, 1, 0, 128, 24, 19, 9, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCoordinatesTensor), 130, 128, 129, 27, 11, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCoordinatesTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCoordinatesTensor), 192,
+    0, 129, 1, 0, 128, 24, 19, 9, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCoordinatesTensor), 130, 128, 129, 27, 11, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCoordinatesTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCoordinatesTensor), 192,
     /* DML-NONZERO_COORDINATES-coordinates-rows: RowCount == product(InputTensor.Sizes) */
-    1, 0, 11, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCoordinatesTensor), 19, 9, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCoordinatesTensor), 130, 34, 0, 0, 27, 192, 14, 53, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, InputTensor), 0, 192, 0, 14, 53, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, InputTensor),
+    1, 0, 11, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCoordinatesTensor), 19, 9, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCoordinatesTensor), 130, 129, 0, 27, 192, 14, 53, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, InputTensor), 0, 192, 0, 14, 53, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, InputTensor),
     /* DML-NONZERO_COORDINATES-coordinates-columns: ColumnCount >= EffectiveRank */
-    2, 0, 11, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCoordinatesTensor), 19, 9, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCoordinatesTensor), 129, 1, 38, 5, 2, 128, 9, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, InputTensor), 12, 0, 129, 37, 28, 11, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, InputTensor), 194, 129, 19, 9, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, InputTensor), 194, 128, 34, 0, 0, 32, 192, 193, 0, 192, 0, 193,
+    2, 0, 11, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCoordinatesTensor), 19, 9, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCoordinatesTensor), 129, 1, 38, 5, 2, 128, 9, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, InputTensor), 12, 0, 129, 37, 28, 11, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, InputTensor), 194, 129, 19, 9, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, InputTensor), 194, 128, 129, 0, 32, 192, 193, 0, 192, 0, 193,
     /* DML-NONZERO_COORDINATES-coordinates-columns: ColumnCount <= InputTensor.DimensionCount */
-    1, 0, 11, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCoordinatesTensor), 19, 9, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCoordinatesTensor), 129, 34, 0, 0, 30, 192, 9, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, InputTensor), 0, 192, 0, 9, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, InputTensor),
+    1, 0, 11, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCoordinatesTensor), 19, 9, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, OutputCoordinatesTensor), 129, 129, 0, 30, 192, 9, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, InputTensor), 0, 192, 0, 9, DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, InputTensor),
 };
 static const dmlops_phrase dmlops_nonzero_coordinates_phrases[] = {
     {"OutputCountTensor.Sizes", "OutputCountTensor.Sizes[%v] is %v; it must equal 1 (the count is a scalar)"},
@@ -10531,10 +10701,10 @@ static const dmlops_phrase dmlops_nonzero_coordinates_phrases[] = {
 };
 static const dmlops_rule dmlops_nonzero_coordinates_rules[] = {
     {"DML-NONZERO_COORDINATES-count-scalar", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-NONZERO_COORDINATES-coordinates-leading-ones", dmlops_by_program, 20, {1, 0}, 0},
-    {"DML-NONZERO_COORDINATES-coordinates-rows", dmlops_by_program, 44, {2, 0}, 0},
-    {"DML-NONZERO_COORDINATES-coordinates-columns", dmlops_by_program, 66, {3, 0}, 0},
-    {"DML-NONZERO_COORDINATES-coordinates-columns", dmlops_by_program, 105, {4, 0}, 0},
+    {"DML-NONZERO_COORDINATES-coordinates-leading-ones", dmlops_by_program, 19, {1, 0}, 0},
+    {"DML-NONZERO_COORDINATES-coordinates-rows", dmlops_by_program, 42, {2, 0}, 0},
+    {"DML-NONZERO_COORDINATES-coordinates-columns", dmlops_by_program, 63, {3, 0}, 0},
+    {"DML-NONZERO_COORDINATES-coordinates-columns", dmlops_by_program, 101, {4, 0}, 0},
 };
 
 static const dmlops_member dmlops_resample_grad_members[] = {
@@ -10547,9 +10717,9 @@ static const dmlops_member dmlops_resample_grad_members[] = {
 };
 static const uint8_t dmlops_resample_grad_code[] = {
     /* DML-RESAMPLE_GRAD-dimension-count: DimensionCount == InputGradientTensor.DimensionCount */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, InputGradientTensor), 0, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, InputGradientTensor),
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, InputGradientTensor), 0, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, InputGradientTensor),
     /* DML-RESAMPLE_GRAD-scales: Scales[i] > 0.0 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 129, 45, 51, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 129, 45, 51, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 192,
 };
 static const dmlops_phrase dmlops_resample_grad_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputGradientTensor.DimensionCount, %v"},
@@ -10558,7 +10728,7 @@ static const dmlops_phrase dmlops_resample_grad_phrases[] = {
 static const dmlops_rule dmlops_resample_grad_rules[] = {
     {"DML-RESAMPLE_GRAD-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-RESAMPLE_GRAD-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-RESAMPLE_GRAD-scales", dmlops_by_program, 15, {1, 0}, 1},
+    {"DML-RESAMPLE_GRAD-scales", dmlops_by_program, 14, {1, 0}, 1},
     {"DML-RESAMPLE_GRAD-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
 };
 
@@ -10571,15 +10741,15 @@ static const dmlops_member dmlops_slice_grad_members[] = {
 };
 static const uint8_t dmlops_slice_grad_code[] = {
     /* DML-SLICE_GRAD-dimension-count: DimensionCount == InputGradientTensor.DimensionCount */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputGradientTensor), 0, 2, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputGradientTensor),
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputGradientTensor), 0, 2, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputGradientTensor),
     /* DML-SLICE_GRAD-window-sizes-range: InputWindowSizes[i] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowSizes), DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowSizes), DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowSizes), DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowSizes), DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 192,
     /* DML-SLICE_GRAD-strides-range: InputWindowStrides[i] != 0 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 129, 28, 12, 56, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowStrides), DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 192, 128, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowStrides), DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 129, 28, 12, 56, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowStrides), DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 192, 128, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowStrides), DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 192,
     /* DML-SLICE_GRAD-window-bounds: InputWindowOffsets[i] + InputWindowSizes[i] <= OutputGradientTensor.Sizes[i] */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, OutputGradientTensor), 129, 30, 18, 12, 55, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowOffsets), DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowSizes), DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 192, 11, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, OutputGradientTensor), 192, 0, 192, 0, 192, 0, 18, 12, 55, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowOffsets), DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowSizes), DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, OutputGradientTensor), 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, OutputGradientTensor), 129, 30, 18, 12, 55, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowOffsets), DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowSizes), DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 192, 11, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, OutputGradientTensor), 192, 0, 192, 0, 192, 0, 18, 12, 55, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowOffsets), DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowSizes), DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, OutputGradientTensor), 192,
     /* DML-SLICE_GRAD-input-gradient-sizes: InputGradientTensor.Sizes[i] <= 1 + (InputWindowSizes[i] - 1) // abs(InputWindowStrides[i]) */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputGradientTensor), 28, 12, 55, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowSizes), DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 192, 128, 30, 11, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputGradientTensor), 192, 18, 129, 21, 19, 12, 55, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowSizes), DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 39, 12, 56, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowStrides), DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputGradientTensor), 192, 0, 192, 0, 192, 0, 18, 129, 21, 19, 12, 55, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowSizes), DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 39, 12, 56, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowStrides), DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputGradientTensor), 28, 12, 55, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowSizes), DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 192, 128, 30, 11, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputGradientTensor), 192, 18, 129, 21, 19, 12, 55, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowSizes), DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 39, 12, 56, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowStrides), DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputGradientTensor), 192, 0, 192, 0, 192, 0, 18, 129, 21, 19, 12, 55, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowSizes), DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 39, 12, 56, DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, InputWindowStrides), DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, DimensionCount), 192,
 };
 static const dmlops_phrase dmlops_slice_grad_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputGradientTensor.DimensionCount, %v"},
@@ -10591,11 +10761,11 @@ static const dmlops_phrase dmlops_slice_grad_phrases[] = {
 static const dmlops_rule dmlops_slice_grad_rules[] = {
     {"DML-SLICE_GRAD-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-SLICE_GRAD-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-SLICE_GRAD-window-sizes-range", dmlops_by_program, 15, {1, 0}, 1},
-    {"DML-SLICE_GRAD-strides-range", dmlops_by_program, 39, {2, 0}, 1},
+    {"DML-SLICE_GRAD-window-sizes-range", dmlops_by_program, 14, {1, 0}, 1},
+    {"DML-SLICE_GRAD-strides-range", dmlops_by_program, 37, {2, 0}, 1},
     {"DML-SLICE_GRAD-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-SLICE_GRAD-window-bounds", dmlops_by_program, 63, {3, 0}, 0},
-    {"DML-SLICE_GRAD-input-gradient-sizes", dmlops_by_program, 109, {4, 0}, 0},
+    {"DML-SLICE_GRAD-window-bounds", dmlops_by_program, 60, {3, 0}, 0},
+    {"DML-SLICE_GRAD-input-gradient-sizes", dmlops_by_program, 105, {4, 0}, 0},
 };
 
 static const dmlops_member dmlops_adam_optimizer_members[] = {
@@ -10610,7 +10780,7 @@ static const dmlops_member dmlops_adam_optimizer_members[] = {
 };
 static const uint8_t dmlops_adam_optimizer_code[] = {
     /* DML-ADAM_OPTIMIZER-training-step-sizes: TrainingStepTensor.Sizes[d] == 1 */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_ADAM_OPTIMIZER_OPERATOR_DESC, TrainingStepTensor), 129, 27, 11, DMLOPS_WORD(DML_ADAM_OPTIMIZER_OPERATOR_DESC, TrainingStepTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_ADAM_OPTIMIZER_OPERATOR_DESC, TrainingStepTensor), 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_ADAM_OPTIMIZER_OPERATOR_DESC, TrainingStepTensor), 129, 27, 11, DMLOPS_WORD(DML_ADAM_OPTIMIZER_OPERATOR_DESC, TrainingStepTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_ADAM_OPTIMIZER_OPERATOR_DESC, TrainingStepTensor), 192,
 };
 static const dmlops_phrase dmlops_adam_optimizer_phrases[] = {
     {"TrainingStepTensor.Sizes", "TrainingStepTensor.Sizes[%v] is %v; it must equal 1 (all parameters are at the same step)"},
@@ -10639,11 +10809,11 @@ static const dmlops_member dmlops_argmin_members[] = {
 };
 static const uint8_t dmlops_argmin_code[] = {
     /* DML-ARGMIN-axis-count: AxisCount <= InputTensor.DimensionCount */
-    0, 34, 0, 0, 30, 2, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, AxisCount), 9, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, AxisCount), 0, 9, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, InputTensor),
+    0, 129, 0, 30, 2, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, AxisCount), 9, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, AxisCount), 0, 9, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, InputTensor),
     /* DML-ARGMIN-axes-range: Axes[i] < InputTensor.DimensionCount */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, AxisCount), 129, 29, 12, 55, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, AxisCount), 192, 9, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, InputTensor), 0, 192, 0, 12, 55, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, AxisCount), 192, 0, 9, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, InputTensor),
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, AxisCount), 129, 29, 12, 55, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, AxisCount), 192, 9, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, InputTensor), 0, 192, 0, 12, 55, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, AxisCount), 192, 0, 9, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, InputTensor),
     /* DML-ARGMIN-output-sizes: OutputTensor.Sizes == ReducedSizes */
-    1, 192, 62, 0, 128, 9, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, InputTensor), 22, 0, 129, 37, 38, 1, 1, 128, 2, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, AxisCount), 8, 0, 129, 27, 12, 55, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, AxisCount), 193, 192, 129, 11, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, InputTensor), 192, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, OutputTensor), 57, 0, 3, 53, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, OutputTensor), 3, 57, 0,
+    1, 192, 62, 0, 128, 9, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, InputTensor), 22, 0, 129, 37, 38, 1, 1, 128, 2, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, AxisCount), 8, 0, 129, 27, 12, 55, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, AxisCount), 193, 192, 129, 11, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, InputTensor), 192, 129, 0, 16, 53, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, OutputTensor), 57, 0, 3, 53, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, OutputTensor), 3, 57, 0,
     /* OutputTensor.Sizes: ReducedSizes */
     1, 192, 62, 0, 128, 9, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, InputTensor), 22, 0, 129, 37, 38, 1, 1, 128, 2, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, AxisCount), 8, 0, 129, 27, 12, 55, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, AxisCount), 193, 192, 129, 11, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, InputTensor), 192, 57, 0,
 };
@@ -10655,8 +10825,8 @@ static const dmlops_phrase dmlops_argmin_phrases[] = {
 static const dmlops_rule dmlops_argmin_rules[] = {
     {"DML-ARGMIN-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-ARGMIN-axis-count", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-ARGMIN-axes-range", dmlops_by_program, 15, {1, 0}, 0},
-    {"DML-ARGMIN-output-sizes", dmlops_by_program, 43, {2, 0}, 0},
+    {"DML-ARGMIN-axes-range", dmlops_by_program, 14, {1, 0}, 0},
+    {"DML-ARGMIN-output-sizes", dmlops_by_program, 41, {2, 0}, 0},
 };
 
 static const dmlops_member dmlops_argmax_members[] = {
@@ -10667,11 +10837,11 @@ static const dmlops_member dmlops_argmax_members[] = {
 };
 static const uint8_t dmlops_argmax_code[] = {
     /* DML-ARGMAX-axis-count: AxisCount <= InputTensor.DimensionCount */
-    0, 34, 0, 0, 30, 2, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, AxisCount), 9, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, AxisCount), 0, 9, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, InputTensor),
+    0, 129, 0, 30, 2, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, AxisCount), 9, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, AxisCount), 0, 9, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, InputTensor),
     /* DML-ARGMAX-axes-range: Axes[i] < InputTensor.DimensionCount */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, AxisCount), 129, 29, 12, 55, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, AxisCount), 192, 9, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, InputTensor), 0, 192, 0, 12, 55, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, AxisCount), 192, 0, 9, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, InputTensor),
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, AxisCount), 129, 29, 12, 55, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, AxisCount), 192, 9, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, InputTensor), 0, 192, 0, 12, 55, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, AxisCount), 192, 0, 9, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, InputTensor),
     /* DML-ARGMAX-output-sizes: OutputTensor.Sizes == ReducedSizes */
-    1, 192, 62, 0, 128, 9, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, InputTensor), 22, 0, 129, 37, 38, 1, 1, 128, 2, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, AxisCount), 8, 0, 129, 27, 12, 55, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, AxisCount), 193, 192, 129, 11, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, InputTensor), 192, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, OutputTensor), 57, 0, 3, 53, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, OutputTensor), 3, 57, 0,
+    1, 192, 62, 0, 128, 9, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, InputTensor), 22, 0, 129, 37, 38, 1, 1, 128, 2, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, AxisCount), 8, 0, 129, 27, 12, 55, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, AxisCount), 193, 192, 129, 11, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, InputTensor), 192, 129, 0, 16, 53, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, OutputTensor), 57, 0, 3, 53, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, OutputTensor), 3, 57, 0,
     /* OutputTensor.Sizes: ReducedSizes */
     1, 192, 62, 0, 128, 9, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, InputTensor), 22, 0, 129, 37, 38, 1, 1, 128, 2, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, AxisCount), 8, 0, 129, 27, 12, 55, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, AxisCount), 193, 192, 129, 11, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, InputTensor), 192, 57, 0,
 };
@@ -10683,8 +10853,8 @@ static const dmlops_phrase dmlops_argmax_phrases[] = {
 static const dmlops_rule dmlops_argmax_rules[] = {
     {"DML-ARGMAX-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-ARGMAX-axis-count", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-ARGMAX-axes-range", dmlops_by_program, 15, {1, 0}, 0},
-    {"DML-ARGMAX-output-sizes", dmlops_by_program, 43, {2, 0}, 0},
+    {"DML-ARGMAX-axes-range", dmlops_by_program, 14, {1, 0}, 0},
+    {"DML-ARGMAX-output-sizes", dmlops_by_program, 41, {2, 0}, 0},
 };
 
 static const dmlops_member dmlops_roi_align_members[] = {
@@ -10697,19 +10867,19 @@ static const dmlops_member dmlops_roi_align_members[] = {
 };
 static const uint8_t dmlops_roi_align_code[] = {
     /* DML-ROI_ALIGN-reduction-function: ReductionFunction in (AVERAGE, MAX) */
-    0, 34, 0, 0, 36, 2, 2, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, ReductionFunction), 130, 135, 4, 3, 2, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, ReductionFunction),
+    0, 129, 0, 36, 2, 2, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, ReductionFunction), 130, 135, 4, 3, 2, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, ReductionFunction),
     /* DML-ROI_ALIGN-sample-range: MinimumSamplesPerOutput <= MaximumSamplesPerOutput */
-    0, 34, 0, 0, 30, 2, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, MinimumSamplesPerOutput), 2, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, MaximumSamplesPerOutput), 0, 2, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, MinimumSamplesPerOutput), 0, 2, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, MaximumSamplesPerOutput),
+    0, 129, 0, 30, 2, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, MinimumSamplesPerOutput), 2, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, MaximumSamplesPerOutput), 0, 2, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, MinimumSamplesPerOutput), 0, 2, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, MaximumSamplesPerOutput),
     /* DML-ROI_ALIGN-maximum-samples-range: MaximumSamplesPerOutput >= 1 */
-    0, 34, 0, 0, 32, 2, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, MaximumSamplesPerOutput), 129, 0, 2, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, MaximumSamplesPerOutput),
+    0, 129, 0, 32, 2, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, MaximumSamplesPerOutput), 129, 0, 2, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, MaximumSamplesPerOutput),
     /* DML-ROI_ALIGN-roi-sizes: ROITensor.Sizes == align([RoiCount, 4], ROITensor.DimensionCount, 1) */
-    1, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, ROITensor), 19, 9, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, ROITensor), 130, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, ROITensor), 64, 61, 2, 192, 132, 9, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, ROITensor), 129, 3, 53, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, ROITensor), 3, 64, 61, 2, 192, 132, 9, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, ROITensor), 129,
+    1, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, ROITensor), 19, 9, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, ROITensor), 130, 129, 0, 16, 53, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, ROITensor), 64, 61, 2, 192, 132, 9, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, ROITensor), 129, 3, 53, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, ROITensor), 3, 64, 61, 2, 192, 132, 9, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, ROITensor), 129,
     /* DML-ROI_ALIGN-batch-indices-sizes: BatchIndicesTensor.Sizes == align([RoiCount], BatchIndicesTensor.DimensionCount, 1) */
-    1, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, ROITensor), 19, 9, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, ROITensor), 130, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, BatchIndicesTensor), 64, 61, 1, 192, 9, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, BatchIndicesTensor), 129, 3, 53, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, BatchIndicesTensor), 3, 64, 61, 1, 192, 9, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, BatchIndicesTensor), 129,
+    1, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, ROITensor), 19, 9, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, ROITensor), 130, 129, 0, 16, 53, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, BatchIndicesTensor), 64, 61, 1, 192, 9, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, BatchIndicesTensor), 129, 3, 53, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, BatchIndicesTensor), 3, 64, 61, 1, 192, 9, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, BatchIndicesTensor), 129,
     /* DML-ROI_ALIGN-output-shape: OutputTensor.Sizes[0] == RoiCount */
-    1, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, ROITensor), 19, 9, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, ROITensor), 130, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, OutputTensor), 128, 192, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, OutputTensor), 128, 0, 192,
+    1, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, ROITensor), 19, 9, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, ROITensor), 130, 129, 0, 27, 11, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, OutputTensor), 128, 192, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, OutputTensor), 128, 0, 192,
     /* DML-ROI_ALIGN-output-shape: OutputTensor.Sizes[1] == InputTensor.Sizes[1] */
-    0, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, OutputTensor), 129, 11, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, InputTensor), 129, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, OutputTensor), 129, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, InputTensor), 129,
+    0, 129, 0, 27, 11, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, OutputTensor), 129, 11, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, InputTensor), 129, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, OutputTensor), 129, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, InputTensor), 129,
 };
 static const dmlops_phrase dmlops_roi_align_phrases[] = {
     {"ReductionFunction", "ReductionFunction is %v; it must be AVERAGE or MAX"},
@@ -10722,14 +10892,14 @@ static const dmlops_phrase dmlops_roi_align_phrases[] = {
 };
 static const dmlops_rule dmlops_roi_align_rules[] = {
     {"DML-ROI_ALIGN-reduction-function", dmlops_by_program, 0, {0, 0}, 1},
-    {"DML-ROI_ALIGN-sample-range", dmlops_by_program, 14, {1, 0}, 1},
-    {"DML-ROI_ALIGN-maximum-samples-range", dmlops_by_program, 29, {2, 0}, 1},
+    {"DML-ROI_ALIGN-sample-range", dmlops_by_program, 13, {1, 0}, 1},
+    {"DML-ROI_ALIGN-maximum-samples-range", dmlops_by_program, 27, {2, 0}, 1},
     {"DML-ROI_ALIGN-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
     {"DML-ROI_ALIGN-same-type", dmlops_same_DataType, 0, {3, 0}, 0},
-    {"DML-ROI_ALIGN-roi-sizes", dmlops_by_program, 40, {3, 0}, 0},
-    {"DML-ROI_ALIGN-batch-indices-sizes", dmlops_by_program, 74, {4, 0}, 0},
-    {"DML-ROI_ALIGN-output-shape", dmlops_by_program, 106, {5, 0}, 0},
-    {"DML-ROI_ALIGN-output-shape", dmlops_by_program, 128, {6, 0}, 0},
+    {"DML-ROI_ALIGN-roi-sizes", dmlops_by_program, 37, {3, 0}, 0},
+    {"DML-ROI_ALIGN-batch-indices-sizes", dmlops_by_program, 70, {4, 0}, 0},
+    {"DML-ROI_ALIGN-output-shape", dmlops_by_program, 101, {5, 0}, 0},
+    {"DML-ROI_ALIGN-output-shape", dmlops_by_program, 122, {6, 0}, 0},
 };
 
 static const dmlops_member dmlops_gather_nd1_members[] = {
@@ -10739,29 +10909,29 @@ static const dmlops_member dmlops_gather_nd1_members[] = {
 };
 static const uint8_t dmlops_gather_nd1_code[] = {
     /* DML-GATHER_ND1-input-dimension-count-range: InputDimensionCount >= 1 */
-    0, 34, 0, 0, 32, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputDimensionCount), 129, 0, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputDimensionCount),
+    0, 129, 0, 32, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputDimensionCount), 129, 0, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputDimensionCount),
     /* DML-GATHER_ND1-input-dimension-count-range: InputDimensionCount <= InputTensor.DimensionCount */
-    0, 34, 0, 0, 30, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputDimensionCount), 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputDimensionCount), 0, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor),
+    0, 129, 0, 30, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputDimensionCount), 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputDimensionCount), 0, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor),
     /* DML-GATHER_ND1-indices-dimension-count-range: IndicesDimensionCount >= 1 */
-    0, 34, 0, 0, 32, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesDimensionCount), 129, 0, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesDimensionCount),
+    0, 129, 0, 32, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesDimensionCount), 129, 0, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesDimensionCount),
     /* DML-GATHER_ND1-indices-dimension-count-range: IndicesDimensionCount <= IndicesTensor.DimensionCount */
-    0, 34, 0, 0, 30, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesDimensionCount), 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 0, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesDimensionCount), 0, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor),
+    0, 129, 0, 30, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesDimensionCount), 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 0, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesDimensionCount), 0, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor),
     /* DML-GATHER_ND1-batch-dimension-count-range: BatchDimensionCount < InputDimensionCount */
-    0, 34, 0, 0, 29, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, BatchDimensionCount), 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputDimensionCount), 0, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, BatchDimensionCount), 0, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputDimensionCount),
+    0, 129, 0, 29, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, BatchDimensionCount), 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputDimensionCount), 0, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, BatchDimensionCount), 0, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputDimensionCount),
     /* DML-GATHER_ND1-batch-dimension-count-range: BatchDimensionCount < IndicesDimensionCount */
-    0, 34, 0, 0, 29, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, BatchDimensionCount), 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesDimensionCount), 0, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, BatchDimensionCount), 0, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesDimensionCount),
+    0, 129, 0, 29, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, BatchDimensionCount), 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesDimensionCount), 0, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, BatchDimensionCount), 0, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesDimensionCount),
     /* DML-GATHER_ND1-input-leading-ones: InputTensor.Sizes[d] == 1 */
-    1, 0, 19, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputDimensionCount), 34, 0, 1, 1, 128, 24, 192, 128, 129, 27, 11, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 193, 129, 0, 193, 0, 11, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 193,
+    1, 0, 19, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputDimensionCount), 129, 1, 1, 128, 24, 192, 128, 129, 27, 11, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 193, 129, 0, 193, 0, 11, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 193,
     /* DML-GATHER_ND1-indices-leading-ones: IndicesTensor.Sizes[d] == 1 */
-    1, 0, 19, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesDimensionCount), 34, 0, 1, 1, 128, 24, 192, 128, 129, 27, 11, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 193, 129, 0, 193, 0, 11, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 193,
+    1, 0, 19, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesDimensionCount), 129, 1, 1, 128, 24, 192, 128, 129, 27, 11, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 193, 129, 0, 193, 0, 11, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 193,
     /* DML-GATHER_ND1-batch-sizes: IndicesTensor.Sizes[IndicesStart + d] == InputTensor.Sizes[InputStart + d] */
-    2, 0, 19, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesDimensionCount), 1, 19, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputDimensionCount), 34, 0, 1, 2, 128, 23, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, BatchDimensionCount), 136, 129, 27, 11, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 18, 192, 194, 11, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 18, 193, 194, 0, 18, 192, 194, 0, 11, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 18, 192, 194, 0, 18, 193, 194, 0, 11, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 18, 193, 194,
+    2, 0, 19, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesDimensionCount), 1, 19, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputDimensionCount), 129, 1, 2, 128, 23, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, BatchDimensionCount), 136, 129, 27, 11, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 18, 192, 194, 11, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 18, 193, 194, 0, 18, 192, 194, 0, 11, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 18, 192, 194, 0, 18, 193, 194, 0, 11, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 18, 193, 194,
     /* DML-GATHER_ND1-index-tuple-size: IndexTupleSize <= InputDimensionCount - BatchDimensionCount */
-    1, 0, 11, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 19, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 129, 34, 0, 0, 30, 192, 19, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputDimensionCount), 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, BatchDimensionCount), 0, 192, 0, 19, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputDimensionCount), 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, BatchDimensionCount),
+    1, 0, 11, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 19, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 129, 129, 0, 30, 192, 19, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputDimensionCount), 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, BatchDimensionCount), 0, 192, 0, 19, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputDimensionCount), 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, BatchDimensionCount),
     /* DML-GATHER_ND1-output-rank: len(GatheredSizes) <= InputTensor.DimensionCount */
-    4, 0, 19, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesDimensionCount), 1, 19, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputDimensionCount), 2, 11, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 19, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 129, 192, 58, 59, 53, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 192, 19, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 129, 60, 53, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 18, 18, 193, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, BatchDimensionCount), 194, 34, 0, 0, 30, 13, 57, 0, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 0, 13, 57, 0, 0, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor),
+    4, 0, 19, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesDimensionCount), 1, 19, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputDimensionCount), 2, 11, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 19, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 129, 192, 58, 59, 53, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 192, 19, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 129, 60, 53, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 18, 18, 193, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, BatchDimensionCount), 194, 129, 0, 30, 13, 57, 0, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 0, 13, 57, 0, 0, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor),
     /* DML-GATHER_ND1-output-sizes: OutputTensor.Sizes == align(GatheredSizes, InputTensor.DimensionCount, 1) */
-    4, 0, 19, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesDimensionCount), 1, 19, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputDimensionCount), 2, 11, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 19, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 129, 192, 58, 59, 53, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 192, 19, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 129, 60, 53, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 18, 18, 193, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, BatchDimensionCount), 194, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, OutputTensor), 64, 57, 0, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 129, 3, 53, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, OutputTensor), 3, 64, 57, 0, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 129,
+    4, 0, 19, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesDimensionCount), 1, 19, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputDimensionCount), 2, 11, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 19, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 129, 192, 58, 59, 53, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 192, 19, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 129, 60, 53, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 18, 18, 193, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, BatchDimensionCount), 194, 129, 0, 16, 53, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, OutputTensor), 64, 57, 0, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 129, 3, 53, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, OutputTensor), 3, 64, 57, 0, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 129,
     /* OutputTensor.Sizes: align(GatheredSizes, InputTensor.DimensionCount, 1) */
     4, 0, 19, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesDimensionCount), 1, 19, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputDimensionCount), 2, 11, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 19, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 129, 192, 58, 59, 53, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 192, 19, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, IndicesTensor), 129, 60, 53, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 18, 18, 193, 2, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, BatchDimensionCount), 194, 64, 57, 0, 9, DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, InputTensor), 129,
 };
@@ -10783,18 +10953,18 @@ static const dmlops_rule dmlops_gather_nd1_rules[] = {
     {"DML-GATHER_ND1-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-GATHER_ND1-same-rank", dmlops_same_DimensionCount, 0, {2, 0}, 0},
     {"DML-GATHER_ND1-input-dimension-count-range", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-GATHER_ND1-input-dimension-count-range", dmlops_by_program, 11, {1, 0}, 0},
-    {"DML-GATHER_ND1-indices-dimension-count-range", dmlops_by_program, 26, {2, 0}, 0},
-    {"DML-GATHER_ND1-indices-dimension-count-range", dmlops_by_program, 37, {3, 0}, 0},
-    {"DML-GATHER_ND1-batch-dimension-count-range", dmlops_by_program, 52, {4, 0}, 1},
-    {"DML-GATHER_ND1-batch-dimension-count-range", dmlops_by_program, 67, {5, 0}, 1},
+    {"DML-GATHER_ND1-input-dimension-count-range", dmlops_by_program, 10, {1, 0}, 0},
+    {"DML-GATHER_ND1-indices-dimension-count-range", dmlops_by_program, 24, {2, 0}, 0},
+    {"DML-GATHER_ND1-indices-dimension-count-range", dmlops_by_program, 34, {3, 0}, 0},
+    {"DML-GATHER_ND1-batch-dimension-count-range", dmlops_by_program, 48, {4, 0}, 1},
+    {"DML-GATHER_ND1-batch-dimension-count-range", dmlops_by_program, 62, {5, 0}, 1},
     {"DML-GATHER_ND1-same-type", dmlops_same_DataType, 0, {2, 0}, 0},
-    {"DML-GATHER_ND1-input-leading-ones", dmlops_by_program, 82, {6, 0}, 0},
-    {"DML-GATHER_ND1-indices-leading-ones", dmlops_by_program, 109, {7, 0}, 0},
-    {"DML-GATHER_ND1-batch-sizes", dmlops_by_program, 136, {8, 0}, 0},
-    {"DML-GATHER_ND1-index-tuple-size", dmlops_by_program, 190, {9, 0}, 0},
-    {"DML-GATHER_ND1-output-rank", dmlops_by_program, 216, {10, 0}, 0},
-    {"DML-GATHER_ND1-output-sizes", dmlops_by_program, 271, {11, 0}, 0},
+    {"DML-GATHER_ND1-input-leading-ones", dmlops_by_program, 76, {6, 0}, 0},
+    {"DML-GATHER_ND1-indices-leading-ones", dmlops_by_program, 102, {7, 0}, 0},
+    {"DML-GATHER_ND1-batch-sizes", dmlops_by_program, 128, {8, 0}, 0},
+    {"DML-GATHER_ND1-index-tuple-size", dmlops_by_program, 181, {9, 0}, 0},
+    {"DML-GATHER_ND1-output-rank", dmlops_by_program, 206, {10, 0}, 0},
+    {"DML-GATHER_ND1-output-sizes", dmlops_by_program, 260, {11, 0}, 0},
 };
 
 static const dmlops_member dmlops_element_wise_atan_yx_members[] = {
@@ -10846,7 +11016,7 @@ static const dmlops_member dmlops_local_response_normalization_grad_members[] = 
 };
 static const uint8_t dmlops_local_response_normalization_grad_code[] = {
     /* DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-local-size-range: LocalSize >= 1 */
-    0, 34, 0, 0, 32, 2, DMLOPS_WORD(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, LocalSize), 129, 0, 2, DMLOPS_WORD(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, LocalSize),
+    0, 129, 0, 32, 2, DMLOPS_WORD(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, LocalSize), 129, 0, 2, DMLOPS_WORD(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, LocalSize),
 };
 static const dmlops_phrase dmlops_local_response_normalization_grad_phrases[] = {
     {"LocalSize", "LocalSize is %v; it must be at least 1"},
@@ -10866,7 +11036,7 @@ static const dmlops_member dmlops_cumulative_product_members[] = {
 };
 static const uint8_t dmlops_cumulative_product_code[] = {
     /* DML-CUMULATIVE_PRODUCT-axis-range: Axis < InputTensor.DimensionCount */
-    0, 34, 0, 0, 29, 2, DMLOPS_WORD(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, Axis), 9, DMLOPS_WORD(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, Axis), 0, 9, DMLOPS_WORD(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, InputTensor),
+    0, 129, 0, 29, 2, DMLOPS_WORD(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, Axis), 9, DMLOPS_WORD(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, Axis), 0, 9, DMLOPS_WORD(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, InputTensor),
 };
 static const dmlops_phrase dmlops_cumulative_product_phrases[] = {
     {"Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v"},
@@ -10890,7 +11060,7 @@ static const dmlops_member dmlops_batch_normalization_grad_members[] = {
 };
 static const uint8_t dmlops_batch_normalization_grad_code[] = {
     /* DML-BATCH_NORMALIZATION_GRAD-mean-broadcast: MeanTensor.Sizes[d] == InputTensor.Sizes[d] */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, MeanTensor), 28, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, MeanTensor), 192, 129, 27, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, MeanTensor), 192, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, MeanTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, InputTensor), 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, MeanTensor), 28, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, MeanTensor), 192, 129, 27, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, MeanTensor), 192, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, MeanTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, InputTensor), 192,
 };
 static const dmlops_phrase dmlops_batch_normalization_grad_phrases[] = {
     {"MeanTensor.Sizes", "MeanTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
@@ -10932,15 +11102,15 @@ static const dmlops_member dmlops_element_wise_quantized_linear_add_members[] = 
 };
 static const uint8_t dmlops_element_wise_quantized_linear_add_code[] = {
     /* DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-scale-sizes: AScaleTensor.Sizes[d] == 1 */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, AScaleTensor), 129, 27, 11, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, AScaleTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, AScaleTensor), 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, AScaleTensor), 129, 27, 11, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, AScaleTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, AScaleTensor), 192,
     /* DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-zero-point-sizes: AZeroPointTensor.Sizes[d] == 1 */
     0, 6, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, AZeroPointTensor), 1, 0, 128, 9, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, AZeroPointTensor), 129, 27, 11, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, AZeroPointTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, AZeroPointTensor), 192,
     /* DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-scale-sizes: BScaleTensor.Sizes[d] == 1 */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, BScaleTensor), 129, 27, 11, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, BScaleTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, BScaleTensor), 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, BScaleTensor), 129, 27, 11, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, BScaleTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, BScaleTensor), 192,
     /* DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-zero-point-sizes: BZeroPointTensor.Sizes[d] == 1 */
     0, 6, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, BZeroPointTensor), 1, 0, 128, 9, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, BZeroPointTensor), 129, 27, 11, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, BZeroPointTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, BZeroPointTensor), 192,
     /* DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-scale-sizes: OutputScaleTensor.Sizes[d] == 1 */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputScaleTensor), 129, 27, 11, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputScaleTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputScaleTensor), 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputScaleTensor), 129, 27, 11, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputScaleTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputScaleTensor), 192,
     /* DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-zero-point-sizes: OutputZeroPointTensor.Sizes[d] == 1 */
     0, 6, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputZeroPointTensor), 1, 0, 128, 9, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputZeroPointTensor), 129, 27, 11, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputZeroPointTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputZeroPointTensor), 192,
 };
@@ -10965,11 +11135,11 @@ static const dmlops_rule dmlops_element_wise_quantized_linear_add_rules[] = {
     {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-b-zero-point", dmlops_same_DataType, 0, {5, 3}, 0},
     {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-output-zero-point", dmlops_same_DataType, 0, {7, 8}, 0},
     {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-scale-sizes", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-zero-point-sizes", dmlops_by_program, 20, {1, 0}, 0},
-    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-scale-sizes", dmlops_by_program, 40, {2, 0}, 0},
-    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-zero-point-sizes", dmlops_by_program, 60, {3, 0}, 0},
-    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-scale-sizes", dmlops_by_program, 80, {4, 0}, 0},
-    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-zero-point-sizes", dmlops_by_program, 100, {5, 0}, 0},
+    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-zero-point-sizes", dmlops_by_program, 19, {1, 0}, 0},
+    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-scale-sizes", dmlops_by_program, 39, {2, 0}, 0},
+    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-zero-point-sizes", dmlops_by_program, 58, {3, 0}, 0},
+    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-scale-sizes", dmlops_by_program, 78, {4, 0}, 0},
+    {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-zero-point-sizes", dmlops_by_program, 97, {5, 0}, 0},
     {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes", dmlops_same_Sizes, 0, {3, 0}, 0},
     {"DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes", dmlops_same_Sizes, 0, {8, 0}, 0},
 };
@@ -10982,9 +11152,9 @@ static const dmlops_member dmlops_dynamic_quantize_linear_members[] = {
 };
 static const uint8_t dmlops_dynamic_quantize_linear_code[] = {
     /* DML-DYNAMIC_QUANTIZE_LINEAR-output-scale-sizes: OutputScaleTensor.Sizes == [1 for d in range(InputTensor.DimensionCount)] */
-    0, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, OutputScaleTensor), 62, 0, 128, 9, DMLOPS_WORD(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, InputTensor), 2, 0, 129, 129, 3, 53, DMLOPS_WORD(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, OutputScaleTensor), 3, 62, 0, 128, 9, DMLOPS_WORD(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, InputTensor), 2, 0, 129, 129,
+    0, 129, 0, 16, 53, DMLOPS_WORD(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, OutputScaleTensor), 62, 0, 128, 9, DMLOPS_WORD(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, InputTensor), 2, 0, 129, 129, 3, 53, DMLOPS_WORD(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, OutputScaleTensor), 3, 62, 0, 128, 9, DMLOPS_WORD(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, InputTensor), 2, 0, 129, 129,
     /* DML-DYNAMIC_QUANTIZE_LINEAR-output-zero-point-sizes: OutputZeroPointTensor.Sizes == [1 for d in range(InputTensor.DimensionCount)] */
-    0, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, OutputZeroPointTensor), 62, 0, 128, 9, DMLOPS_WORD(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, InputTensor), 2, 0, 129, 129, 3, 53, DMLOPS_WORD(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, OutputZeroPointTensor), 3, 62, 0, 128, 9, DMLOPS_WORD(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, InputTensor), 2, 0, 129, 129,
+    0, 129, 0, 16, 53, DMLOPS_WORD(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, OutputZeroPointTensor), 62, 0, 128, 9, DMLOPS_WORD(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, InputTensor), 2, 0, 129, 129, 3, 53, DMLOPS_WORD(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, OutputZeroPointTensor), 3, 62, 0, 128, 9, DMLOPS_WORD(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, InputTensor), 2, 0, 129, 129,
     /* OutputScaleTensor.Sizes: [1 for d in range(InputTensor.DimensionCount)] */
     0, 62, 0, 128, 9, DMLOPS_WORD(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, InputTensor), 2, 0, 129, 129,
     /* OutputZeroPointTensor.Sizes: [1 for d in range(InputTensor.DimensionCount)] */
@@ -11000,7 +11170,7 @@ static const dmlops_rule dmlops_dynamic_quantize_linear_rules[] = {
     {"DML-DYNAMIC_QUANTIZE_LINEAR-same-rank", dmlops_same_DimensionCount, 0, {3, 0}, 0},
     {"DML-DYNAMIC_QUANTIZE_LINEAR-same-type", dmlops_same_DataType, 0, {3, 1}, 0},
     {"DML-DYNAMIC_QUANTIZE_LINEAR-output-scale-sizes", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-DYNAMIC_QUANTIZE_LINEAR-output-zero-point-sizes", dmlops_by_program, 29, {1, 0}, 0},
+    {"DML-DYNAMIC_QUANTIZE_LINEAR-output-zero-point-sizes", dmlops_by_program, 28, {1, 0}, 0},
     {"DML-DYNAMIC_QUANTIZE_LINEAR-output-sizes", dmlops_same_Sizes, 0, {1, 0}, 0},
 };
 
@@ -11014,19 +11184,19 @@ static const dmlops_member dmlops_roi_align1_members[] = {
 };
 static const uint8_t dmlops_roi_align1_code[] = {
     /* DML-ROI_ALIGN1-reduction-function: ReductionFunction in (AVERAGE, MAX) */
-    0, 34, 0, 0, 36, 2, 2, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, ReductionFunction), 130, 135, 4, 3, 2, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, ReductionFunction),
+    0, 129, 0, 36, 2, 2, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, ReductionFunction), 130, 135, 4, 3, 2, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, ReductionFunction),
     /* DML-ROI_ALIGN1-sample-range: MinimumSamplesPerOutput <= MaximumSamplesPerOutput */
-    0, 34, 0, 0, 30, 2, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, MinimumSamplesPerOutput), 2, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, MaximumSamplesPerOutput), 0, 2, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, MinimumSamplesPerOutput), 0, 2, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, MaximumSamplesPerOutput),
+    0, 129, 0, 30, 2, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, MinimumSamplesPerOutput), 2, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, MaximumSamplesPerOutput), 0, 2, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, MinimumSamplesPerOutput), 0, 2, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, MaximumSamplesPerOutput),
     /* DML-ROI_ALIGN1-maximum-samples-range: MaximumSamplesPerOutput >= 1 */
-    0, 34, 0, 0, 32, 2, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, MaximumSamplesPerOutput), 129, 0, 2, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, MaximumSamplesPerOutput),
+    0, 129, 0, 32, 2, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, MaximumSamplesPerOutput), 129, 0, 2, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, MaximumSamplesPerOutput),
     /* DML-ROI_ALIGN1-roi-sizes: ROITensor.Sizes == align([RoiCount, 4], ROITensor.DimensionCount, 1) */
-    1, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, ROITensor), 19, 9, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, ROITensor), 130, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, ROITensor), 64, 61, 2, 192, 132, 9, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, ROITensor), 129, 3, 53, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, ROITensor), 3, 64, 61, 2, 192, 132, 9, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, ROITensor), 129,
+    1, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, ROITensor), 19, 9, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, ROITensor), 130, 129, 0, 16, 53, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, ROITensor), 64, 61, 2, 192, 132, 9, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, ROITensor), 129, 3, 53, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, ROITensor), 3, 64, 61, 2, 192, 132, 9, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, ROITensor), 129,
     /* DML-ROI_ALIGN1-batch-indices-sizes: BatchIndicesTensor.Sizes == align([RoiCount], BatchIndicesTensor.DimensionCount, 1) */
-    1, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, ROITensor), 19, 9, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, ROITensor), 130, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, BatchIndicesTensor), 64, 61, 1, 192, 9, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, BatchIndicesTensor), 129, 3, 53, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, BatchIndicesTensor), 3, 64, 61, 1, 192, 9, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, BatchIndicesTensor), 129,
+    1, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, ROITensor), 19, 9, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, ROITensor), 130, 129, 0, 16, 53, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, BatchIndicesTensor), 64, 61, 1, 192, 9, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, BatchIndicesTensor), 129, 3, 53, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, BatchIndicesTensor), 3, 64, 61, 1, 192, 9, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, BatchIndicesTensor), 129,
     /* DML-ROI_ALIGN1-output-shape: OutputTensor.Sizes[0] == RoiCount */
-    1, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, ROITensor), 19, 9, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, ROITensor), 130, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, OutputTensor), 128, 192, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, OutputTensor), 128, 0, 192,
+    1, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, ROITensor), 19, 9, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, ROITensor), 130, 129, 0, 27, 11, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, OutputTensor), 128, 192, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, OutputTensor), 128, 0, 192,
     /* DML-ROI_ALIGN1-output-shape: OutputTensor.Sizes[1] == InputTensor.Sizes[1] */
-    0, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, OutputTensor), 129, 11, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, InputTensor), 129, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, OutputTensor), 129, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, InputTensor), 129,
+    0, 129, 0, 27, 11, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, OutputTensor), 129, 11, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, InputTensor), 129, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, OutputTensor), 129, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, InputTensor), 129,
 };
 static const dmlops_phrase dmlops_roi_align1_phrases[] = {
     {"ReductionFunction", "ReductionFunction is %v; it must be AVERAGE or MAX"},
@@ -11039,14 +11209,14 @@ static const dmlops_phrase dmlops_roi_align1_phrases[] = {
 };
 static const dmlops_rule dmlops_roi_align1_rules[] = {
     {"DML-ROI_ALIGN1-reduction-function", dmlops_by_program, 0, {0, 0}, 1},
-    {"DML-ROI_ALIGN1-sample-range", dmlops_by_program, 14, {1, 0}, 1},
-    {"DML-ROI_ALIGN1-maximum-samples-range", dmlops_by_program, 29, {2, 0}, 1},
+    {"DML-ROI_ALIGN1-sample-range", dmlops_by_program, 13, {1, 0}, 1},
+    {"DML-ROI_ALIGN1-maximum-samples-range", dmlops_by_program, 27, {2, 0}, 1},
     {"DML-ROI_ALIGN1-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
     {"DML-ROI_ALIGN1-same-type", dmlops_same_DataType, 0, {3, 0}, 0},
-    {"DML-ROI_ALIGN1-roi-sizes", dmlops_by_program, 40, {3, 0}, 0},
-    {"DML-ROI_ALIGN1-batch-indices-sizes", dmlops_by_program, 74, {4, 0}, 0},
-    {"DML-ROI_ALIGN1-output-shape", dmlops_by_program, 106, {5, 0}, 0},
-    {"DML-ROI_ALIGN1-output-shape", dmlops_by_program, 128, {6, 0}, 0},
+    {"DML-ROI_ALIGN1-roi-sizes", dmlops_by_program, 37, {3, 0}, 0},
+    {"DML-ROI_ALIGN1-batch-indices-sizes", dmlops_by_program, 70, {4, 0}, 0},
+    {"DML-ROI_ALIGN1-output-shape", dmlops_by_program, 101, {5, 0}, 0},
+    {"DML-ROI_ALIGN1-output-shape", dmlops_by_program, 122, {6, 0}, 0},
 };
 
 static const dmlops_member dmlops_roi_align_grad_members[] = {
@@ -11061,23 +11231,23 @@ static const dmlops_member dmlops_roi_align_grad_members[] = {
 };
 static const uint8_t dmlops_roi_align_grad_code[] = {
     /* DML-ROI_ALIGN_GRAD-some-output: present(OutputGradientTensor) or present(OutputROIGradientTensor) */
-    0, 34, 0, 0, 35, 2, 6, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, OutputGradientTensor), 6, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, OutputROIGradientTensor),
+    0, 129, 0, 35, 2, 6, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, OutputGradientTensor), 6, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, OutputROIGradientTensor),
     /* DML-ROI_ALIGN_GRAD-reduction-function: ReductionFunction in (AVERAGE, MAX) */
-    0, 34, 0, 0, 36, 2, 2, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ReductionFunction), 130, 135, 4, 3, 2, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ReductionFunction),
+    0, 129, 0, 36, 2, 2, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ReductionFunction), 130, 135, 4, 3, 2, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ReductionFunction),
     /* DML-ROI_ALIGN_GRAD-input-for-roi-gradient: present(InputTensor) */
     0, 6, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, OutputROIGradientTensor), 0, 6, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputTensor),
     /* DML-ROI_ALIGN_GRAD-input-for-max: present(InputTensor) */
     0, 27, 2, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ReductionFunction), 135, 0, 6, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputTensor),
     /* DML-ROI_ALIGN_GRAD-sample-range: MinimumSamplesPerOutput <= MaximumSamplesPerOutput */
-    0, 34, 0, 0, 30, 2, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, MinimumSamplesPerOutput), 2, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, MaximumSamplesPerOutput), 0, 2, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, MinimumSamplesPerOutput), 0, 2, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, MaximumSamplesPerOutput),
+    0, 129, 0, 30, 2, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, MinimumSamplesPerOutput), 2, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, MaximumSamplesPerOutput), 0, 2, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, MinimumSamplesPerOutput), 0, 2, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, MaximumSamplesPerOutput),
     /* DML-ROI_ALIGN_GRAD-maximum-samples-range: MaximumSamplesPerOutput >= 1 */
-    0, 34, 0, 0, 32, 2, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, MaximumSamplesPerOutput), 129, 0, 2, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, MaximumSamplesPerOutput),
+    0, 129, 0, 32, 2, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, MaximumSamplesPerOutput), 129, 0, 2, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, MaximumSamplesPerOutput),
     /* DML-ROI_ALIGN_GRAD-roi-sizes: ROITensor.Sizes == align([RoiCount, 4], ROITensor.DimensionCount, 1) */
-    1, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ROITensor), 19, 9, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ROITensor), 130, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ROITensor), 64, 61, 2, 192, 132, 9, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ROITensor), 129, 3, 53, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ROITensor), 3, 64, 61, 2, 192, 132, 9, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ROITensor), 129,
+    1, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ROITensor), 19, 9, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ROITensor), 130, 129, 0, 16, 53, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ROITensor), 64, 61, 2, 192, 132, 9, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ROITensor), 129, 3, 53, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ROITensor), 3, 64, 61, 2, 192, 132, 9, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ROITensor), 129,
     /* DML-ROI_ALIGN_GRAD-batch-indices-sizes: BatchIndicesTensor.Sizes == align([RoiCount], BatchIndicesTensor.DimensionCount, 1) */
-    1, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ROITensor), 19, 9, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ROITensor), 130, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, BatchIndicesTensor), 64, 61, 1, 192, 9, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, BatchIndicesTensor), 129, 3, 53, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, BatchIndicesTensor), 3, 64, 61, 1, 192, 9, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, BatchIndicesTensor), 129,
+    1, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ROITensor), 19, 9, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ROITensor), 130, 129, 0, 16, 53, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, BatchIndicesTensor), 64, 61, 1, 192, 9, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, BatchIndicesTensor), 129, 3, 53, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, BatchIndicesTensor), 3, 64, 61, 1, 192, 9, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, BatchIndicesTensor), 129,
     /* DML-ROI_ALIGN_GRAD-input-gradient-regions: InputGradientTensor.Sizes[0] == RoiCount */
-    1, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ROITensor), 19, 9, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ROITensor), 130, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputGradientTensor), 128, 192, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputGradientTensor), 128, 0, 192,
+    1, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ROITensor), 19, 9, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, ROITensor), 130, 129, 0, 27, 11, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputGradientTensor), 128, 192, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputGradientTensor), 128, 0, 192,
     /* DML-ROI_ALIGN_GRAD-input-channels: InputTensor.Sizes[1] == InputGradientTensor.Sizes[1] */
     0, 6, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputTensor), 0, 27, 11, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputTensor), 129, 11, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputGradientTensor), 129, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputTensor), 129, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputGradientTensor), 129,
     /* DML-ROI_ALIGN_GRAD-output-channels: OutputGradientTensor.Sizes[1] == InputGradientTensor.Sizes[1] */
@@ -11098,20 +11268,20 @@ static const dmlops_phrase dmlops_roi_align_grad_phrases[] = {
 };
 static const dmlops_rule dmlops_roi_align_grad_rules[] = {
     {"DML-ROI_ALIGN_GRAD-some-output", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-ROI_ALIGN_GRAD-reduction-function", dmlops_by_program, 10, {1, 0}, 1},
-    {"DML-ROI_ALIGN_GRAD-input-for-roi-gradient", dmlops_by_program, 24, {2, 0}, 0},
-    {"DML-ROI_ALIGN_GRAD-input-for-max", dmlops_by_program, 30, {3, 0}, 0},
-    {"DML-ROI_ALIGN_GRAD-sample-range", dmlops_by_program, 38, {4, 0}, 1},
-    {"DML-ROI_ALIGN_GRAD-maximum-samples-range", dmlops_by_program, 53, {5, 0}, 1},
+    {"DML-ROI_ALIGN_GRAD-reduction-function", dmlops_by_program, 9, {1, 0}, 1},
+    {"DML-ROI_ALIGN_GRAD-input-for-roi-gradient", dmlops_by_program, 22, {2, 0}, 0},
+    {"DML-ROI_ALIGN_GRAD-input-for-max", dmlops_by_program, 28, {3, 0}, 0},
+    {"DML-ROI_ALIGN_GRAD-sample-range", dmlops_by_program, 36, {4, 0}, 1},
+    {"DML-ROI_ALIGN_GRAD-maximum-samples-range", dmlops_by_program, 50, {5, 0}, 1},
     {"DML-ROI_ALIGN_GRAD-same-type", dmlops_same_DataType, 0, {2, 1}, 0},
     {"DML-ROI_ALIGN_GRAD-same-type", dmlops_same_DataType, 0, {0, 1}, 0},
     {"DML-ROI_ALIGN_GRAD-same-type", dmlops_same_DataType, 0, {4, 1}, 0},
     {"DML-ROI_ALIGN_GRAD-same-type", dmlops_same_DataType, 0, {5, 1}, 0},
-    {"DML-ROI_ALIGN_GRAD-roi-sizes", dmlops_by_program, 64, {6, 0}, 0},
-    {"DML-ROI_ALIGN_GRAD-batch-indices-sizes", dmlops_by_program, 98, {7, 0}, 0},
-    {"DML-ROI_ALIGN_GRAD-input-gradient-regions", dmlops_by_program, 130, {8, 0}, 0},
-    {"DML-ROI_ALIGN_GRAD-input-channels", dmlops_by_program, 152, {9, 0}, 0},
-    {"DML-ROI_ALIGN_GRAD-output-channels", dmlops_by_program, 171, {10, 0}, 0},
+    {"DML-ROI_ALIGN_GRAD-roi-sizes", dmlops_by_program, 60, {6, 0}, 0},
+    {"DML-ROI_ALIGN_GRAD-batch-indices-sizes", dmlops_by_program, 93, {7, 0}, 0},
+    {"DML-ROI_ALIGN_GRAD-input-gradient-regions", dmlops_by_program, 124, {8, 0}, 0},
+    {"DML-ROI_ALIGN_GRAD-input-channels", dmlops_by_program, 145, {9, 0}, 0},
+    {"DML-ROI_ALIGN_GRAD-output-channels", dmlops_by_program, 164, {10, 0}, 0},
     {"DML-ROI_ALIGN_GRAD-output-sizes", dmlops_same_Sizes, 0, {4, 0}, 0},
     {"DML-ROI_ALIGN_GRAD-output-roi-sizes", dmlops_same_Sizes, 0, {5, 2}, 0},
 };
@@ -11128,7 +11298,7 @@ static const dmlops_member dmlops_batch_normalization_training_members[] = {
 };
 static const uint8_t dmlops_batch_normalization_training_code[] = {
     /* DML-BATCH_NORMALIZATION_TRAINING-scale-broadcast: ScaleTensor.Sizes[d] == InputTensor.Sizes[d] */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, ScaleTensor), 28, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, ScaleTensor), 192, 129, 27, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, ScaleTensor), 192, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, ScaleTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, InputTensor), 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, ScaleTensor), 28, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, ScaleTensor), 192, 129, 27, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, ScaleTensor), 192, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, ScaleTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, InputTensor), 192,
 };
 static const dmlops_phrase dmlops_batch_normalization_training_phrases[] = {
     {"ScaleTensor.Sizes", "ScaleTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
@@ -11166,7 +11336,7 @@ static const dmlops_member dmlops_batch_normalization_training_grad_members[] = 
 };
 static const uint8_t dmlops_batch_normalization_training_grad_code[] = {
     /* DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-broadcast: MeanTensor.Sizes[d] == InputTensor.Sizes[d] */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, MeanTensor), 28, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, MeanTensor), 192, 129, 27, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, MeanTensor), 192, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, MeanTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, InputTensor), 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, MeanTensor), 28, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, MeanTensor), 192, 129, 27, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, MeanTensor), 192, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, MeanTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, InputTensor), 192,
 };
 static const dmlops_phrase dmlops_batch_normalization_training_grad_phrases[] = {
     {"MeanTensor.Sizes", "MeanTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
@@ -11203,7 +11373,7 @@ static const dmlops_member dmlops_element_wise_clip1_members[] = {
 };
 static const uint8_t dmlops_element_wise_clip1_code[] = {
     /* DML-ELEMENT_WISE_CLIP1-min-max-data-type: MinMaxDataType == OutputTensor.DataType */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, MinMaxDataType), 10, DMLOPS_WORD(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, OutputTensor), 4, 0, 2, DMLOPS_WORD(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, MinMaxDataType), 4, 0, 10, DMLOPS_WORD(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, OutputTensor),
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, MinMaxDataType), 10, DMLOPS_WORD(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, OutputTensor), 4, 0, 2, DMLOPS_WORD(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, MinMaxDataType), 4, 0, 10, DMLOPS_WORD(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, OutputTensor),
 };
 static const dmlops_phrase dmlops_element_wise_clip1_phrases[] = {
     {"MinMaxDataType", "MinMaxDataType is %v; it must equal OutputTensor.DataType, %v"},
@@ -11223,7 +11393,7 @@ static const dmlops_member dmlops_element_wise_clip_grad1_members[] = {
 };
 static const uint8_t dmlops_element_wise_clip_grad1_code[] = {
     /* DML-ELEMENT_WISE_CLIP_GRAD1-min-max-data-type: MinMaxDataType == InputTensor.DataType */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, MinMaxDataType), 10, DMLOPS_WORD(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, InputTensor), 4, 0, 2, DMLOPS_WORD(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, MinMaxDataType), 4, 0, 10, DMLOPS_WORD(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, InputTensor),
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, MinMaxDataType), 10, DMLOPS_WORD(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, InputTensor), 4, 0, 2, DMLOPS_WORD(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, MinMaxDataType), 4, 0, 10, DMLOPS_WORD(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, InputTensor),
 };
 static const dmlops_phrase dmlops_element_wise_clip_grad1_phrases[] = {
     {"MinMaxDataType", "MinMaxDataType is %v; it must equal InputTensor.DataType, %v"},
@@ -11248,13 +11418,13 @@ static const dmlops_member dmlops_padding1_members[] = {
 };
 static const uint8_t dmlops_padding1_code[] = {
     /* DML-PADDING1-dimension-count: DimensionCount == InputTensor.DimensionCount */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, InputTensor),
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, InputTensor),
     /* DML-PADDING1-padding-mode-wrap: PaddingMode != WRAP */
     0, 29, 1, 0, 0, 100, 0, 0, 0, 0, 0, 0, 0, 28, 2, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, PaddingMode), 132, 4, 7, 2, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, PaddingMode),
     /* DML-PADDING1-padding-value-type: PaddingValueDataType == OutputTensor.DataType */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, PaddingValueDataType), 10, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, OutputTensor), 4, 0, 2, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, PaddingValueDataType), 4, 0, 10, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, OutputTensor),
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, PaddingValueDataType), 10, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, OutputTensor), 4, 0, 2, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, PaddingValueDataType), 4, 0, 10, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, OutputTensor),
     /* DML-PADDING1-output-sizes: OutputTensor.Sizes == [InputTensor.Sizes[i] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount)] */
-    0, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, OutputTensor), 62, 0, 128, 9, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, InputTensor), 16, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, InputTensor), 192, 12, 55, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, DimensionCount), 192, 3, 53, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, OutputTensor), 3, 62, 0, 128, 9, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, InputTensor), 16, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, InputTensor), 192, 12, 55, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 0, 16, 53, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, OutputTensor), 62, 0, 128, 9, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, InputTensor), 16, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, InputTensor), 192, 12, 55, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, DimensionCount), 192, 3, 53, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, OutputTensor), 3, 62, 0, 128, 9, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, InputTensor), 16, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, InputTensor), 192, 12, 55, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, DimensionCount), 192,
     /* OutputTensor.Sizes: [InputTensor.Sizes[i] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount)] */
     0, 62, 0, 128, 9, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, InputTensor), 16, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, InputTensor), 192, 12, 55, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, DimensionCount), 192,
 };
@@ -11267,10 +11437,10 @@ static const dmlops_phrase dmlops_padding1_phrases[] = {
 static const dmlops_rule dmlops_padding1_rules[] = {
     {"DML-PADDING1-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-PADDING1-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-PADDING1-padding-mode-wrap", dmlops_by_program, 15, {1, 0}, 1},
+    {"DML-PADDING1-padding-mode-wrap", dmlops_by_program, 14, {1, 0}, 1},
     {"DML-PADDING1-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-PADDING1-padding-value-type", dmlops_by_program, 36, {2, 0}, 0},
-    {"DML-PADDING1-output-sizes", dmlops_by_program, 53, {3, 0}, 0},
+    {"DML-PADDING1-padding-value-type", dmlops_by_program, 35, {2, 0}, 0},
+    {"DML-PADDING1-output-sizes", dmlops_by_program, 51, {3, 0}, 0},
 };
 
 static const dmlops_member dmlops_element_wise_negate_members[] = {
@@ -11300,7 +11470,7 @@ static const dmlops_member dmlops_activation_softmax1_members[] = {
 };
 static const uint8_t dmlops_activation_softmax1_code[] = {
     /* DML-ACTIVATION_SOFTMAX1-axes-range: Axes[i] < InputTensor.DimensionCount */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), 129, 29, 12, 55, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), 192, 9, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, InputTensor), 0, 192, 0, 12, 55, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), 192, 0, 9, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, InputTensor),
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), 129, 29, 12, 55, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), 192, 9, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, InputTensor), 0, 192, 0, 12, 55, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), 192, 0, 9, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, InputTensor),
 };
 static const dmlops_phrase dmlops_activation_softmax1_phrases[] = {
     {"Axes", "Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v"},
@@ -11319,7 +11489,7 @@ static const dmlops_member dmlops_activation_log_softmax1_members[] = {
 };
 static const uint8_t dmlops_activation_log_softmax1_code[] = {
     /* DML-ACTIVATION_LOG_SOFTMAX1-axes-range: Axes[i] < InputTensor.DimensionCount */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), 129, 29, 12, 55, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), 192, 9, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, InputTensor), 0, 192, 0, 12, 55, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), 192, 0, 9, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, InputTensor),
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), 129, 29, 12, 55, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), 192, 9, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, InputTensor), 0, 192, 0, 12, 55, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), 192, 0, 9, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, InputTensor),
 };
 static const dmlops_phrase dmlops_activation_log_softmax1_phrases[] = {
     {"Axes", "Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v"},
@@ -11338,7 +11508,7 @@ static const dmlops_member dmlops_activation_hardmax1_members[] = {
 };
 static const uint8_t dmlops_activation_hardmax1_code[] = {
     /* DML-ACTIVATION_HARDMAX1-axes-range: Axes[i] < InputTensor.DimensionCount */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), 129, 29, 12, 55, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), 192, 9, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, InputTensor), 0, 192, 0, 12, 55, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), 192, 0, 9, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, InputTensor),
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), 129, 29, 12, 55, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), 192, 9, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, InputTensor), 0, 192, 0, 12, 55, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), 192, 0, 9, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, InputTensor),
 };
 static const dmlops_phrase dmlops_activation_hardmax1_phrases[] = {
     {"Axes", "Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v"},
@@ -11361,9 +11531,9 @@ static const dmlops_member dmlops_resample2_members[] = {
 };
 static const uint8_t dmlops_resample2_code[] = {
     /* DML-RESAMPLE2-dimension-count: DimensionCount == InputTensor.DimensionCount */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, InputTensor),
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, InputTensor),
     /* DML-RESAMPLE2-scales: Scales[d] > 0.0 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 129, 45, 51, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 129, 45, 51, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 192,
 };
 static const dmlops_phrase dmlops_resample2_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
@@ -11372,7 +11542,7 @@ static const dmlops_phrase dmlops_resample2_phrases[] = {
 static const dmlops_rule dmlops_resample2_rules[] = {
     {"DML-RESAMPLE2-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-RESAMPLE2-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-RESAMPLE2-scales", dmlops_by_program, 15, {1, 0}, 1},
+    {"DML-RESAMPLE2-scales", dmlops_by_program, 14, {1, 0}, 1},
     {"DML-RESAMPLE2-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
 };
 
@@ -11387,9 +11557,9 @@ static const dmlops_member dmlops_resample_grad1_members[] = {
 };
 static const uint8_t dmlops_resample_grad1_code[] = {
     /* DML-RESAMPLE_GRAD1-dimension-count: DimensionCount == InputGradientTensor.DimensionCount */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, InputGradientTensor), 0, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, InputGradientTensor),
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, InputGradientTensor), 0, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, InputGradientTensor),
     /* DML-RESAMPLE_GRAD1-scales: Scales[i] > 0.0 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 129, 45, 51, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 129, 45, 51, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 192,
 };
 static const dmlops_phrase dmlops_resample_grad1_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputGradientTensor.DimensionCount, %v"},
@@ -11398,7 +11568,7 @@ static const dmlops_phrase dmlops_resample_grad1_phrases[] = {
 static const dmlops_rule dmlops_resample_grad1_rules[] = {
     {"DML-RESAMPLE_GRAD1-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-RESAMPLE_GRAD1-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-RESAMPLE_GRAD1-scales", dmlops_by_program, 15, {1, 0}, 1},
+    {"DML-RESAMPLE_GRAD1-scales", dmlops_by_program, 14, {1, 0}, 1},
     {"DML-RESAMPLE_GRAD1-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
 };
 
@@ -11409,7 +11579,7 @@ static const dmlops_member dmlops_diagonal_matrix1_members[] = {
 };
 static const uint8_t dmlops_diagonal_matrix1_code[] = {
     /* DML-DIAGONAL_MATRIX1-value-data-type: ValueDataType == OutputTensor.DataType */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, ValueDataType), 10, DMLOPS_WORD(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, OutputTensor), 4, 0, 2, DMLOPS_WORD(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, ValueDataType), 4, 0, 10, DMLOPS_WORD(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, OutputTensor),
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, ValueDataType), 10, DMLOPS_WORD(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, OutputTensor), 4, 0, 2, DMLOPS_WORD(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, ValueDataType), 4, 0, 10, DMLOPS_WORD(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, OutputTensor),
 };
 static const dmlops_phrase dmlops_diagonal_matrix1_phrases[] = {
     {"ValueDataType", "ValueDataType is %v; it must equal OutputTensor.DataType, %v"},
@@ -11440,13 +11610,13 @@ static const dmlops_member dmlops_multihead_attention_members[] = {
 };
 static const uint8_t dmlops_multihead_attention_code[] = {
     /* DML-MULTIHEAD_ATTENTION-head-count: HeadCount >= 1 */
-    0, 34, 0, 0, 32, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 129, 0, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount),
+    0, 129, 0, 32, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 129, 0, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount),
     /* DML-MULTIHEAD_ATTENTION-query-given: present(QueryTensor) or present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) */
-    0, 34, 0, 0, 35, 3, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor),
+    0, 129, 0, 35, 3, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor),
     /* DML-MULTIHEAD_ATTENTION-key-given: present(KeyTensor) or present(StackedQueryKeyTensor) or present(StackedKeyValueTensor) or present(StackedQueryKeyValueTensor) or present(PastKeyTensor) */
-    0, 34, 0, 0, 35, 5, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor),
+    0, 129, 0, 35, 5, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor),
     /* DML-MULTIHEAD_ATTENTION-value-given: present(ValueTensor) == (present(KeyTensor) or present(StackedQueryKeyTensor)) */
-    0, 34, 0, 0, 27, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, ValueTensor), 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 1, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, ValueTensor), 1, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor),
+    0, 129, 0, 27, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, ValueTensor), 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 1, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, ValueTensor), 1, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor),
     /* DML-MULTIHEAD_ATTENTION-stacked-query-key-alone: not present(QueryTensor) */
     0, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 0, 33, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor),
     /* DML-MULTIHEAD_ATTENTION-stacked-query-key-alone: not present(KeyTensor) */
@@ -11464,7 +11634,7 @@ static const uint8_t dmlops_multihead_attention_code[] = {
     /* DML-MULTIHEAD_ATTENTION-stacked-query-key-value-alone: not present(KeyTensor) */
     0, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 0, 33, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor),
     /* DML-MULTIHEAD_ATTENTION-past-together: present(PastKeyTensor) == present(PastValueTensor) */
-    0, 34, 0, 0, 27, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastValueTensor), 1, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 1, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastValueTensor),
+    0, 129, 0, 27, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastValueTensor), 1, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 1, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastValueTensor),
     /* DML-MULTIHEAD_ATTENTION-query-leading-ones: QueryTensor.Sizes[d] == 1 */
     0, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 1, 0, 128, 24, 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 131, 128, 129, 27, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 192,
     /* DML-MULTIHEAD_ATTENTION-query-heads: QueryTensor.Sizes[QueryTensor.DimensionCount - 1] % HeadCount == 0 */
@@ -11496,7 +11666,7 @@ static const uint8_t dmlops_multihead_attention_code[] = {
     /* DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes: RelativePositionBiasTensor.Sizes == align([BatchSize, HeadCount, SequenceLength, TotalSequenceLength], RelativePositionBiasTensor.DimensionCount, 1) */
     6, 192, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 64, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 131, 129, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 132, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 61, 3, 128, 128, 128, 0, 12, 57, 0, 128, 1, 12, 57, 0, 129, 2, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 130, 128, 3, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 130, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 129, 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 193, 128, 4, 18, 194, 195, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, RelativePositionBiasTensor), 0, 16, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, RelativePositionBiasTensor), 64, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 193, 196, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, RelativePositionBiasTensor), 129, 3, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, RelativePositionBiasTensor), 3, 64, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 193, 196, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, RelativePositionBiasTensor), 129,
     /* DML-MULTIHEAD_ATTENTION-output-sizes: OutputTensor.Sizes == align([BatchSize, SequenceLength, HeadCount * ValueHeadSize], OutputTensor.DimensionCount, 1) */
-    5, 192, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 64, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 131, 129, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 132, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 61, 3, 128, 128, 128, 0, 12, 57, 0, 128, 1, 12, 57, 0, 129, 2, 21, 12, 57, 0, 130, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 3, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, ValueTensor), 21, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, ValueTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, ValueTensor), 129, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 194, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastValueTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastValueTensor), 129, 194, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputTensor), 64, 61, 3, 192, 193, 20, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 195, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputTensor), 129, 3, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputTensor), 3, 64, 61, 3, 192, 193, 20, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 195, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputTensor), 129,
+    5, 192, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 64, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 131, 129, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 132, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 61, 3, 128, 128, 128, 0, 12, 57, 0, 128, 1, 12, 57, 0, 129, 2, 21, 12, 57, 0, 130, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 3, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, ValueTensor), 21, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, ValueTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, ValueTensor), 129, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 194, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastValueTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastValueTensor), 129, 194, 129, 0, 16, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputTensor), 64, 61, 3, 192, 193, 20, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 195, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputTensor), 129, 3, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputTensor), 3, 64, 61, 3, 192, 193, 20, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 195, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputTensor), 129,
     /* DML-MULTIHEAD_ATTENTION-present-key-sizes: OutputPresentKeyTensor.Sizes == align([BatchSize, HeadCount, TotalSequenceLength, HeadSize], OutputPresentKeyTensor.DimensionCount, 1) */
     7, 192, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 64, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 131, 129, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 132, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 61, 3, 128, 128, 128, 0, 12, 57, 0, 128, 1, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 130, 128, 2, 12, 57, 0, 129, 3, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 130, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 129, 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 194, 128, 4, 18, 193, 195, 5, 21, 12, 57, 0, 130, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentKeyTensor), 0, 16, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentKeyTensor), 64, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 196, 197, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentKeyTensor), 129, 3, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentKeyTensor), 3, 64, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 196, 197, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentKeyTensor), 129,
     /* DML-MULTIHEAD_ATTENTION-present-value-sizes: OutputPresentValueTensor.Sizes == align([BatchSize, HeadCount, TotalSequenceLength, ValueHeadSize], OutputPresentValueTensor.DimensionCount, 1) */
@@ -11537,18 +11707,18 @@ static const dmlops_phrase dmlops_multihead_attention_phrases[] = {
 };
 static const dmlops_rule dmlops_multihead_attention_rules[] = {
     {"DML-MULTIHEAD_ATTENTION-head-count", dmlops_by_program, 0, {0, 0}, 1},
-    {"DML-MULTIHEAD_ATTENTION-query-given", dmlops_by_program, 11, {1, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-key-given", dmlops_by_program, 23, {2, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-value-given", dmlops_by_program, 39, {3, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-alone", dmlops_by_program, 62, {4, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-alone", dmlops_by_program, 69, {5, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-alone", dmlops_by_program, 76, {6, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-alone", dmlops_by_program, 83, {7, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-key-value-alone", dmlops_by_program, 90, {8, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-key-value-alone", dmlops_by_program, 97, {9, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-value-alone", dmlops_by_program, 104, {10, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-value-alone", dmlops_by_program, 111, {11, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-past-together", dmlops_by_program, 118, {12, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-query-given", dmlops_by_program, 10, {1, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-key-given", dmlops_by_program, 21, {2, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-value-given", dmlops_by_program, 36, {3, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-alone", dmlops_by_program, 58, {4, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-alone", dmlops_by_program, 65, {5, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-alone", dmlops_by_program, 72, {6, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-alone", dmlops_by_program, 79, {7, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-key-value-alone", dmlops_by_program, 86, {8, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-key-value-alone", dmlops_by_program, 93, {9, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-value-alone", dmlops_by_program, 100, {10, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-value-alone", dmlops_by_program, 107, {11, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-past-together", dmlops_by_program, 114, {12, 0}, 0},
     {"DML-MULTIHEAD_ATTENTION-same-type", dmlops_same_DataType, 0, {0, 11}, 0},
     {"DML-MULTIHEAD_ATTENTION-same-type", dmlops_same_DataType, 0, {1, 11}, 0},
     {"DML-MULTIHEAD_ATTENTION-same-type", dmlops_same_DataType, 0, {2, 11}, 0},
@@ -11561,24 +11731,24 @@ static const dmlops_rule dmlops_multihead_attention_rules[] = {
     {"DML-MULTIHEAD_ATTENTION-same-type", dmlops_same_DataType, 0, {10, 11}, 0},
     {"DML-MULTIHEAD_ATTENTION-same-type", dmlops_same_DataType, 0, {12, 11}, 0},
     {"DML-MULTIHEAD_ATTENTION-same-type", dmlops_same_DataType, 0, {13, 11}, 0},
-    {"DML-MULTIHEAD_ATTENTION-query-leading-ones", dmlops_by_program, 133, {13, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-query-heads", dmlops_by_program, 157, {14, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-sizes", dmlops_by_program, 187, {15, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-sizes", dmlops_by_program, 204, {16, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-value-sizes", dmlops_by_program, 217, {17, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-value-sizes", dmlops_by_program, 234, {18, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-key-sizes", dmlops_by_program, 247, {19, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-value-sizes", dmlops_by_program, 375, {20, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-stacked-key-value-sizes", dmlops_by_program, 534, {21, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-bias-sizes", dmlops_by_program, 654, {22, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-past-key-sizes", dmlops_by_program, 788, {23, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-past-value-sizes", dmlops_by_program, 895, {24, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-mask-dimension-count", dmlops_by_program, 1033, {25, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-mask-sizes", dmlops_by_program, 1194, {26, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes", dmlops_by_program, 1361, {27, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-output-sizes", dmlops_by_program, 1494, {28, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-present-key-sizes", dmlops_by_program, 1628, {29, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-present-value-sizes", dmlops_by_program, 1769, {30, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-query-leading-ones", dmlops_by_program, 128, {13, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-query-heads", dmlops_by_program, 152, {14, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-sizes", dmlops_by_program, 182, {15, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-sizes", dmlops_by_program, 199, {16, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-value-sizes", dmlops_by_program, 212, {17, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-query-key-value-sizes", dmlops_by_program, 229, {18, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-key-sizes", dmlops_by_program, 242, {19, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-value-sizes", dmlops_by_program, 370, {20, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-stacked-key-value-sizes", dmlops_by_program, 529, {21, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-bias-sizes", dmlops_by_program, 649, {22, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-past-key-sizes", dmlops_by_program, 783, {23, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-past-value-sizes", dmlops_by_program, 890, {24, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-mask-dimension-count", dmlops_by_program, 1028, {25, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-mask-sizes", dmlops_by_program, 1189, {26, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes", dmlops_by_program, 1356, {27, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-output-sizes", dmlops_by_program, 1489, {28, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-present-key-sizes", dmlops_by_program, 1622, {29, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-present-value-sizes", dmlops_by_program, 1763, {30, 0}, 0},
 };
 
 static const dmlops_member dmlops_lp_pooling1_members[] = {
@@ -11592,19 +11762,19 @@ static const dmlops_member dmlops_lp_pooling1_members[] = {
 };
 static const uint8_t dmlops_lp_pooling1_code[] = {
     /* DML-LP_POOLING1-dimension-count: DimensionCount == InputTensor.DimensionCount - 2 */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 19, 9, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 130, 0, 2, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 0, 19, 9, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 130,
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 19, 9, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 130, 0, 2, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 0, 19, 9, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 130,
     /* DML-LP_POOLING1-strides-range: Strides[i] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192,
     /* DML-LP_POOLING1-window-size-range: WindowSize[i] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192,
     /* DML-LP_POOLING1-dilations-range: Dilations[i] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192,
     /* DML-LP_POOLING1-window-fits: WindowExtents[i] <= PaddedSizes[i] */
-    2, 192, 62, 0, 128, 2, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 193, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 129, 30, 12, 57, 0, 192, 12, 57, 1, 192, 0, 192, 0, 12, 57, 0, 192, 0, 192, 0, 12, 57, 1, 192,
+    2, 192, 62, 0, 128, 2, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 193, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 129, 30, 12, 57, 0, 192, 12, 57, 1, 192, 0, 192, 0, 12, 57, 0, 192, 0, 192, 0, 12, 57, 1, 192,
     /* DML-LP_POOLING1-output-sizes: OutputTensor.Sizes == PooledSizes */
-    3, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 2, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 194, 58, 59, 53, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 57, 1, 192, 128, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, OutputTensor), 57, 2, 3, 53, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, OutputTensor), 3, 57, 2,
+    3, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 2, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 194, 58, 59, 53, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 57, 1, 192, 128, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 16, 53, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, OutputTensor), 57, 2, 3, 53, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, OutputTensor), 3, 57, 2,
     /* DML-LP_POOLING1-p-range: P >= 1 */
-    0, 34, 0, 0, 32, 2, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, P), 129, 0, 2, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, P),
+    0, 129, 0, 32, 2, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, P), 129, 0, 2, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, P),
     /* OutputTensor.Sizes: PooledSizes */
     3, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 2, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 194, 58, 59, 53, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 57, 1, 192, 128, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 57, 2,
 };
@@ -11620,13 +11790,13 @@ static const dmlops_phrase dmlops_lp_pooling1_phrases[] = {
 static const dmlops_rule dmlops_lp_pooling1_rules[] = {
     {"DML-LP_POOLING1-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-LP_POOLING1-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-LP_POOLING1-p-range", dmlops_by_program, 278, {6, 0}, 1},
-    {"DML-LP_POOLING1-strides-range", dmlops_by_program, 19, {1, 0}, 1},
-    {"DML-LP_POOLING1-window-size-range", dmlops_by_program, 43, {2, 0}, 1},
-    {"DML-LP_POOLING1-dilations-range", dmlops_by_program, 67, {3, 0}, 1},
+    {"DML-LP_POOLING1-p-range", dmlops_by_program, 272, {6, 0}, 1},
+    {"DML-LP_POOLING1-strides-range", dmlops_by_program, 18, {1, 0}, 1},
+    {"DML-LP_POOLING1-window-size-range", dmlops_by_program, 41, {2, 0}, 1},
+    {"DML-LP_POOLING1-dilations-range", dmlops_by_program, 64, {3, 0}, 1},
     {"DML-LP_POOLING1-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-LP_POOLING1-window-fits", dmlops_by_program, 91, {4, 0}, 0},
-    {"DML-LP_POOLING1-output-sizes", dmlops_by_program, 175, {5, 0}, 0},
+    {"DML-LP_POOLING1-window-fits", dmlops_by_program, 87, {4, 0}, 0},
+    {"DML-LP_POOLING1-output-sizes", dmlops_by_program, 170, {5, 0}, 0},
 };
 
 static const dmlops_member dmlops_average_pooling1_members[] = {
@@ -11640,17 +11810,17 @@ static const dmlops_member dmlops_average_pooling1_members[] = {
 };
 static const uint8_t dmlops_average_pooling1_code[] = {
     /* DML-AVERAGE_POOLING1-dimension-count: DimensionCount == InputTensor.DimensionCount - 2 */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 130, 0, 2, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 0, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 130,
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 130, 0, 2, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 0, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 130,
     /* DML-AVERAGE_POOLING1-strides-range: Strides[i] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192,
     /* DML-AVERAGE_POOLING1-window-size-range: WindowSize[i] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192,
     /* DML-AVERAGE_POOLING1-dilations-range: Dilations[i] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192,
     /* DML-AVERAGE_POOLING1-window-fits: WindowExtents[i] <= PaddedSizes[i] */
-    2, 192, 62, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 193, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 129, 30, 12, 57, 0, 192, 12, 57, 1, 192, 0, 192, 0, 12, 57, 0, 192, 0, 192, 0, 12, 57, 1, 192,
+    2, 192, 62, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 193, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 129, 30, 12, 57, 0, 192, 12, 57, 1, 192, 0, 192, 0, 12, 57, 0, 192, 0, 192, 0, 12, 57, 1, 192,
     /* DML-AVERAGE_POOLING1-output-sizes: OutputTensor.Sizes == PooledSizes */
-    3, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 194, 58, 59, 53, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 57, 1, 192, 128, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, OutputTensor), 57, 2, 3, 53, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, OutputTensor), 3, 57, 2,
+    3, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 194, 58, 59, 53, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 57, 1, 192, 128, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 16, 53, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, OutputTensor), 57, 2, 3, 53, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, OutputTensor), 3, 57, 2,
     /* OutputTensor.Sizes: PooledSizes */
     3, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 194, 58, 59, 53, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 57, 1, 192, 128, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 57, 2,
 };
@@ -11665,12 +11835,12 @@ static const dmlops_phrase dmlops_average_pooling1_phrases[] = {
 static const dmlops_rule dmlops_average_pooling1_rules[] = {
     {"DML-AVERAGE_POOLING1-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-AVERAGE_POOLING1-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-AVERAGE_POOLING1-strides-range", dmlops_by_program, 19, {1, 0}, 1},
-    {"DML-AVERAGE_POOLING1-window-size-range", dmlops_by_program, 43, {2, 0}, 1},
-    {"DML-AVERAGE_POOLING1-dilations-range", dmlops_by_program, 67, {3, 0}, 1},
+    {"DML-AVERAGE_POOLING1-strides-range", dmlops_by_program, 18, {1, 0}, 1},
+    {"DML-AVERAGE_POOLING1-window-size-range", dmlops_by_program, 41, {2, 0}, 1},
+    {"DML-AVERAGE_POOLING1-dilations-range", dmlops_by_program, 64, {3, 0}, 1},
     {"DML-AVERAGE_POOLING1-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-AVERAGE_POOLING1-window-fits", dmlops_by_program, 91, {4, 0}, 0},
-    {"DML-AVERAGE_POOLING1-output-sizes", dmlops_by_program, 175, {5, 0}, 0},
+    {"DML-AVERAGE_POOLING1-window-fits", dmlops_by_program, 87, {4, 0}, 0},
+    {"DML-AVERAGE_POOLING1-output-sizes", dmlops_by_program, 170, {5, 0}, 0},
 };
 
 static const dmlops_member dmlops_activation_swish_members[] = {
@@ -11708,33 +11878,33 @@ static const dmlops_member dmlops_quantized_linear_average_pooling_members[] = {
 };
 static const uint8_t dmlops_quantized_linear_average_pooling_code[] = {
     /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dimension-count: DimensionCount == InputTensor.DimensionCount - 2 */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 0, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 0, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130,
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 0, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 0, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130,
     /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-strides-range: Strides[i] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192,
     /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-size-range: WindowSize[i] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192,
     /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dilations-range: Dilations[i] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192,
     /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits: WindowExtents[i] <= PaddedSizes[i] */
-    2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 193, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 129, 30, 12, 57, 0, 192, 12, 57, 1, 192, 0, 192, 0, 12, 57, 0, 192, 0, 192, 0, 12, 57, 1, 192,
+    2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 193, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 129, 30, 12, 57, 0, 192, 12, 57, 1, 192, 0, 192, 0, 12, 57, 0, 192, 0, 192, 0, 12, 57, 1, 192,
     /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes: InputScaleTensor.Sizes[min(InputScaleTensor.DimensionCount - 1, 1)] in (1, ChannelCount) */
-    1, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 129, 34, 0, 0, 36, 2, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputScaleTensor), 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputScaleTensor), 129, 129, 129, 192, 0, 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputScaleTensor), 129, 129, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputScaleTensor), 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputScaleTensor), 129, 129, 0, 192,
+    1, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 129, 129, 0, 36, 2, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputScaleTensor), 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputScaleTensor), 129, 129, 129, 192, 0, 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputScaleTensor), 129, 129, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputScaleTensor), 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputScaleTensor), 129, 129, 0, 192,
     /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes: InputScaleTensor.Sizes[d] == 1 */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputScaleTensor), 28, 192, 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputScaleTensor), 129, 129, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputScaleTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputScaleTensor), 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputScaleTensor), 28, 192, 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputScaleTensor), 129, 129, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputScaleTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputScaleTensor), 192,
     /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes: InputZeroPointTensor.Sizes[min(InputZeroPointTensor.DimensionCount - 1, 1)] in (1, ChannelCount) */
     1, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 129, 6, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputZeroPointTensor), 0, 36, 2, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputZeroPointTensor), 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputZeroPointTensor), 129, 129, 129, 192, 0, 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputZeroPointTensor), 129, 129, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputZeroPointTensor), 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputZeroPointTensor), 129, 129, 0, 192,
     /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes: InputZeroPointTensor.Sizes[d] == 1 */
     0, 6, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputZeroPointTensor), 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputZeroPointTensor), 28, 192, 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputZeroPointTensor), 129, 129, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputZeroPointTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputZeroPointTensor), 192,
     /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes: OutputScaleTensor.Sizes[min(OutputScaleTensor.DimensionCount - 1, 1)] in (1, ChannelCount) */
-    1, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 129, 34, 0, 0, 36, 2, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputScaleTensor), 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputScaleTensor), 129, 129, 129, 192, 0, 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputScaleTensor), 129, 129, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputScaleTensor), 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputScaleTensor), 129, 129, 0, 192,
+    1, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 129, 129, 0, 36, 2, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputScaleTensor), 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputScaleTensor), 129, 129, 129, 192, 0, 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputScaleTensor), 129, 129, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputScaleTensor), 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputScaleTensor), 129, 129, 0, 192,
     /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes: OutputScaleTensor.Sizes[d] == 1 */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputScaleTensor), 28, 192, 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputScaleTensor), 129, 129, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputScaleTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputScaleTensor), 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputScaleTensor), 28, 192, 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputScaleTensor), 129, 129, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputScaleTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputScaleTensor), 192,
     /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes: OutputZeroPointTensor.Sizes[min(OutputZeroPointTensor.DimensionCount - 1, 1)] in (1, ChannelCount) */
     1, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 129, 6, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 0, 36, 2, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 129, 129, 129, 192, 0, 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 129, 129, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 129, 129, 0, 192,
     /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes: OutputZeroPointTensor.Sizes[d] == 1 */
     0, 6, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 28, 192, 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 129, 129, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 192,
     /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-sizes: OutputTensor.Sizes == PooledSizes */
-    3, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 194, 58, 59, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 57, 1, 192, 128, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 57, 2, 3, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 3, 57, 2,
+    3, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 194, 58, 59, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 57, 1, 192, 128, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 16, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 57, 2, 3, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 3, 57, 2,
     /* OutputTensor.Sizes: PooledSizes */
     3, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 194, 58, 59, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 57, 1, 192, 128, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 57, 2,
 };
@@ -11757,21 +11927,21 @@ static const dmlops_phrase dmlops_quantized_linear_average_pooling_phrases[] = {
 static const dmlops_rule dmlops_quantized_linear_average_pooling_rules[] = {
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-rank", dmlops_same_DimensionCount, 0, {5, 0}, 0},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-strides-range", dmlops_by_program, 19, {1, 0}, 1},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-size-range", dmlops_by_program, 43, {2, 0}, 1},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dilations-range", dmlops_by_program, 67, {3, 0}, 1},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-strides-range", dmlops_by_program, 18, {1, 0}, 1},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-size-range", dmlops_by_program, 41, {2, 0}, 1},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dilations-range", dmlops_by_program, 64, {3, 0}, 1},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-input-zero-point", dmlops_same_DataType, 0, {2, 0}, 0},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-output-zero-point", dmlops_same_DataType, 0, {4, 5}, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits", dmlops_by_program, 91, {4, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes", dmlops_by_program, 177, {5, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes", dmlops_by_program, 215, {6, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes", dmlops_by_program, 242, {7, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes", dmlops_by_program, 280, {8, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes", dmlops_by_program, 307, {9, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes", dmlops_by_program, 345, {10, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes", dmlops_by_program, 372, {11, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes", dmlops_by_program, 410, {12, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-sizes", dmlops_by_program, 437, {13, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits", dmlops_by_program, 87, {4, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes", dmlops_by_program, 172, {5, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes", dmlops_by_program, 209, {6, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes", dmlops_by_program, 235, {7, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes", dmlops_by_program, 273, {8, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes", dmlops_by_program, 300, {9, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes", dmlops_by_program, 337, {10, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes", dmlops_by_program, 363, {11, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes", dmlops_by_program, 401, {12, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-sizes", dmlops_by_program, 428, {13, 0}, 0},
 };
 
 static const dmlops_member dmlops_matrix_multiply_integer_to_float_members[] = {
@@ -11786,9 +11956,9 @@ static const dmlops_member dmlops_matrix_multiply_integer_to_float_members[] = {
 };
 static const uint8_t dmlops_matrix_multiply_integer_to_float_code[] = {
     /* DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-batch-sizes: BTensor.Sizes[d] == ATensor.Sizes[d] */
-    0, 34, 0, 1, 0, 128, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 130, 129, 27, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), 192, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 192,
+    0, 129, 1, 0, 128, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 130, 129, 27, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), 192, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 192,
     /* DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-inner-size: BTensor.Sizes[BTensor.DimensionCount - 2] == K */
-    1, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 129, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), 130, 192, 0, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), 130, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), 130, 0, 192,
+    1, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 129, 129, 0, 27, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), 130, 192, 0, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), 130, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), 130, 0, 192,
     /* DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes: AZeroPointTensor.Sizes[max(AZeroPointTensor.DimensionCount - 2, 0)] in (1, M) */
     1, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 130, 6, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AZeroPointTensor), 0, 36, 2, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AZeroPointTensor), 24, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AZeroPointTensor), 130, 128, 129, 192, 0, 24, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AZeroPointTensor), 130, 128, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AZeroPointTensor), 24, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AZeroPointTensor), 130, 128, 0, 192,
     /* DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes: AZeroPointTensor.Sizes[d] == 1 */
@@ -11798,15 +11968,15 @@ static const uint8_t dmlops_matrix_multiply_integer_to_float_code[] = {
     /* DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes: BZeroPointTensor.Sizes[d] == 1 */
     0, 6, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BZeroPointTensor), 1, 0, 128, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BZeroPointTensor), 28, 192, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BZeroPointTensor), 129, 27, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BZeroPointTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BZeroPointTensor), 192,
     /* DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-output-sizes: OutputTensor.Sizes == ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N] */
-    2, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 130, 1, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), 129, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, OutputTensor), 58, 59, 53, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 128, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 130, 61, 2, 192, 193, 3, 53, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, OutputTensor), 3, 58, 59, 53, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 128, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 130, 61, 2, 192, 193,
+    2, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 130, 1, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), 129, 129, 0, 16, 53, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, OutputTensor), 58, 59, 53, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 128, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 130, 61, 2, 192, 193, 3, 53, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, OutputTensor), 3, 58, 59, 53, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 128, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 130, 61, 2, 192, 193,
     /* DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes: AScaleTensor.Sizes[max(AScaleTensor.DimensionCount - 2, 0)] in (1, M) */
-    1, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 130, 34, 0, 0, 36, 2, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AScaleTensor), 24, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AScaleTensor), 130, 128, 129, 192, 0, 24, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AScaleTensor), 130, 128, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AScaleTensor), 24, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AScaleTensor), 130, 128, 0, 192,
+    1, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 130, 129, 0, 36, 2, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AScaleTensor), 24, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AScaleTensor), 130, 128, 129, 192, 0, 24, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AScaleTensor), 130, 128, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AScaleTensor), 24, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AScaleTensor), 130, 128, 0, 192,
     /* DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes: AScaleTensor.Sizes[d] == 1 */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AScaleTensor), 28, 192, 24, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AScaleTensor), 130, 128, 27, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AScaleTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AScaleTensor), 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AScaleTensor), 28, 192, 24, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AScaleTensor), 130, 128, 27, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AScaleTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AScaleTensor), 192,
     /* DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes: BScaleTensor.Sizes[BScaleTensor.DimensionCount - 1] in (1, N) */
-    1, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), 129, 34, 0, 0, 36, 2, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BScaleTensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BScaleTensor), 129, 129, 192, 0, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BScaleTensor), 129, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BScaleTensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BScaleTensor), 129, 0, 192,
+    1, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), 129, 129, 0, 36, 2, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BScaleTensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BScaleTensor), 129, 129, 192, 0, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BScaleTensor), 129, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BScaleTensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BScaleTensor), 129, 0, 192,
     /* DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes: BScaleTensor.Sizes[d] == 1 */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BScaleTensor), 28, 192, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BScaleTensor), 129, 27, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BScaleTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BScaleTensor), 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BScaleTensor), 28, 192, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BScaleTensor), 129, 27, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BScaleTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BScaleTensor), 192,
     /* OutputTensor.Sizes: ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N] */
     2, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 130, 1, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), 129, 58, 59, 53, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 128, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 130, 61, 2, 192, 193,
 };
@@ -11832,20 +12002,20 @@ static const dmlops_rule dmlops_matrix_multiply_integer_to_float_rules[] = {
     {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-zero-point", dmlops_same_DataType, 0, {2, 0}, 0},
     {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-b-zero-point", dmlops_same_DataType, 0, {5, 3}, 0},
     {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-batch-sizes", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-inner-size", dmlops_by_program, 30, {1, 0}, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes", dmlops_by_program, 63, {2, 0}, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes", dmlops_by_program, 104, {3, 0}, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes", dmlops_by_program, 131, {4, 0}, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes", dmlops_by_program, 166, {5, 0}, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-output-sizes", dmlops_by_program, 191, {6, 0}, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-inner-size", dmlops_by_program, 29, {1, 0}, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes", dmlops_by_program, 61, {2, 0}, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes", dmlops_by_program, 102, {3, 0}, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes", dmlops_by_program, 129, {4, 0}, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes", dmlops_by_program, 164, {5, 0}, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-output-sizes", dmlops_by_program, 189, {6, 0}, 0},
     {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b", dmlops_same_DataType, 0, {3, 0}, 0},
     {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output", dmlops_same_DataType, 0, {4, 1}, 0},
     {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output", dmlops_same_DataType, 0, {6, 1}, 0},
     {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output", dmlops_same_DataType, 0, {7, 1}, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes", dmlops_by_program, 242, {7, 0}, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes", dmlops_by_program, 283, {8, 0}, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes", dmlops_by_program, 310, {9, 0}, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes", dmlops_by_program, 345, {10, 0}, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes", dmlops_by_program, 239, {7, 0}, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes", dmlops_by_program, 279, {8, 0}, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes", dmlops_by_program, 305, {9, 0}, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes", dmlops_by_program, 339, {10, 0}, 0},
     {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes", dmlops_same_Sizes, 0, {6, 7}, 0},
 };
 
@@ -11859,9 +12029,9 @@ static const dmlops_member dmlops_mean_variance_normalization2_members[] = {
 };
 static const uint8_t dmlops_mean_variance_normalization2_code[] = {
     /* DML-MEAN_VARIANCE_NORMALIZATION2-axis-count: AxisCount <= InputTensor.DimensionCount */
-    0, 34, 0, 0, 30, 2, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, AxisCount), 9, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, AxisCount), 0, 9, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, InputTensor),
+    0, 129, 0, 30, 2, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, AxisCount), 9, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, AxisCount), 0, 9, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, InputTensor),
     /* DML-MEAN_VARIANCE_NORMALIZATION2-axes-range: Axes[i] < InputTensor.DimensionCount */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, AxisCount), 129, 29, 12, 55, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, AxisCount), 192, 9, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, InputTensor), 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, AxisCount), 192, 0, 9, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, InputTensor),
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, AxisCount), 129, 29, 12, 55, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, AxisCount), 192, 9, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, InputTensor), 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, AxisCount), 192, 0, 9, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, InputTensor),
     /* DML-MEAN_VARIANCE_NORMALIZATION2-scale-broadcast: ScaleTensor.Sizes[d] == InputTensor.Sizes[d] */
     0, 6, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, ScaleTensor), 1, 0, 128, 9, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, ScaleTensor), 28, 11, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, ScaleTensor), 192, 129, 27, 11, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, ScaleTensor), 192, 11, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, ScaleTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, InputTensor), 192,
     /* DML-MEAN_VARIANCE_NORMALIZATION2-bias-broadcast: BiasTensor.Sizes[d] == InputTensor.Sizes[d] */
@@ -11878,12 +12048,12 @@ static const dmlops_rule dmlops_mean_variance_normalization2_rules[] = {
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", dmlops_same_DimensionCount, 0, {2, 0}, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", dmlops_same_DimensionCount, 0, {3, 0}, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-axis-count", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION2-axes-range", dmlops_by_program, 15, {1, 0}, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION2-axes-range", dmlops_by_program, 14, {1, 0}, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-type", dmlops_same_DataType, 0, {2, 0}, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-type", dmlops_same_DataType, 0, {3, 0}, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION2-scale-broadcast", dmlops_by_program, 43, {2, 0}, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION2-bias-broadcast", dmlops_by_program, 75, {3, 0}, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION2-scale-broadcast", dmlops_by_program, 41, {2, 0}, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION2-bias-broadcast", dmlops_by_program, 73, {3, 0}, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-sizes", dmlops_same_Sizes, 0, {3, 0}, 0},
 };
 
@@ -11907,17 +12077,17 @@ static const dmlops_member dmlops_multihead_attention1_members[] = {
 };
 static const uint8_t dmlops_multihead_attention1_code[] = {
     /* DML-MULTIHEAD_ATTENTION1-query-head-count: QueryHeadCount >= 1 */
-    0, 34, 0, 0, 32, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 129, 0, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount),
+    0, 129, 0, 32, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 129, 0, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount),
     /* DML-MULTIHEAD_ATTENTION1-key-value-head-count: KeyValueHeadCount >= 1 */
-    0, 34, 0, 0, 32, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyValueHeadCount), 129, 0, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyValueHeadCount),
+    0, 129, 0, 32, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyValueHeadCount), 129, 0, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyValueHeadCount),
     /* DML-MULTIHEAD_ATTENTION1-head-groups: QueryHeadCount % KeyValueHeadCount == 0 */
-    0, 34, 0, 0, 27, 22, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyValueHeadCount), 128, 0, 22, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyValueHeadCount),
+    0, 129, 0, 27, 22, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyValueHeadCount), 128, 0, 22, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyValueHeadCount),
     /* DML-MULTIHEAD_ATTENTION1-query-given: present(QueryTensor) or present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) */
-    0, 34, 0, 0, 35, 3, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor),
+    0, 129, 0, 35, 3, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor),
     /* DML-MULTIHEAD_ATTENTION1-key-given: present(KeyTensor) or present(StackedQueryKeyTensor) or present(StackedKeyValueTensor) or present(StackedQueryKeyValueTensor) or present(PastKeyTensor) */
-    0, 34, 0, 0, 35, 5, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor),
+    0, 129, 0, 35, 5, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor),
     /* DML-MULTIHEAD_ATTENTION1-value-given: present(ValueTensor) == (present(KeyTensor) or present(StackedQueryKeyTensor)) */
-    0, 34, 0, 0, 27, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, ValueTensor), 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 1, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, ValueTensor), 1, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor),
+    0, 129, 0, 27, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, ValueTensor), 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 1, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, ValueTensor), 1, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor),
     /* DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone: not present(QueryTensor) */
     0, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 0, 33, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor),
     /* DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone: not present(KeyTensor) */
@@ -11935,7 +12105,7 @@ static const uint8_t dmlops_multihead_attention1_code[] = {
     /* DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone: not present(KeyTensor) */
     0, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 0, 33, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor),
     /* DML-MULTIHEAD_ATTENTION1-past-together: present(PastKeyTensor) == present(PastValueTensor) */
-    0, 34, 0, 0, 27, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastValueTensor), 1, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 1, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastValueTensor),
+    0, 129, 0, 27, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastValueTensor), 1, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 1, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastValueTensor),
     /* DML-MULTIHEAD_ATTENTION1-stacked-head-counts: QueryHeadCount == KeyValueHeadCount */
     0, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 0, 27, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyValueHeadCount), 0, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 0, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyValueHeadCount),
     /* DML-MULTIHEAD_ATTENTION1-query-leading-ones: QueryTensor.Sizes[d] == 1 */
@@ -11971,7 +12141,7 @@ static const uint8_t dmlops_multihead_attention1_code[] = {
     /* DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes: RelativePositionBiasTensor.Sizes == align([BatchSize, QueryHeadCount, SequenceLength, TotalSequenceLength], RelativePositionBiasTensor.DimensionCount, 1) */
     6, 192, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 64, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 131, 129, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 132, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 61, 3, 128, 128, 128, 0, 12, 57, 0, 128, 1, 12, 57, 0, 129, 2, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 130, 128, 3, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 130, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 129, 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 193, 128, 4, 37, 34, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastSequenceLengthsTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 130, 18, 194, 195, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, RelativePositionBiasTensor), 0, 16, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, RelativePositionBiasTensor), 64, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 193, 196, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, RelativePositionBiasTensor), 129, 3, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, RelativePositionBiasTensor), 3, 64, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 193, 196, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, RelativePositionBiasTensor), 129,
     /* DML-MULTIHEAD_ATTENTION1-output-sizes: OutputTensor.Sizes == align([BatchSize, SequenceLength, QueryHeadCount * ValueHeadSize], OutputTensor.DimensionCount, 1) */
-    5, 192, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 64, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 131, 129, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 132, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 61, 3, 128, 128, 128, 0, 12, 57, 0, 128, 1, 12, 57, 0, 129, 2, 21, 12, 57, 0, 130, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 3, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, ValueTensor), 21, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, ValueTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, ValueTensor), 129, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyValueHeadCount), 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 194, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastValueTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastValueTensor), 129, 194, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputTensor), 64, 61, 3, 192, 193, 20, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 195, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputTensor), 129, 3, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputTensor), 3, 64, 61, 3, 192, 193, 20, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 195, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputTensor), 129,
+    5, 192, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 64, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 131, 129, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 132, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 61, 3, 128, 128, 128, 0, 12, 57, 0, 128, 1, 12, 57, 0, 129, 2, 21, 12, 57, 0, 130, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 3, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, ValueTensor), 21, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, ValueTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, ValueTensor), 129, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyValueHeadCount), 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 194, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastValueTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastValueTensor), 129, 194, 129, 0, 16, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputTensor), 64, 61, 3, 192, 193, 20, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 195, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputTensor), 129, 3, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputTensor), 3, 64, 61, 3, 192, 193, 20, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 195, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputTensor), 129,
     /* DML-MULTIHEAD_ATTENTION1-present-sequence-length: OutputPresentKeyTensor.Sizes[OutputPresentKeyTensor.DimensionCount - 2] >= max(PastSequenceLength, KeySequenceLength) */
     4, 0, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 130, 128, 192, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 64, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 131, 129, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 132, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 61, 3, 128, 128, 128, 1, 12, 57, 0, 129, 2, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 130, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 129, 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 193, 128, 34, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastSequenceLengthsTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 0, 32, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 130, 24, 192, 194, 0, 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 130, 0, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 130, 0, 24, 192, 194,
     /* DML-MULTIHEAD_ATTENTION1-present-key-sizes: OutputPresentKeyTensor.Sizes == align([BatchSize, KeyValueHeadCount, TotalSequenceLength, HeadSize], OutputPresentKeyTensor.DimensionCount, 1) */
@@ -12019,21 +12189,21 @@ static const dmlops_phrase dmlops_multihead_attention1_phrases[] = {
 };
 static const dmlops_rule dmlops_multihead_attention1_rules[] = {
     {"DML-MULTIHEAD_ATTENTION1-query-head-count", dmlops_by_program, 0, {0, 0}, 1},
-    {"DML-MULTIHEAD_ATTENTION1-key-value-head-count", dmlops_by_program, 11, {1, 0}, 1},
-    {"DML-MULTIHEAD_ATTENTION1-head-groups", dmlops_by_program, 22, {2, 0}, 1},
-    {"DML-MULTIHEAD_ATTENTION1-query-given", dmlops_by_program, 39, {3, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-key-given", dmlops_by_program, 51, {4, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-value-given", dmlops_by_program, 67, {5, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", dmlops_by_program, 90, {6, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", dmlops_by_program, 97, {7, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", dmlops_by_program, 104, {8, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", dmlops_by_program, 111, {9, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-key-value-alone", dmlops_by_program, 118, {10, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-key-value-alone", dmlops_by_program, 125, {11, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone", dmlops_by_program, 132, {12, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone", dmlops_by_program, 139, {13, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-past-together", dmlops_by_program, 146, {14, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-head-counts", dmlops_by_program, 161, {15, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-key-value-head-count", dmlops_by_program, 10, {1, 0}, 1},
+    {"DML-MULTIHEAD_ATTENTION1-head-groups", dmlops_by_program, 20, {2, 0}, 1},
+    {"DML-MULTIHEAD_ATTENTION1-query-given", dmlops_by_program, 36, {3, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-key-given", dmlops_by_program, 47, {4, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-value-given", dmlops_by_program, 62, {5, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", dmlops_by_program, 84, {6, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", dmlops_by_program, 91, {7, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", dmlops_by_program, 98, {8, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", dmlops_by_program, 105, {9, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-key-value-alone", dmlops_by_program, 112, {10, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-key-value-alone", dmlops_by_program, 119, {11, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone", dmlops_by_program, 126, {12, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone", dmlops_by_program, 133, {13, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-past-together", dmlops_by_program, 140, {14, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-head-counts", dmlops_by_program, 154, {15, 0}, 0},
     {"DML-MULTIHEAD_ATTENTION1-same-type", dmlops_same_DataType, 0, {0, 12}, 0},
     {"DML-MULTIHEAD_ATTENTION1-same-type", dmlops_same_DataType, 0, {1, 12}, 0},
     {"DML-MULTIHEAD_ATTENTION1-same-type", dmlops_same_DataType, 0, {2, 12}, 0},
@@ -12046,26 +12216,26 @@ static const dmlops_rule dmlops_multihead_attention1_rules[] = {
     {"DML-MULTIHEAD_ATTENTION1-same-type", dmlops_same_DataType, 0, {10, 12}, 0},
     {"DML-MULTIHEAD_ATTENTION1-same-type", dmlops_same_DataType, 0, {13, 12}, 0},
     {"DML-MULTIHEAD_ATTENTION1-same-type", dmlops_same_DataType, 0, {14, 12}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-query-leading-ones", dmlops_by_program, 180, {16, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-query-heads", dmlops_by_program, 204, {17, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-sizes", dmlops_by_program, 234, {18, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-sizes", dmlops_by_program, 251, {19, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes", dmlops_by_program, 264, {20, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes", dmlops_by_program, 281, {21, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-key-sizes", dmlops_by_program, 294, {22, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-value-sizes", dmlops_by_program, 422, {23, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes", dmlops_by_program, 581, {24, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-bias-sizes", dmlops_by_program, 701, {25, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-past-key-sizes", dmlops_by_program, 835, {26, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-past-value-sizes", dmlops_by_program, 942, {27, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes", dmlops_by_program, 1080, {28, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-mask-dimension-count", dmlops_by_program, 1160, {29, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-mask-sizes", dmlops_by_program, 1334, {30, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes", dmlops_by_program, 1514, {31, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-output-sizes", dmlops_by_program, 1660, {32, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-present-sequence-length", dmlops_by_program, 1794, {33, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-present-key-sizes", dmlops_by_program, 1919, {34, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-present-value-sizes", dmlops_by_program, 2073, {35, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-query-leading-ones", dmlops_by_program, 173, {16, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-query-heads", dmlops_by_program, 197, {17, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-sizes", dmlops_by_program, 227, {18, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-sizes", dmlops_by_program, 244, {19, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes", dmlops_by_program, 257, {20, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes", dmlops_by_program, 274, {21, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-key-sizes", dmlops_by_program, 287, {22, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-value-sizes", dmlops_by_program, 415, {23, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes", dmlops_by_program, 574, {24, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-bias-sizes", dmlops_by_program, 694, {25, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-past-key-sizes", dmlops_by_program, 828, {26, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-past-value-sizes", dmlops_by_program, 935, {27, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes", dmlops_by_program, 1073, {28, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-mask-dimension-count", dmlops_by_program, 1153, {29, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-mask-sizes", dmlops_by_program, 1327, {30, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes", dmlops_by_program, 1507, {31, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-output-sizes", dmlops_by_program, 1653, {32, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-present-sequence-length", dmlops_by_program, 1786, {33, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-present-key-sizes", dmlops_by_program, 1911, {34, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-present-value-sizes", dmlops_by_program, 2065, {35, 0}, 0},
 };
 
 static const dmlops_member dmlops_quantize_members[] = {
@@ -12076,19 +12246,19 @@ static const dmlops_member dmlops_quantize_members[] = {
 };
 static const uint8_t dmlops_quantize_code[] = {
     /* DML-QUANTIZE-same-rank: QuantizationTensors[i].DimensionCount == InputTensor.DimensionCount */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 129, 27, 9, 255, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 192, 9, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, InputTensor), 0, 192, 0, 9, 255, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 192, 0, 9, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, InputTensor),
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 129, 27, 9, 255, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 192, 9, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, InputTensor), 0, 192, 0, 9, 255, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 192, 0, 9, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, InputTensor),
     /* DML-QUANTIZE-quantization-type: QuantizationType in (SCALE, SCALE_ZERO_POINT) */
-    0, 34, 0, 0, 36, 2, 2, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationType), 129, 130, 4, 16, 2, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationType),
+    0, 129, 0, 36, 2, 2, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationType), 129, 130, 4, 16, 2, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationType),
     /* DML-QUANTIZE-quantization-tensor-count: QuantizationTensorCount == 1 */
     0, 27, 2, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationType), 129, 0, 27, 2, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 129, 0, 2, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount),
     /* DML-QUANTIZE-quantization-tensor-count: QuantizationTensorCount == 2 */
     0, 27, 2, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationType), 130, 0, 27, 2, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 130, 0, 2, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount),
     /* DML-QUANTIZE-block-sizes: InputTensor.Sizes[d] % QuantizationTensors[0].Sizes[d] == 0 */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, InputTensor), 129, 27, 22, 11, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, InputTensor), 192, 11, 255, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 128, 192, 128, 0, 192, 0, 192, 0, 22, 11, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, InputTensor), 192, 11, 255, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 128, 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, InputTensor), 129, 27, 22, 11, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, InputTensor), 192, 11, 255, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 128, 192, 128, 0, 192, 0, 192, 0, 22, 11, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, InputTensor), 192, 11, 255, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 128, 192,
     /* DML-QUANTIZE-zero-point-sizes: QuantizationTensors[1].Sizes == QuantizationTensors[0].Sizes */
     0, 27, 2, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationType), 130, 0, 16, 53, 255, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 129, 53, 255, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 128, 3, 53, 255, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 129, 3, 53, 255, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 128,
     /* DML-QUANTIZE-scale-type: QuantizationTensors[0].DataType == InputTensor.DataType */
-    0, 34, 0, 0, 27, 10, 255, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 128, 10, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, InputTensor), 4, 0, 10, 255, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 128, 4, 0, 10, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, InputTensor),
+    0, 129, 0, 27, 10, 255, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 128, 10, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, InputTensor), 4, 0, 10, 255, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 128, 4, 0, 10, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, InputTensor),
     /* DML-QUANTIZE-zero-point-type: QuantizationTensors[1].DataType == OutputTensor.DataType */
     0, 27, 2, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationType), 130, 0, 27, 10, 255, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 129, 10, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, OutputTensor), 4, 0, 10, 255, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 129, 4, 0, 10, DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, OutputTensor),
 };
@@ -12105,14 +12275,14 @@ static const dmlops_phrase dmlops_quantize_phrases[] = {
 static const dmlops_rule dmlops_quantize_rules[] = {
     {"DML-QUANTIZE-same-rank", dmlops_by_program, 0, {0, 0}, 0},
     {"DML-QUANTIZE-same-rank", dmlops_same_DimensionCount, 0, {3, 0}, 0},
-    {"DML-QUANTIZE-quantization-type", dmlops_by_program, 28, {1, 0}, 1},
-    {"DML-QUANTIZE-quantization-tensor-count", dmlops_by_program, 42, {2, 0}, 1},
-    {"DML-QUANTIZE-quantization-tensor-count", dmlops_by_program, 55, {3, 0}, 1},
-    {"DML-QUANTIZE-block-sizes", dmlops_by_program, 68, {4, 0}, 0},
-    {"DML-QUANTIZE-zero-point-sizes", dmlops_by_program, 104, {5, 0}, 0},
+    {"DML-QUANTIZE-quantization-type", dmlops_by_program, 27, {1, 0}, 1},
+    {"DML-QUANTIZE-quantization-tensor-count", dmlops_by_program, 40, {2, 0}, 1},
+    {"DML-QUANTIZE-quantization-tensor-count", dmlops_by_program, 53, {3, 0}, 1},
+    {"DML-QUANTIZE-block-sizes", dmlops_by_program, 66, {4, 0}, 0},
+    {"DML-QUANTIZE-zero-point-sizes", dmlops_by_program, 101, {5, 0}, 0},
     {"DML-QUANTIZE-same-sizes", dmlops_same_Sizes, 0, {3, 0}, 0},
-    {"DML-QUANTIZE-scale-type", dmlops_by_program, 133, {6, 0}, 0},
-    {"DML-QUANTIZE-zero-point-type", dmlops_by_program, 156, {7, 0}, 0},
+    {"DML-QUANTIZE-scale-type", dmlops_by_program, 130, {6, 0}, 0},
+    {"DML-QUANTIZE-zero-point-type", dmlops_by_program, 152, {7, 0}, 0},
 };
 
 static const dmlops_member dmlops_dequantize_members[] = {
@@ -12123,19 +12293,19 @@ static const dmlops_member dmlops_dequantize_members[] = {
 };
 static const uint8_t dmlops_dequantize_code[] = {
     /* DML-DEQUANTIZE-same-rank: QuantizationTensors[i].DimensionCount == InputTensor.DimensionCount */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 129, 27, 9, 255, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 192, 9, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, InputTensor), 0, 192, 0, 9, 255, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 192, 0, 9, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, InputTensor),
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 129, 27, 9, 255, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 192, 9, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, InputTensor), 0, 192, 0, 9, 255, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 192, 0, 9, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, InputTensor),
     /* DML-DEQUANTIZE-quantization-type: QuantizationType in (SCALE, SCALE_ZERO_POINT) */
-    0, 34, 0, 0, 36, 2, 2, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationType), 129, 130, 4, 16, 2, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationType),
+    0, 129, 0, 36, 2, 2, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationType), 129, 130, 4, 16, 2, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationType),
     /* DML-DEQUANTIZE-quantization-tensor-count: QuantizationTensorCount == 1 */
     0, 27, 2, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationType), 129, 0, 27, 2, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 129, 0, 2, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount),
     /* DML-DEQUANTIZE-quantization-tensor-count: QuantizationTensorCount == 2 */
     0, 27, 2, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationType), 130, 0, 27, 2, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 130, 0, 2, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount),
     /* DML-DEQUANTIZE-block-sizes: InputTensor.Sizes[d] % QuantizationTensors[0].Sizes[d] == 0 */
-    0, 34, 0, 1, 0, 128, 9, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, InputTensor), 129, 27, 22, 11, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, InputTensor), 192, 11, 255, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 128, 192, 128, 0, 192, 0, 192, 0, 22, 11, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, InputTensor), 192, 11, 255, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 128, 192,
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, InputTensor), 129, 27, 22, 11, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, InputTensor), 192, 11, 255, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 128, 192, 128, 0, 192, 0, 192, 0, 22, 11, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, InputTensor), 192, 11, 255, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 128, 192,
     /* DML-DEQUANTIZE-zero-point-sizes: QuantizationTensors[1].Sizes == QuantizationTensors[0].Sizes */
     0, 27, 2, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationType), 130, 0, 16, 53, 255, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 129, 53, 255, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 128, 3, 53, 255, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 129, 3, 53, 255, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 128,
     /* DML-DEQUANTIZE-scale-type: QuantizationTensors[0].DataType == OutputTensor.DataType */
-    0, 34, 0, 0, 27, 10, 255, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 128, 10, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, OutputTensor), 4, 0, 10, 255, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 128, 4, 0, 10, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, OutputTensor),
+    0, 129, 0, 27, 10, 255, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 128, 10, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, OutputTensor), 4, 0, 10, 255, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 128, 4, 0, 10, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, OutputTensor),
     /* DML-DEQUANTIZE-zero-point-type: QuantizationTensors[1].DataType == InputTensor.DataType */
     0, 27, 2, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationType), 130, 0, 27, 10, 255, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 129, 10, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, InputTensor), 4, 0, 10, 255, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensors), DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, QuantizationTensorCount), 129, 4, 0, 10, DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, InputTensor),
 };
@@ -12152,14 +12322,14 @@ static const dmlops_phrase dmlops_dequantize_phrases[] = {
 static const dmlops_rule dmlops_dequantize_rules[] = {
     {"DML-DEQUANTIZE-same-rank", dmlops_by_program, 0, {0, 0}, 0},
     {"DML-DEQUANTIZE-same-rank", dmlops_same_DimensionCount, 0, {3, 0}, 0},
-    {"DML-DEQUANTIZE-quantization-type", dmlops_by_program, 28, {1, 0}, 1},
-    {"DML-DEQUANTIZE-quantization-tensor-count", dmlops_by_program, 42, {2, 0}, 1},
-    {"DML-DEQUANTIZE-quantization-tensor-count", dmlops_by_program, 55, {3, 0}, 1},
-    {"DML-DEQUANTIZE-block-sizes", dmlops_by_program, 68, {4, 0}, 0},
-    {"DML-DEQUANTIZE-zero-point-sizes", dmlops_by_program, 104, {5, 0}, 0},
+    {"DML-DEQUANTIZE-quantization-type", dmlops_by_program, 27, {1, 0}, 1},
+    {"DML-DEQUANTIZE-quantization-tensor-count", dmlops_by_program, 40, {2, 0}, 1},
+    {"DML-DEQUANTIZE-quantization-tensor-count", dmlops_by_program, 53, {3, 0}, 1},
+    {"DML-DEQUANTIZE-block-sizes", dmlops_by_program, 66, {4, 0}, 0},
+    {"DML-DEQUANTIZE-zero-point-sizes", dmlops_by_program, 101, {5, 0}, 0},
     {"DML-DEQUANTIZE-same-sizes", dmlops_same_Sizes, 0, {3, 0}, 0},
-    {"DML-DEQUANTIZE-scale-type", dmlops_by_program, 133, {6, 0}, 0},
-    {"DML-DEQUANTIZE-zero-point-type", dmlops_by_program, 156, {7, 0}, 0},
+    {"DML-DEQUANTIZE-scale-type", dmlops_by_program, 130, {6, 0}, 0},
+    {"DML-DEQUANTIZE-zero-point-type", dmlops_by_program, 152, {7, 0}, 0},
 };
 
 static const dmlops_member dmlops_resample3_members[] = {
@@ -12173,9 +12343,9 @@ static const dmlops_member dmlops_resample3_members[] = {
 };
 static const uint8_t dmlops_resample3_code[] = {
     /* DML-RESAMPLE3-dimension-count: DimensionCount == InputTensor.DimensionCount */
-    0, 34, 0, 0, 27, 2, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, InputTensor),
+    0, 129, 0, 27, 2, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, InputTensor),
     /* DML-RESAMPLE3-scales: Scales[d] > 0.0 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 129, 45, 51, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 129, 45, 51, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 192,
 };
 static const dmlops_phrase dmlops_resample3_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
@@ -12184,7 +12354,7 @@ static const dmlops_phrase dmlops_resample3_phrases[] = {
 static const dmlops_rule dmlops_resample3_rules[] = {
     {"DML-RESAMPLE3-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-RESAMPLE3-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-RESAMPLE3-scales", dmlops_by_program, 15, {1, 0}, 1},
+    {"DML-RESAMPLE3-scales", dmlops_by_program, 14, {1, 0}, 1},
     {"DML-RESAMPLE3-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
 };
 
@@ -12199,21 +12369,21 @@ static const dmlops_member dmlops_fold_members[] = {
 };
 static const uint8_t dmlops_fold_code[] = {
     /* DML-FOLD-spatial-dimensions: OutputTensor.DimensionCount == DimensionCount + 2 */
-    0, 34, 0, 0, 27, 9, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, OutputTensor), 18, 2, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 130, 0, 9, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, OutputTensor), 0, 18, 2, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 130,
+    0, 129, 0, 27, 9, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, OutputTensor), 18, 2, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 130, 0, 9, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, OutputTensor), 0, 18, 2, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 130,
     /* DML-FOLD-window-sizes-range: WindowSizes[d] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, WindowSizes), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, WindowSizes), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, WindowSizes), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, WindowSizes), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 192,
     /* DML-FOLD-strides-range: Strides[d] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 192,
     /* DML-FOLD-dilations-range: Dilations[d] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 192,
     /* DML-FOLD-window-fits: WindowExtents[d] <= PaddedSizes[d] */
-    2, 192, 62, 0, 128, 2, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 12, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 192, 19, 12, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, WindowSizes), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 192, 129, 129, 193, 62, 0, 128, 2, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, OutputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 192, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 129, 30, 12, 57, 0, 192, 12, 57, 1, 192, 0, 192, 0, 12, 57, 0, 192, 0, 192, 0, 12, 57, 1, 192,
+    2, 192, 62, 0, 128, 2, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 12, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 192, 19, 12, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, WindowSizes), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 192, 129, 129, 193, 62, 0, 128, 2, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, OutputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 129, 30, 12, 57, 0, 192, 12, 57, 1, 192, 0, 192, 0, 12, 57, 0, 192, 0, 192, 0, 12, 57, 1, 192,
     /* DML-FOLD-batch-size: OutputTensor.Sizes[0] == InputTensor.Sizes[0] */
-    0, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, OutputTensor), 128, 11, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, InputTensor), 128, 0, 11, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, OutputTensor), 128, 0, 11, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, InputTensor), 128,
+    0, 129, 0, 27, 11, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, OutputTensor), 128, 11, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, InputTensor), 128, 0, 11, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, OutputTensor), 128, 0, 11, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, InputTensor), 128,
     /* DML-FOLD-window-elements: InputTensor.Sizes[1] == OutputTensor.Sizes[1] * product(WindowSizes) */
-    0, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, InputTensor), 129, 20, 11, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, OutputTensor), 129, 14, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, WindowSizes), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 0, 11, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, InputTensor), 129, 0, 20, 11, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, OutputTensor), 129, 14, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, WindowSizes), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount),
+    0, 129, 0, 27, 11, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, InputTensor), 129, 20, 11, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, OutputTensor), 129, 14, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, WindowSizes), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 0, 11, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, InputTensor), 129, 0, 20, 11, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, OutputTensor), 129, 14, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, WindowSizes), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount),
     /* DML-FOLD-block-count: InputTensor.Sizes[2] == product(BlocksPerDimension) */
-    3, 192, 62, 0, 128, 2, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, OutputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 2, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 12, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 192, 19, 12, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, WindowSizes), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 192, 129, 129, 194, 62, 0, 128, 2, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 18, 0, 129, 18, 21, 19, 12, 57, 0, 192, 12, 57, 1, 192, 12, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 192, 129, 34, 0, 0, 27, 11, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, InputTensor), 130, 14, 57, 2, 0, 11, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, InputTensor), 130, 0, 14, 57, 2,
+    3, 192, 62, 0, 128, 2, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, OutputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 2, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 12, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 192, 19, 12, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, WindowSizes), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 192, 129, 129, 194, 62, 0, 128, 2, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 18, 0, 129, 18, 21, 19, 12, 57, 0, 192, 12, 57, 1, 192, 12, 55, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 27, 11, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, InputTensor), 130, 14, 57, 2, 0, 11, DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, InputTensor), 130, 0, 14, 57, 2,
 };
 static const dmlops_phrase dmlops_fold_phrases[] = {
     {"OutputTensor.DimensionCount", "OutputTensor.DimensionCount is %v; it must equal DimensionCount + 2, %v (batch and channel come before the spatial dimensions)"},
@@ -12227,14 +12397,14 @@ static const dmlops_phrase dmlops_fold_phrases[] = {
 };
 static const dmlops_rule dmlops_fold_rules[] = {
     {"DML-FOLD-spatial-dimensions", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-FOLD-window-sizes-range", dmlops_by_program, 19, {1, 0}, 1},
-    {"DML-FOLD-window-fits", dmlops_by_program, 91, {4, 0}, 0},
+    {"DML-FOLD-window-sizes-range", dmlops_by_program, 18, {1, 0}, 1},
+    {"DML-FOLD-window-fits", dmlops_by_program, 87, {4, 0}, 0},
     {"DML-FOLD-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-FOLD-strides-range", dmlops_by_program, 43, {2, 0}, 1},
-    {"DML-FOLD-dilations-range", dmlops_by_program, 67, {3, 0}, 1},
-    {"DML-FOLD-batch-size", dmlops_by_program, 173, {5, 0}, 0},
-    {"DML-FOLD-window-elements", dmlops_by_program, 192, {6, 0}, 0},
-    {"DML-FOLD-block-count", dmlops_by_program, 221, {7, 0}, 0},
+    {"DML-FOLD-strides-range", dmlops_by_program, 41, {2, 0}, 1},
+    {"DML-FOLD-dilations-range", dmlops_by_program, 64, {3, 0}, 1},
+    {"DML-FOLD-batch-size", dmlops_by_program, 168, {5, 0}, 0},
+    {"DML-FOLD-window-elements", dmlops_by_program, 186, {6, 0}, 0},
+    {"DML-FOLD-block-count", dmlops_by_program, 214, {7, 0}, 0},
 };
 
 static const dmlops_member dmlops_unfold_members[] = {
@@ -12248,17 +12418,17 @@ static const dmlops_member dmlops_unfold_members[] = {
 };
 static const uint8_t dmlops_unfold_code[] = {
     /* DML-UNFOLD-spatial-dimensions: InputTensor.DimensionCount == DimensionCount + 2 */
-    0, 34, 0, 0, 27, 9, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, InputTensor), 18, 2, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 130, 0, 9, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, InputTensor), 0, 18, 2, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 130,
+    0, 129, 0, 27, 9, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, InputTensor), 18, 2, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 130, 0, 9, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, InputTensor), 0, 18, 2, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 130,
     /* DML-UNFOLD-window-sizes-range: WindowSizes[d] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, WindowSizes), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, WindowSizes), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, WindowSizes), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, WindowSizes), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192,
     /* DML-UNFOLD-strides-range: Strides[d] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192,
     /* DML-UNFOLD-dilations-range: Dilations[d] >= 1 */
-    0, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192,
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192,
     /* DML-UNFOLD-window-fits: WindowExtents[d] <= PaddedSizes[d] */
-    2, 192, 62, 0, 128, 2, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192, 19, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, WindowSizes), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192, 129, 129, 193, 62, 0, 128, 2, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192, 34, 0, 1, 0, 128, 2, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 129, 30, 12, 57, 0, 192, 12, 57, 1, 192, 0, 192, 0, 12, 57, 0, 192, 0, 192, 0, 12, 57, 1, 192,
+    2, 192, 62, 0, 128, 2, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192, 19, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, WindowSizes), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192, 129, 129, 193, 62, 0, 128, 2, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 129, 30, 12, 57, 0, 192, 12, 57, 1, 192, 0, 192, 0, 12, 57, 0, 192, 0, 192, 0, 12, 57, 1, 192,
     /* DML-UNFOLD-output-sizes: OutputTensor.Sizes == [InputTensor.Sizes[0], InputTensor.Sizes[1] * product(WindowSizes), product(BlocksPerDimension)] */
-    3, 192, 62, 0, 128, 2, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 2, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192, 19, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, WindowSizes), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192, 129, 129, 194, 62, 0, 128, 2, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 18, 0, 129, 18, 21, 19, 12, 57, 0, 192, 12, 57, 1, 192, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192, 129, 34, 0, 0, 16, 53, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, OutputTensor), 61, 3, 11, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, InputTensor), 128, 20, 11, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, InputTensor), 129, 14, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, WindowSizes), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 14, 57, 2, 3, 53, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, OutputTensor), 3, 61, 3, 11, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, InputTensor), 128, 20, 11, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, InputTensor), 129, 14, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, WindowSizes), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 14, 57, 2,
+    3, 192, 62, 0, 128, 2, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 2, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192, 19, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, WindowSizes), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192, 129, 129, 194, 62, 0, 128, 2, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 18, 0, 129, 18, 21, 19, 12, 57, 0, 192, 12, 57, 1, 192, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 16, 53, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, OutputTensor), 61, 3, 11, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, InputTensor), 128, 20, 11, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, InputTensor), 129, 14, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, WindowSizes), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 14, 57, 2, 3, 53, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, OutputTensor), 3, 61, 3, 11, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, InputTensor), 128, 20, 11, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, InputTensor), 129, 14, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, WindowSizes), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 14, 57, 2,
     /* OutputTensor.Sizes: [InputTensor.Sizes[0], InputTensor.Sizes[1] * product(WindowSizes), product(BlocksPerDimension)] */
     3, 192, 62, 0, 128, 2, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 2, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192, 19, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, WindowSizes), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192, 129, 129, 194, 62, 0, 128, 2, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 18, 0, 129, 18, 21, 19, 12, 57, 0, 192, 12, 57, 1, 192, 12, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 192, 129, 61, 3, 11, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, InputTensor), 128, 20, 11, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, InputTensor), 129, 14, 55, DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, WindowSizes), DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, DimensionCount), 14, 57, 2,
 };
@@ -12272,12 +12442,12 @@ static const dmlops_phrase dmlops_unfold_phrases[] = {
 };
 static const dmlops_rule dmlops_unfold_rules[] = {
     {"DML-UNFOLD-spatial-dimensions", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-UNFOLD-window-sizes-range", dmlops_by_program, 19, {1, 0}, 1},
-    {"DML-UNFOLD-window-fits", dmlops_by_program, 91, {4, 0}, 0},
+    {"DML-UNFOLD-window-sizes-range", dmlops_by_program, 18, {1, 0}, 1},
+    {"DML-UNFOLD-window-fits", dmlops_by_program, 87, {4, 0}, 0},
     {"DML-UNFOLD-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-UNFOLD-strides-range", dmlops_by_program, 43, {2, 0}, 1},
-    {"DML-UNFOLD-dilations-range", dmlops_by_program, 67, {3, 0}, 1},
-    {"DML-UNFOLD-output-sizes", dmlops_by_program, 173, {5, 0}, 0},
+    {"DML-UNFOLD-strides-range", dmlops_by_program, 41, {2, 0}, 1},
+    {"DML-UNFOLD-dilations-range", dmlops_by_program, 64, {3, 0}, 1},
+    {"DML-UNFOLD-output-sizes", dmlops_by_program, 168, {5, 0}, 0},
 };
 
 /* In the order of their types. */
@@ -12827,6 +12997,7 @@ static inline size_t dmlops_validate(
     const dmlops_operator* rules;
     int64_t type;
     size_t i;
+    int plain;
     if (desc == NULL) {
         dmlops_report(run, "DML-OPERATOR-required", NULL, "desc", "%m is absent; %s needs it", "dmlops_validate");
         return run->count;
@@ -12851,31 +13022,23 @@ static inline size_t dmlops_validate(
         return run->count;
     }
     run->description = desc->Desc;
-    for (i = 0; i < rules->member_count; ++i) {
-        dmlops_required(run, &rules->members[i]);
-    }
-    for (i = 0; i < rules->member_count; ++i) {
-        if (rules->members[i].kind == DMLOPS_ENUM) {
-            dmlops_enum_value(run, &rules->members[i], desc->Desc);
+    plain = dmlops_plain(run);
+    if (!plain) {
+        dmlops_judge_members(run);
+        if (run->count > 0) {
+            return run->count;
         }
+        dmlops_judge_all_tensors(run, DMLOPS_COUNTS);
     }
-    for (i = 0; i < rules->member_count; ++i) {
-        if (rules->members[i].kind == DMLOPS_ACTIVATION) {
-            dmlops_fused_activations(run, &rules->members[i]);
-        }
-    }
-    dmlops_judge_all_tensors(run, DMLOPS_STRUCTURE);
-    if (run->count > 0) {
-        return run->count;
-    }
-    dmlops_judge_all_tensors(run, DMLOPS_COUNTS);
     for (i = 0; i < rules->count_rules; ++i) {
         rules->rules[i].judge(run, rules, &rules->rules[i], desc->Desc);
     }
     if (run->count > 0) {
         return run->count;
     }
-    dmlops_judge_all_tensors(run, DMLOPS_VALUES);
+    if (!plain) {
+        dmlops_judge_all_tensors(run, DMLOPS_VALUES);
+    }
     for (i = 0; i < rules->value_rules; ++i) {
         const dmlops_rule* rule = &rules->rules[rules->count_rules + i];
         rule->judge(run, rules, rule, desc->Desc);
@@ -13045,44 +13208,44 @@ static const dmlops_output dmlops_outputs[] = {
     /* ACTIVATION_THRESHOLDED_RELU */
     {DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* CONVOLUTION */
-    {442, 3, 0, DMLOPS_NOTHING},
+    {435, 3, 0, DMLOPS_NOTHING},
     /* GEMM */
-    {150, 3, 0, DMLOPS_NOTHING},
+    {147, 3, 0, DMLOPS_NOTHING},
     /* REDUCE */
-    {184, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {181, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* AVERAGE_POOLING */
-    {209, 1, 0, DMLOPS_NOTHING},
+    {204, 1, 0, DMLOPS_NOTHING},
     /* LP_POOLING */
-    {220, 1, 0, DMLOPS_NOTHING},
+    {214, 1, 0, DMLOPS_NOTHING},
     /* MAX_POOLING */
-    {209, 1, 0, DMLOPS_NOTHING},
+    {204, 1, 0, DMLOPS_NOTHING},
     /* ROI_POOLING */
-    {111, 2, 0, DMLOPS_NOTHING},
+    {104, 2, 0, DMLOPS_NOTHING},
     /* SLICE */
-    {96, 1, 0, DMLOPS_NOTHING},
+    {93, 1, 0, DMLOPS_NOTHING},
     /* CAST */
     {DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0},
     /* SPLIT */
     {DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* JOIN */
-    {225, 1, 0, DMLOPS_NOTHING},
+    {218, 1, 0, DMLOPS_NOTHING},
     /* PADDING */
-    {114, 1, 0, DMLOPS_NOTHING},
+    {112, 1, 0, DMLOPS_NOTHING},
     /* VALUE_SCALE_2D */
     {DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* UPSAMPLE_2D */
-    {101, 1, 0, DMLOPS_NOTHING},
-    /* GATHER */
-    {154, 2, 0, DMLOPS_NOTHING},
-    /* SPACE_TO_DEPTH */
-    {99, 1, 0, DMLOPS_NOTHING},
-    /* DEPTH_TO_SPACE */
-    {99, 1, 0, DMLOPS_NOTHING},
-    /* TILE */
-    {84, 1, 0, DMLOPS_NOTHING},
-    /* TOP_K */
     {98, 1, 0, DMLOPS_NOTHING},
-    {106, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    /* GATHER */
+    {149, 2, 0, DMLOPS_NOTHING},
+    /* SPACE_TO_DEPTH */
+    {96, 1, 0, DMLOPS_NOTHING},
+    /* DEPTH_TO_SPACE */
+    {96, 1, 0, DMLOPS_NOTHING},
+    /* TILE */
+    {81, 1, 0, DMLOPS_NOTHING},
+    /* TOP_K */
+    {93, 1, 0, DMLOPS_NOTHING},
+    {101, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* BATCH_NORMALIZATION */
     {DMLOPS_NO_PROGRAM, 5, 0, 0},
     /* MEAN_VARIANCE_NORMALIZATION */
@@ -13092,15 +13255,15 @@ static const dmlops_output dmlops_outputs[] = {
     /* LP_NORMALIZATION */
     {DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* RNN */
-    {639, 6, 0, DMLOPS_NOTHING},
-    {662, 7, 0, DMLOPS_NOTHING},
+    {626, 6, 0, DMLOPS_NOTHING},
+    {649, 7, 0, DMLOPS_NOTHING},
     /* LSTM */
-    {900, 8, 0, DMLOPS_NOTHING},
-    {923, 9, 0, DMLOPS_NOTHING},
-    {942, 10, 0, DMLOPS_NOTHING},
+    {887, 8, 0, DMLOPS_NOTHING},
+    {910, 9, 0, DMLOPS_NOTHING},
+    {929, 10, 0, DMLOPS_NOTHING},
     /* GRU */
-    {639, 6, 0, DMLOPS_NOTHING},
-    {662, 7, 0, DMLOPS_NOTHING},
+    {626, 6, 0, DMLOPS_NOTHING},
+    {649, 7, 0, DMLOPS_NOTHING},
     /* ELEMENT_WISE_SIGN */
     {DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_IS_NAN */
@@ -13126,8 +13289,8 @@ static const dmlops_output dmlops_outputs[] = {
     /* ACTIVATION_SHRINK */
     {DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* MAX_POOLING1 */
-    {289, 1, 0, DMLOPS_NOTHING},
-    {357, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {284, 1, 0, DMLOPS_NOTHING},
+    {352, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* MAX_UNPOOLING */
     {DMLOPS_NO_PROGRAM, 2, 0, DMLOPS_NOTHING},
     /* DIAGONAL_MATRIX */
@@ -13161,33 +13324,33 @@ static const dmlops_output dmlops_outputs[] = {
     /* GATHER_ELEMENTS */
     {DMLOPS_NO_PROGRAM, 2, 0, 1},
     /* GATHER_ND */
-    {236, 2, 0, DMLOPS_NOTHING},
+    {227, 2, 0, DMLOPS_NOTHING},
     /* SCATTER_ND */
     {DMLOPS_NO_PROGRAM, 3, 0, 0},
     /* MAX_POOLING2 */
-    {381, 1, 0, DMLOPS_NOTHING},
-    {472, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {375, 1, 0, DMLOPS_NOTHING},
+    {466, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* SLICE1 */
     {DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
     /* TOP_K1 */
-    {98, 1, 0, DMLOPS_NOTHING},
-    {106, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {93, 1, 0, DMLOPS_NOTHING},
+    {101, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* DEPTH_TO_SPACE1 */
-    {99, 1, 0, DMLOPS_NOTHING},
+    {96, 1, 0, DMLOPS_NOTHING},
     /* SPACE_TO_DEPTH1 */
-    {99, 1, 0, DMLOPS_NOTHING},
+    {96, 1, 0, DMLOPS_NOTHING},
     /* MEAN_VARIANCE_NORMALIZATION1 */
     {DMLOPS_NO_PROGRAM, 3, 0, 0},
     /* RESAMPLE1 */
     {DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
     /* MATRIX_MULTIPLY_INTEGER */
-    {242, 4, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {239, 4, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* QUANTIZED_LINEAR_MATRIX_MULTIPLY */
-    {506, 8, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {497, 8, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* CONVOLUTION_INTEGER */
-    {412, 4, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {404, 4, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* QUANTIZED_LINEAR_CONVOLUTION */
-    {584, 9, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {572, 9, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* ELEMENT_WISE_BIT_AND */
     {DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* ELEMENT_WISE_BIT_OR */
@@ -13225,13 +13388,13 @@ static const dmlops_output dmlops_outputs[] = {
     {DMLOPS_NO_PROGRAM, 6, 0, 0},
     {DMLOPS_NO_PROGRAM, 7, 0, 0},
     /* ARGMIN */
-    {88, 1, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {85, 1, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* ARGMAX */
-    {88, 1, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {85, 1, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* ROI_ALIGN */
     {DMLOPS_NO_PROGRAM, 3, 0, DMLOPS_NOTHING},
     /* GATHER_ND1 */
-    {332, 2, 0, DMLOPS_NOTHING},
+    {320, 2, 0, DMLOPS_NOTHING},
     /* ELEMENT_WISE_ATAN_YX */
     {DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* ELEMENT_WISE_CLIP_GRAD */
@@ -13250,8 +13413,8 @@ static const dmlops_output dmlops_outputs[] = {
     {DMLOPS_NO_PROGRAM, 8, DMLOPS_NOTHING, 0},
     /* DYNAMIC_QUANTIZE_LINEAR */
     {DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0},
-    {58, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
-    {68, 3, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {56, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {66, 3, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* ROI_ALIGN1 */
     {DMLOPS_NO_PROGRAM, 3, 0, DMLOPS_NOTHING},
     /* ROI_ALIGN_GRAD */
@@ -13270,7 +13433,7 @@ static const dmlops_output dmlops_outputs[] = {
     /* ELEMENT_WISE_CLIP_GRAD1 */
     {DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* PADDING1 */
-    {110, 1, 0, DMLOPS_NOTHING},
+    {107, 1, 0, DMLOPS_NOTHING},
     /* ELEMENT_WISE_NEGATE */
     {DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ACTIVATION_GELU */
@@ -13292,17 +13455,17 @@ static const dmlops_output dmlops_outputs[] = {
     {DMLOPS_NO_PROGRAM, 12, DMLOPS_NOTHING, DMLOPS_NOTHING},
     {DMLOPS_NO_PROGRAM, 13, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* LP_POOLING1 */
-    {289, 1, 0, DMLOPS_NOTHING},
+    {282, 1, 0, DMLOPS_NOTHING},
     /* AVERAGE_POOLING1 */
-    {278, 1, 0, DMLOPS_NOTHING},
+    {272, 1, 0, DMLOPS_NOTHING},
     /* ACTIVATION_SWISH */
     {DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ACTIVATION_HARD_SWISH */
     {DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* QUANTIZED_LINEAR_AVERAGE_POOLING */
-    {542, 5, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {532, 5, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* MATRIX_MULTIPLY_INTEGER_TO_FLOAT */
-    {370, 7, 1, DMLOPS_NOTHING},
+    {363, 7, 1, DMLOPS_NOTHING},
     /* MEAN_VARIANCE_NORMALIZATION2 */
     {DMLOPS_NO_PROGRAM, 3, 0, 0},
     /* MULTIHEAD_ATTENTION1 */
@@ -13318,7 +13481,7 @@ static const dmlops_output dmlops_outputs[] = {
     /* FOLD */
     {DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
     /* UNFOLD */
-    {292, 1, 0, DMLOPS_NOTHING},
+    {286, 1, 0, DMLOPS_NOTHING},
 };
 
 /* The members and programs of each operator, and where its outputs start. */
@@ -13568,7 +13731,8 @@ static inline dmlops_inference dmlops_infer_output(
     }
     made = *given;
     if (output->type_from != DMLOPS_NOTHING) {
-        made.DataType = dmlops_first(desc->Desc, &members[output->type_from])->DataType;
+        /* which may be any number */
+        memcpy(&made.DataType, &dmlops_first(desc->Desc, &members[output->type_from])->DataType, sizeof made.DataType);
     }
     list.count = 0;
     if (output->start != DMLOPS_NO_PROGRAM) {

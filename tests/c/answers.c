@@ -1,9 +1,27 @@
-/* What dmlops.h answers beside violations, as a library for ctypes. */
+/* What dmlops.h answers, as a library for ctypes. */
 #include "dmlops.h"
 
+#define CAPACITY 64
+
+const char* judge(const DML_OPERATOR_DESC* desc, DML_FEATURE_LEVEL level);
 int lowest(const DML_OPERATOR_DESC* desc);
 int infer(const DML_OPERATOR_DESC* desc, size_t number, DML_BUFFER_TENSOR_DESC* tensor, UINT* sizes);
 uint64_t tensor_size(const DML_BUFFER_TENSOR_DESC* tensor);
+
+/* The violations as text, "RULE\tMEMBER\tMESSAGE\n" each. */
+const char* judge(const DML_OPERATOR_DESC* desc, DML_FEATURE_LEVEL level) {
+    static char text[CAPACITY * sizeof(dmlops_violation)];
+    static dmlops_violation found[CAPACITY];
+    const size_t count = dmlops_validate(desc, level, found, CAPACITY);
+    size_t end = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < count && i < CAPACITY; ++i) {
+        const int written = snprintf(
+            text + end, sizeof text - end, "%s\t%s\t%s\n", found[i].rule, found[i].member, found[i].message);
+        end += (size_t)written;
+    }
+    return text;
+}
 
 int lowest(const DML_OPERATOR_DESC* desc) {
     return (int)dmlops_min_feature_level(desc);

@@ -1,4 +1,4 @@
-/* Validates descriptions that libFuzzer makes of bytes, under sanitizers. Bytes are read as
+/* Validates descriptions that libFuzzer makes of bytes, and infers their outputs, under sanitizers. Bytes are read as
  *
  *     the feature level, in 2 bytes, and a DML_OPERATOR_DESC
  *     a struct, or an array of structs or numbers: itself, as it lies in memory; then, in order, what its addresses
@@ -86,11 +86,27 @@ static void check(int condition) {
 static void validate(const DML_OPERATOR_DESC* desc, DML_FEATURE_LEVEL level) {
     dmlops_violation* found = (dmlops_violation*)block(CAPACITY * sizeof *found);
     const size_t count = dmlops_validate(desc, level, found, CAPACITY);
+    const DML_FEATURE_LEVEL lowest = dmlops_min_feature_level(desc);
     check(dmlops_validate(desc, level, NULL, 0) == count);
+    check(lowest == 0 ? count > 0 : dmlops_validate(desc, lowest, NULL, 0) == 0);
+    check(lowest <= level || count > 0);
     for (size_t i = 0; i < count && i < CAPACITY; ++i) {
         check(strncmp(found[i].rule, "DML-", 4) == 0);
         check(strlen(found[i].member) < DMLOPS_PATH_SIZE);
         check(memchr(found[i].message, 0, DMLOPS_MESSAGE_SIZE) != NULL);
+    }
+}
+
+static void infer(const DML_OPERATOR_DESC* desc) {
+    dmlops_inference ended = DMLOPS_INFERRED;
+    for (size_t number = 0; ended != DMLOPS_NO_OUTPUT; ++number) {
+        DML_BUFFER_TENSOR_DESC* tensor = (DML_BUFFER_TENSOR_DESC*)block(sizeof *tensor);
+        UINT* sizes = (UINT*)block(DML_TENSOR_DIMENSION_COUNT_MAX1 * sizeof *sizes);
+        ended = dmlops_infer_output(desc, number, tensor, sizes);
+        if (ended == DMLOPS_INFERRED) {
+            check(tensor->Sizes == sizes);
+            check(tensor->DimensionCount >= 1 && tensor->DimensionCount <= DML_TENSOR_DIMENSION_COUNT_MAX1);
+        }
     }
 }
 
@@ -104,10 +120,13 @@ int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     uint16_t number = 0;
     uint32_t value;
     DML_FEATURE_LEVEL level;
+    const DML_OPERATOR_DESC* desc;
     take(&from, &number, sizeof number);
     value = number & 0x7fff; /* a number beyond the largest level would be no value of a C++ enumeration */
     memcpy(&level, &value, sizeof level);
-    validate((const DML_OPERATOR_DESC*)read_shape(&from, &shapes[OPERATOR_DESC], 1), level);
+    desc = (const DML_OPERATOR_DESC*)read_shape(&from, &shapes[OPERATOR_DESC], 1);
+    validate(desc, level);
+    infer(desc);
     while (block_count > 0) {
         free(blocks[--block_count]);
     }

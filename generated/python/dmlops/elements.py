@@ -162,6 +162,9 @@ def maximum(x: Any, y: Any) -> Any:
     return np.where((x == 0) & (y == 0), x + y, np.maximum(x, y))
 
 
+larger = np.maximum
+
+
 def mean(x: Any, y: Any) -> Any:
     """Half of the sum; of integers without overflow, cut toward 0."""
     if np.result_type(x, y).kind == "f":

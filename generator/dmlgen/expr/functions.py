@@ -91,6 +91,7 @@ ELEMENT_FUNCTIONS: Mapping[str, ElementFunction] = {
     "bit_count": _unary("how many bits are set"),
     "min": _binary("the smaller; NaN if either is"),
     "max": _binary("the larger; NaN if either is"),
+    "larger": _binary("the larger; either one if one is NaN"),
     "divide_exactly": _binary("x / y, correctly rounded, which / need not be on a GPU"),
     "mean": _binary("half of the sum; of integers without overflow, cut toward 0"),
     "pow": ElementFunction(

@@ -268,6 +268,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         operators=operators,
         structure=_tensor_rules(registry, Stage.STRUCTURE, functions),
         values=_tensor_rules(registry, Stage.VALUES, functions),
+        sound=_soundness(registry),
         list_capacity=max(_longest_list(registry), dispatch.longest_list),
         general={rule.id: _general(rule) for rule in general},
         buffer=next(e.value for e in registry.enums["TENSOR_TYPE"].entries if e.name == "BUFFER"),
@@ -585,12 +586,24 @@ def _positions(registry: Registry) -> list[int]:
 def _tensor_rules(registry: Registry, stage: Stage, functions: set[str]) -> dict[str, list[str]]:
     """The rules of every tensor, by identifier, as the statements of one function."""
     printer = CPrinter(registry, None)
-    fitting = [r for r in registry.tensor.rules if r.stage is stage and r.checks and r.form != "json"]
     rules = {
-        rule.id: [line for check in rule.checks for line in printer.check(rule, check)] for rule in fitting
+        rule.id: [line for check in rule.checks for line in printer.check(rule, check)]
+        for rule in _rules_of_tensors(registry, stage)
     }
     functions |= printer.functions
     return rules
+
+
+def _soundness(registry: Registry) -> dict[str, list[str]]:
+    """The same of both stages, as the statements of a function that gives 0 where any rule is broken."""
+    printer = CPrinter(registry, None)
+    rules = [rule for stage in (Stage.STRUCTURE, Stage.VALUES) for rule in _rules_of_tensors(registry, stage)]
+    return {rule.id: [line for check in rule.checks for line in printer.test(rule, check)] for rule in rules}
+
+
+def _rules_of_tensors(registry: Registry, stage: Stage) -> list[Rule]:
+    rules = registry.tensor.rules
+    return [rule for rule in rules if rule.stage is stage and rule.checks and rule.form != "json"]
 
 
 def _longest_list(registry: Registry) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 
 from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
@@ -84,6 +85,20 @@ class CPrinter(Printer):
                 self._add(*self._report(rule, check))
                 if check.loops:
                     self._add("break;")
+        return lines
+
+    def test(self, rule: Rule, check: Check) -> list[str]:
+        """The statements that return 0 from a function where a check does not hold."""
+        self.rule = rule
+        with self.block() as lines, ExitStack() as nested:
+            for part in parts(replace(check, message=())):
+                self._define(part)
+            if guards := self._guards(rule, check):
+                nested.enter_context(self._if(" && ".join(guards)))
+            for loop in check.loops:
+                nested.enter_context(self._loop(loop))
+            with self._if(self.failure(check.condition)):
+                self._add("return 0;")
         return lines
 
     def value(self, node: ir.Expr) -> tuple[list[str], str]:

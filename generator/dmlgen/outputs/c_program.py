@@ -22,6 +22,7 @@ TENSOR = "BUFFER_TENSOR_DESC"
 WORD = 4  # bytes; offsets of members count words
 
 # What a byte of a program does. Below SMALL: by its position here; from there on: a number, then a slot.
+# Those from ADD to GREATER_OR_EQUAL make a number of two numbers.
 OPERATIONS = (
     *("NUMBER", "LEVEL", "UINT", "INT", "BOOL", "UINT64", "GIVEN", "THROUGH", "INSIDE"),
     *("RANK", "TYPE", "SIZE", "ENTRY", "LENGTH", "PRODUCT", "SUM", "SAME", "GIVEN_ENTRY"),
@@ -39,6 +40,7 @@ REDUCTIONS = ("all", "any", "sum", "product", "min", "max")
 VALUES = ("int", "bool", "float", "ints", "enum")  # what a message can show, by the kind of its type
 ENTRY = 0xFF  # in place of a tensor's offset: one of an array
 
+_TRUE = ir.Number(True, ir.BOOL)
 _NUMBER = {"==": "EQUAL", "!=": "NOT_EQUAL", "<": "LESS", "<=": "LESS_OR_EQUAL", ">": "GREATER"} | {
     ">=": "GREATER_OR_EQUAL"
 }
@@ -92,7 +94,7 @@ class Program:
             self.integer(loop.lower)
             self.integer(loop.upper)
             self._variables[loop.variable.name] = slot
-            self.integer(ir.Number(True, ir.BOOL) if loop.condition is None else loop.condition)
+            self.integer(_TRUE if loop.condition is None else loop.condition)
         self.integer(check.condition)
         format_ = ""
         for part in check.message:
@@ -122,7 +124,9 @@ class Program:
             guards.append(ir.Compare("<", level, ir.Number(rule.until.value, ir.INT)))
         if check.guard is not None:
             guards.append(check.guard)
-        self.integer(guards[0] if len(guards) == 1 else ir.Logic("and", tuple(guards)))
+        if len(guards) > 1:
+            guards = [ir.Logic("and", tuple(guards))]
+        self.integer(guards[0] if guards else _TRUE)
 
     def _value(self, node: ir.Expr) -> None:
         kind = node.type.kind
@@ -287,7 +291,7 @@ class Program:
         outer = dict(self._variables)
         self._variables[loop.variable.name] = slot
         with self._body():
-            self.integer(ir.Number(True, ir.BOOL) if loop.condition is None else loop.condition)
+            self.integer(_TRUE if loop.condition is None else loop.condition)
             self.integer(body)
         self._variables = outer
         self._taken -= 1

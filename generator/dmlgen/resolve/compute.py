@@ -46,8 +46,8 @@ def resolve_compute(
     where = None if compute.get("place") is None else rules.expression(compute.get("place"), inner, ir.INTS)
     roles = {entry.name: rules.expression(entry.value, inner) for entry in mapping(compute, "with").entries}
     kernel = text(compute, "kernel", "map")
-    if (kernel == "map") == (value is None) and kernel != "gather":
-        message = "the kernel map needs a value, and any other has none"
+    if (kernel in ("map", "gather")) == (value is None):
+        message = "the kernels map and gather work element by element and need a value; others have none"
         raise fault(compute.position, "compute-form", message)
     return Compute(
         kernel,

@@ -109,12 +109,15 @@ def _entry(member: Member, value: Any) -> Any:
 
 def _union(member: Member, value: float, typed_by: Any) -> ctypes.Union:
     """The union of number types, with the value as the data type that it is read as."""
+    import numpy as np  # not loaded until a scalar needs it
+
     data_type = typed_by.DataType if isinstance(typed_by, TensorDesc) else typed_by
     if not isinstance(data_type, TensorDataType):
         raise ValueError(f"{member.name} has the data type {data_type}, which is none")
     union = _union_type(member.type)
     try:
-        data = data_type.numpy.type(value).tobytes()
+        with np.errstate(over="ignore"):  # what is too large for a float is infinite
+            data = data_type.numpy.type(value).tobytes()
     except OverflowError:
         raise ValueError(f"{member.name} is {value}, which does not fit {data_type.name}") from None
     return union.from_buffer_copy(data.ljust(ctypes.sizeof(union), b"\0"))

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..elements import exp, log, maximum
+from ..elements import exp, larger, log
 from ..kernels.reduce import Reduce, Steps
 
 STEPS: dict[str, Steps] = {
     "ALWAYS": Steps(
-        shift=lambda x, y=None, z=None, count=None: maximum(x, y),
+        shift=lambda x, y=None, z=None, count=None: larger(x, y),
         map=lambda x, y=None, z=None, count=None: exp(x - y),
         combine=lambda x, y=None, z=None, count=None: x + y,
         finish=lambda x, y=None, z=None, count=None: log(x),

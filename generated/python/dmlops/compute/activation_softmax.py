@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..elements import divide, exp, maximum
+from ..elements import divide, exp, larger
 from ..kernels.reduce import Reduce, Steps
 
 STEPS: dict[str, Steps] = {
     "ALWAYS": Steps(
-        shift=lambda x, y=None, z=None, count=None: maximum(x, y),
+        shift=lambda x, y=None, z=None, count=None: larger(x, y),
         map=lambda x, y=None, z=None, count=None: exp(x - y),
         combine=lambda x, y=None, z=None, count=None: x + y,
         finish=lambda x, y=None, z=None, count=None: divide(1, x),
-        each=lambda x, y=None, z=None, count=None: exp(x - z) * y,
+        each_mapped=lambda x, y=None, z=None, count=None: x * y,
     ),
 }
 

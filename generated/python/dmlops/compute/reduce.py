@@ -14,6 +14,7 @@ from ..elements import (
     either,
     exp,
     is_nan,
+    larger,
     log,
     maximum,
     minimum,
@@ -48,7 +49,7 @@ STEPS: dict[str, Steps] = {
         finish=lambda x, y=None, z=None, count=None: log(x),
     ),
     "LOG_SUM_EXP": Steps(
-        shift=lambda x, y=None, z=None, count=None: maximum(x, y),
+        shift=lambda x, y=None, z=None, count=None: larger(x, y),
         map=lambda x, y=None, z=None, count=None: exp(x - y),
         combine=lambda x, y=None, z=None, count=None: x + y,
         move=lambda x, y=None, z=None, count=None: where(x > 0, x * exp(y - z), x),

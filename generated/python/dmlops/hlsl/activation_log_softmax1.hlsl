@@ -21,6 +21,7 @@
 //              size and all other strides are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //   UNROLL     vectors that a thread loads before it reduces them, 1 or more
 //   WHOLE      1 if a set is LANES * UNROLL vectors at most, so that it is read but once, else 0
+//   EVEN       1 if sets are multiples of LANES * UNROLL vectors, so that a share ends where its last block does, else 0
 //   NUM_THREADS  threads in a group, a power of 2
 //   LANES      a power of 2, NUM_THREADS at most
 //   ACROSS     1 if neighbouring threads work on neighbouring sets, 0 if on neighbouring elements of one
@@ -135,6 +136,9 @@ Position LocateVector(uint item)
 // No integer is NaN.
 bool IsNan(int x) { return false; }
 bool IsNan(uint x) { return false; }
+
+// The larger of two numbers, either one if one is NaN: without the care that Max takes
+float Larger(float x, float y) { return max(x, y); }
 
 // (artanh(s) - s - s^3 / 3) / s^5 as a function of z = s^2, for z up to 0.0297: a minimax polynomial (Remez exchange).
 // artanh(s) is within 2^-36 (float), 2^-73 (double) with it.
@@ -291,28 +295,10 @@ float Log(float x)
     return LogOfParts(scaled - 1.0f, exponent, 0.0f);
 }
 
-// Integers in the order of the numbers, -0 below +0. Exact for subnormals on drivers that flush them, too.
-int Order(float x)
-{
-    const int bits = (int)Bits(x);
-    return bits < 0 ? (int)0x80000000u - bits - 1 : bits;
-}
-
-// The larger of two numbers; NaN if one is. Max(-0, +0) is +0, in either order (maximum and minimum of IEEE 754-2019),
-// so that the result of a reduction does not depend on its order. Exact.
-float Max(float a, float b)
-{
-    if (IsNan(a))
-        return a;
-    if (IsNan(b))
-        return b;
-    return Order(a) < Order(b) ? b : a;
-}
-
 INPUT_VALUE Map(INPUT_VALUE x, INPUT_VALUE y) { return Exp(x - y); }
 INPUT_VALUE Merge(INPUT_VALUE x, INPUT_VALUE y) { return x + y; }
 INPUT_VALUE Finish(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE count) { return Log(x); }
-INPUT_VALUE Shift(INPUT_VALUE x, INPUT_VALUE y) { return Max(x, y); }
+INPUT_VALUE Shift(INPUT_VALUE x, INPUT_VALUE y) { return Larger(x, y); }
 OUTPUT_VALUE Each(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE z) { return x - z - y; }
 
 #if SHIFTS
@@ -341,6 +327,18 @@ State Combine(bool shiftOnly, State a, State b)
 #endif
     a.value = Merge(a.value, b.value);
     return a;
+#endif
+}
+
+// The same where all elements of b come after those of a
+State Append(bool shiftOnly, State a, State b)
+{
+#if CHOOSES
+    if (DECREASING ? !Better(a.value, b.value) : Better(b.value, a.value))
+        return b;
+    return a;
+#else
+    return Combine(shiftOnly, a, b);
 #endif
 }
 
@@ -404,7 +402,7 @@ void LoadBlock(Share share, uint first, out Item items[UNROLL][VECTOR])
 {
     [unroll]
     for (uint u = 0; u < UNROLL; u++)
-        Load(share.offset + LocateVector(min(first + u * LANES, share.end - 1)).input, items[u]);
+        Load(share.offset + LocateVector(EVEN ? first + u * LANES : min(first + u * LANES, share.end - 1)).input, items[u]);
 }
 
 #if SHIFTS
@@ -430,7 +428,7 @@ State Gather(bool shiftOnly, Share share, INPUT_VALUE shift, Item whole[UNROLL][
         for (uint u = 0; u < UNROLL; u++)
         {
             const uint item = first + u * LANES;
-            if (item >= share.end)
+            if (!EVEN && item >= share.end)
                 break;
             OVER_ITEMS
             for (uint k = 0; k < VECTOR; k++)
@@ -439,13 +437,13 @@ State Gather(bool shiftOnly, Share share, INPUT_VALUE shift, Item whole[UNROLL][
                 if (u == 0 && k == 0)
                     block = state;
                 else
-                    block = Combine(shiftOnly, block, state);
+                    block = Append(shiftOnly, block, state);
             }
         }
         if (first == share.first)
             total = block;
         else
-            total = Combine(shiftOnly, total, block);
+            total = Append(shiftOnly, total, block);
     }
     return total;
 }
@@ -545,7 +543,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         for (uint u = 0; u < UNROLL; u++)
         {
             const uint item = first + u * LANES;
-            if (item >= share.end)
+            if (!EVEN && item >= share.end)
                 break;
             OUTPUT_VALUE values[VECTOR];
             OVER_ITEMS

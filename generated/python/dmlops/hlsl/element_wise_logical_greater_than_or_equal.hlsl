@@ -4,9 +4,9 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_logical_greater_than_or_equal.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Element by element. Each thread writes UNROLL vectors of OutputTensor elements, NUM_THREADS vectors apart. Sizes and
-// strides are in elements; neighbouring dimensions that all tensors run through in one step are merged beforehand, and
-// dimensions of size 1 left out.
+// Element by element. Each thread writes UNROLL vectors of OutputTensor elements, NUM_THREADS vectors apart, or a
+// block: VECTOR vectors that are neighbours along another dimension. Sizes and strides are in elements; neighbouring
+// dimensions that all tensors run through in one step are merged beforehand, and dimensions of size 1 left out.
 //
 // For each tensor, X being A or B or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -20,6 +20,9 @@
 //              multiple of VECTOR, else 1
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
 //              one and the innermost size are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits, 1 for 4 bits)
+//   BLOCKS     1 if threads write blocks, VECTOR being 2 or more and UNROLL the same, else 0
+//   X_TURNED   1 for an input whose neighbours in memory are those along the other dimension of the blocks; X_VECTOR is
+//              VECTOR and all strides but that one are multiples of it. Else 0
 //   RANK       dimensions after merging, 1 to 8
 //   UNROLL     vectors a thread writes, 1 or more
 //   NUM_THREADS  threads in a group
@@ -28,7 +31,7 @@
 
 struct Dimension
 {
-    uint size;        // of the innermost dimension: in vectors
+    uint size;        // of the innermost dimension: in vectors; of the one before, where there are blocks, in blocks
     uint multiplier;  // these three divide by size
     uint halving;
     uint shift;
@@ -200,7 +203,8 @@ OUTPUT_VALUE Compute(A_VALUE a, B_VALUE b)
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
-    const uint first = (group.y * groupColumns + group.x) * (NUM_THREADS * UNROLL) + thread;
+    const uint apart = BLOCKS ? 0 : NUM_THREADS;
+    const uint first = (group.y * groupColumns + group.x) * NUM_THREADS * (BLOCKS ? 1 : UNROLL) + thread;
 
     // All loads, then the stores: each thread keeps many loads under way.
     Position positions[UNROLL];
@@ -209,9 +213,30 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     [unroll]
     for (uint u = 0; u < UNROLL; u++)
     {
-        positions[u] = Locate(min(first + u * NUM_THREADS, count - 1));
+        positions[u] = Locate(min(first + u * apart, count - 1));
+#if BLOCKS
+        positions[u].aTensor += u * (dimensions[RANK - 2].aStride / VECTOR);
+        positions[u].bTensor += u * (dimensions[RANK - 2].bStride / VECTOR);
+        positions[u].outputTensor += u * (dimensions[RANK - 2].outputStride / VECTOR);
+#endif
+#if A_TURNED
+        A_VALUE turnedA[VECTOR];
+        LoadA(positions[0].aTensor + u * aStep, turnedA);
+        [unroll]
+        for (uint k = 0; k < VECTOR; k++)
+            a[k][u] = turnedA[k];
+#else
         LoadA(positions[u].aTensor, a[u]);
+#endif
+#if B_TURNED
+        B_VALUE turnedB[VECTOR];
+        LoadB(positions[0].bTensor + u * bStep, turnedB);
+        [unroll]
+        for (uint k = 0; k < VECTOR; k++)
+            b[k][u] = turnedB[k];
+#else
         LoadB(positions[u].bTensor, b[u]);
+#endif
     }
 
     [unroll]
@@ -221,7 +246,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         [unroll]
         for (uint k = 0; k < VECTOR; k++)
             values[k] = Compute(a[u][k], b[u][k]);
-        if (first + u * NUM_THREADS < count)
+        if (first + u * apart < count)
             Store(positions[u].outputTensor, values);
     }
 }

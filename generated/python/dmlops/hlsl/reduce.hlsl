@@ -24,6 +24,7 @@
 //              size and all other strides are multiples of it, 2 or 4 (at most 16 bytes; 4 for 8 bits)
 //   UNROLL     vectors that a thread loads before it reduces them, 1 or more
 //   WHOLE      1 if a set is LANES * UNROLL vectors at most, so that it is read but once, else 0
+//   EVEN       1 if sets are multiples of LANES * UNROLL vectors, so that a share ends where its last block does, else 0
 //   NUM_THREADS  threads in a group, a power of 2
 //   LANES      a power of 2, NUM_THREADS at most
 //   ACROSS     1 if neighbouring threads work on neighbouring sets, 0 if on neighbouring elements of one
@@ -169,6 +170,13 @@ bool IsNan(int x) { return false; }
 bool IsNan(uint x) { return false; }
 bool IsNan(int64_t x) { return false; }
 bool IsNan(uint64_t x) { return false; }
+
+// The larger of two numbers, either one if one is NaN: without the care that Max takes
+float Larger(float x, float y) { return max(x, y); }
+int Larger(int x, int y) { return max(x, y); }
+uint Larger(uint x, uint y) { return max(x, y); }
+int64_t Larger(int64_t x, int64_t y) { return max(x, y); }
+uint64_t Larger(uint64_t x, uint64_t y) { return max(x, y); }
 
 // Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
@@ -431,7 +439,7 @@ INPUT_VALUE Finish(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE count) { return Log
 INPUT_VALUE Map(INPUT_VALUE x, INPUT_VALUE y) { return Exp(x - y); }
 INPUT_VALUE Merge(INPUT_VALUE x, INPUT_VALUE y) { return x + y; }
 INPUT_VALUE Finish(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE count) { return Log(x) + y; }
-INPUT_VALUE Shift(INPUT_VALUE x, INPUT_VALUE y) { return Max(x, y); }
+INPUT_VALUE Shift(INPUT_VALUE x, INPUT_VALUE y) { return Larger(x, y); }
 INPUT_VALUE Move(INPUT_VALUE x, INPUT_VALUE y, INPUT_VALUE z) { return (Less((INPUT_VALUE)0, x) ? x * Exp(y - z) : x); }
 #elif FUNCTION == 7  // MAX
 INPUT_VALUE Map(INPUT_VALUE x, INPUT_VALUE y) { return x; }
@@ -481,6 +489,18 @@ State Combine(bool shiftOnly, State a, State b)
 #endif
     a.value = Merge(a.value, b.value);
     return a;
+#endif
+}
+
+// The same where all elements of b come after those of a
+State Append(bool shiftOnly, State a, State b)
+{
+#if CHOOSES
+    if (DECREASING ? !Better(a.value, b.value) : Better(b.value, a.value))
+        return b;
+    return a;
+#else
+    return Combine(shiftOnly, a, b);
 #endif
 }
 
@@ -562,7 +582,7 @@ void LoadBlock(Share share, uint first, out Item items[UNROLL][VECTOR])
 {
     [unroll]
     for (uint u = 0; u < UNROLL; u++)
-        Load(share.offset + LocateVector(min(first + u * LANES, share.end - 1)).input, items[u]);
+        Load(share.offset + LocateVector(EVEN ? first + u * LANES : min(first + u * LANES, share.end - 1)).input, items[u]);
 }
 
 #if SHIFTS
@@ -588,7 +608,7 @@ State Gather(bool shiftOnly, Share share, INPUT_VALUE shift, Item whole[UNROLL][
         for (uint u = 0; u < UNROLL; u++)
         {
             const uint item = first + u * LANES;
-            if (item >= share.end)
+            if (!EVEN && item >= share.end)
                 break;
             OVER_ITEMS
             for (uint k = 0; k < VECTOR; k++)
@@ -597,13 +617,13 @@ State Gather(bool shiftOnly, Share share, INPUT_VALUE shift, Item whole[UNROLL][
                 if (u == 0 && k == 0)
                     block = state;
                 else
-                    block = Combine(shiftOnly, block, state);
+                    block = Append(shiftOnly, block, state);
             }
         }
         if (first == share.first)
             total = block;
         else
-            total = Combine(shiftOnly, total, block);
+            total = Append(shiftOnly, total, block);
     }
     return total;
 }

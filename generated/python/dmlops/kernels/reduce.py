@@ -29,6 +29,7 @@ class Steps:
     `finish(x, shift, count)`: the result, from what stands for all `count` elements.
     `each(x, result, shift)`: what is stored for an element; `better` makes `result` 1 for the element chosen
     and 0 for all others.
+    `each_mapped(x, result)`: the same, but from what stands for the element.
     """
 
     combine: Step | None = None
@@ -38,6 +39,12 @@ class Steps:
     move: Step | None = None
     finish: Step | None = None
     each: Step | None = None
+    each_mapped: Step | None = None
+
+    @property
+    def is_each(self) -> bool:
+        """Whether there is something to store for each element, not for each set."""
+        return self.each is not None or self.each_mapped is not None
 
 
 @dataclass(frozen=True)
@@ -75,7 +82,7 @@ class Reduce:
         count = prod(source.Sizes[d] for d in reduced)
         turned = arrays[self.input].transpose(*kept, *reduced)
         sets = computed(turned, source.DataType).reshape(-1, count)
-        if self.case.each is None:
+        if not self.case.is_each:
             return {self.output: stored(self._result(sets)[0], target.DataType).reshape(target.Sizes)}
         values = stored(self._each(sets), target.DataType).reshape(turned.shape)
         return {self.output: np.ascontiguousarray(values.transpose(np.argsort([*kept, *reduced])))}
@@ -84,6 +91,8 @@ class Reduce:
         result, shift = self._result(sets)
         if self.case.better is not None:
             result = (np.arange(sets.shape[1]) == result).astype(sets.dtype)
+        if self.case.each_mapped is not None:
+            return self.case.each_mapped(self._mapped(sets, shift), result)
         assert self.case.each is not None
         return self.case.each(sets, result, shift)
 
@@ -97,10 +106,13 @@ class Reduce:
         if steps.shift is not None:
             shift = _combined(steps.shift, sets)
             shift = where(is_infinity(shift), sets.dtype.type(0), shift)
-        total = _combined(steps.combine, sets if steps.map is None else steps.map(sets, shift))
+        total = _combined(steps.combine, self._mapped(sets, shift))
         if steps.finish is not None:
             total = steps.finish(total, shift, count=sets.dtype.type(sets.shape[1]))
         return total, shift
+
+    def _mapped(self, sets: Any, shift: Any) -> Any:
+        return sets if self.case.map is None else self.case.map(sets, shift)
 
     def _chosen(self, sets: Any) -> Any:
         assert self.case.better is not None

@@ -25,6 +25,10 @@ from .work import Dispatch, Work, grid
 NUM_THREADS = 256
 BYTES_IN_FLIGHT = 32  # that one thread writes; measured, see bench/gpu.py
 MAX_UNROLL = 4
+PATCH = 16, 8  # blocks of neighbouring threads along both dimensions of a block; measured, too
+MAX_RANK = 8
+
+Loop = tuple[int, tuple[int, ...]]  # a size, and the stride of every tensor
 
 
 @dataclass(frozen=True)
@@ -117,25 +121,59 @@ def _aligned(
     *outer, (inner_size, inner) = loops
     bits = output.tensor.DataType.bits
     vector = vector_width(bits, inner_size, inner[-1], [strides[-1] for _, strides in outer])
+
+    def has_vectors(place: int, loop: Loop) -> bool:
+        """Whether vectors of an input are neighbours along a loop."""
+        bits = inputs[place].tensor.DataType.bits
+        others = [one[1][place] for one in loops if one is not loop]
+        fits = bits >= 8 and bits * vector in (32, 64, 128)
+        return fits and loop[1][place] == 1 and gcd(vector, *others) == vector
+
+    def is_other(loop: Loop) -> bool:
+        """Whether an input is better read along this loop, in blocks."""
+        return loop[0] % vector == 0 and any(has_vectors(place, loop) for place in range(len(inputs)))
+
+    # The other dimension of blocks, if they are any use.
+    blocked = vector > 1 and len(loops) <= MAX_RANK - 2
+    other = next(filter(is_other, outer), None) if blocked else None
     for place, one in enumerate(inputs):
-        others = [strides[place] for _, strides in outer]
-        straight = inner[place] == 1 and gcd(vector, *others) == vector
-        fits = one.tensor.DataType.bits * vector in (32, 64, 128)
-        defines[f"{one.macro}_VECTOR"] = vector if straight and fits and one.tensor.DataType.bits >= 8 else 1
-    unroll = max(1, min(MAX_UNROLL, BYTES_IN_FLIGHT * 8 // (max(bits, 8) * vector)))
-    count = prod(size for size, _ in outer) * (inner_size // vector)
-    groups = grid(-(-count // unroll), NUM_THREADS)
-    if groups[0] * groups[1] * NUM_THREADS * unroll > 2**32:
+        turned = other is not None and has_vectors(place, other)
+        defines[f"{one.macro}_TURNED"] = int(turned)
+        defines[f"{one.macro}_VECTOR"] = vector if turned or has_vectors(place, loops[-1]) else 1
+    if other is None:
+        unroll = max(1, min(MAX_UNROLL, BYTES_IN_FLIGHT * 8 // (max(bits, 8) * vector)))
+        apart, vectors = unroll, [*outer, _in_steps(loops[-1], vector)]
+    else:
+        apart, unroll = 1, vector
+        outer.remove(other)
+        vectors = [*outer, *_patches(other, loops[-1], vector)]
+    count = prod(size for size, _ in vectors)
+    groups = grid(-(-count // apart), NUM_THREADS)
+    if groups[0] * groups[1] * NUM_THREADS * apart > 2**32:
         raise Unsupported(f"{output.buffer} has more elements than one dispatch can count in 32 bits")
     constants = _constants(computation, count, groups[0], uniforms, inner[:-1])
-    vectors = [*outer, (inner_size // vector, tuple(vector * stride for stride in inner))]
     for size, strides in vectors:
         constants += _padded(struct.pack(f"<{4 + len(strides)}I", size, *divisor(size), *strides))
     defines |= {"RANK": len(vectors), "VECTOR": vector, "UNROLL": unroll, "NUM_THREADS": NUM_THREADS}
+    defines["BLOCKS"] = int(other is not None)
     return Dispatch(defines, buffers, constants, groups)
 
 
-def merged(sizes: Sequence[int], strides: Sequence[Sequence[int]]) -> list[tuple[int, tuple[int, ...]]]:
+def _in_steps(loop: Loop, step: int) -> Loop:
+    """A loop over every so many elements."""
+    size, strides = loop
+    return size // step, tuple(step * stride for stride in strides)
+
+
+def _patches(other: Loop, inner: Loop, vector: int) -> list[Loop]:
+    """Loops over square blocks, neighbours along both dimensions one after the other."""
+    high, wide = (gcd(most, loop[0] // vector) for most, loop in zip(PATCH, (other, inner), strict=True))
+    far = [_in_steps(other, vector * high), _in_steps(inner, vector * wide)]
+    near = [(high, _in_steps(other, vector)[1]), (wide, _in_steps(inner, vector)[1])]
+    return [*(loop for loop in far if loop[0] > 1), *near]
+
+
+def merged(sizes: Sequence[int], strides: Sequence[Sequence[int]]) -> list[Loop]:
     """Loops over the dimensions, as few as possible: the size of each, and the stride of every tensor.
 
     The last tensor's greatest stride is outermost; there is at least one loop.
@@ -145,9 +183,9 @@ def merged(sizes: Sequence[int], strides: Sequence[Sequence[int]]) -> list[tuple
     return merged_in_order(dimensions) or [(1, (1,) * len(strides))]
 
 
-def merged_in_order(dimensions: Iterable[tuple[int, tuple[int, ...]]]) -> list[tuple[int, tuple[int, ...]]]:
+def merged_in_order(dimensions: Iterable[Loop]) -> list[Loop]:
     """The same loops in the same order, as few as possible: none where there is one coordinate alone."""
-    loops: list[tuple[int, tuple[int, ...]]] = []
+    loops: list[Loop] = []
     for size, steps in dimensions:
         if size == 1:
             continue

@@ -15,8 +15,8 @@ from .map import merged, vector_width
 from .types import ELEMENT_LIMIT, check_span, divisor, tensor_defines
 from .work import Dispatch, Work, grid
 
-NUM_THREADS = 512
-UNROLL = 4  # vectors that one thread has under way
+MIN_THREADS, MAX_THREADS = 128, 512  # in a group; measured, see bench/gpu.py
+UNROLL, WHOLE_UNROLL = 4, 8  # vectors that one thread has under way; where that is all it has
 NEIGHBOURS = 32  # sets side by side whose elements are loaded together
 ENOUGH_GROUPS = 512  # to keep a large GPU busy
 MAX_BLOCKS = 1024  # of UNROLL vectors that one thread adds up: bounds rounding errors
@@ -47,16 +47,27 @@ class Sets:
         return self.number > 1 and self.kept[-1][1][0] < self.reduced[-1][1][0]
 
     @property
+    def unroll(self) -> int:
+        """The vectors that one thread has under way."""
+        is_whole = not self.across and self.extent <= MAX_THREADS * WHOLE_UNROLL
+        return WHOLE_UNROLL if is_whole else UNROLL
+
+    @property
     def lanes(self) -> int:
-        """The threads that share a set: as many as have UNROLL vectors to load."""
+        """The threads that share a set: as many as have `unroll` vectors to load."""
         side_by_side = min(NEIGHBOURS, _power_of_two(self.number)) if self.across else 1
-        return min(NUM_THREADS // side_by_side, _power_of_two(-(-self.extent // UNROLL)))
+        return min(MAX_THREADS // side_by_side, _power_of_two(-(-self.extent // self.unroll)))
+
+    @property
+    def threads(self) -> int:
+        """The threads in a group: few where neighbouring sets need no more, as all wait for one another."""
+        return MAX_THREADS if self.across else max(self.lanes, MIN_THREADS)
 
     @property
     def part_extent(self) -> int:
         """The vectors of a part of a set: the whole of it if there are enough sets to keep a GPU busy."""
-        block = self.lanes * UNROLL
-        blocks, groups = -(-self.extent // block), -(-self.number * self.lanes // NUM_THREADS)
+        block = self.lanes * self.unroll
+        blocks, groups = -(-self.extent // block), -(-self.number * self.lanes // self.threads)
         parts = max(min(-(-ENOUGH_GROUPS // groups), blocks // 2), -(-blocks // MAX_BLOCKS), 1)
         return -(-blocks // parts) * block
 
@@ -79,23 +90,24 @@ def work(computation: Reduce) -> Work:
 
     def dispatch(sets: Sets, part_extent: int, buffers: tuple[str, str], **macros: int) -> Dispatch:
         parts = -(-sets.extent // part_extent)
-        groups = -(-sets.number * sets.lanes // NUM_THREADS) * parts
-        columns, rows = grid(groups * NUM_THREADS, NUM_THREADS)
+        groups = -(-sets.number * sets.lanes // sets.threads) * parts
+        columns, rows = grid(groups * sets.threads, sets.threads)
         numbers = (sets.number, sets.extent, part_extent, parts, columns, count, 0, 0)
         loops = [(size, *divisor(size), *strides[:2], 0, 0) for size, strides in (*sets.kept, *sets.reduced)]
         layout = {
-            "NUM_THREADS": NUM_THREADS,
+            "NUM_THREADS": sets.threads,
             "LANES": sets.lanes,
             "ACROSS": int(sets.across),
-            "UNROLL": UNROLL,
-            "WHOLE": int(sets.extent <= sets.lanes * UNROLL),
+            "UNROLL": sets.unroll,
+            "WHOLE": int(sets.extent <= sets.lanes * sets.unroll),
+            "EVEN": int(sets.extent % (sets.lanes * sets.unroll) == 0),
             "KEPT_RANK": len(sets.kept),
             "REDUCED_RANK": len(sets.reduced),
         }
         constants = b"".join(struct.pack("<8I", *record) for record in (numbers, *loops))
         return Dispatch({**defines, **layout, **macros}, buffers, constants, (columns, rows))
 
-    if computation.case.each is not None:
+    if computation.case.is_each:
         buffers = (computation.input, computation.output)
         return Work((dispatch(sets, sets.extent, buffers, VECTOR=vector),))
     parts = -(-sets.extent // sets.part_extent)
@@ -126,11 +138,11 @@ def _sets(computation: Reduce) -> tuple[Sets, int]:
 
     kept = loops(kept_dimensions, target, in_order=False)
     # An output of one element a set does not constrain how the others are gone through.
-    reduced = loops(reduced_dimensions, source if steps.each is None else target, steps.better is not None)
+    reduced = loops(reduced_dimensions, target if steps.is_each else source, steps.better is not None)
 
     *outer, (size, inner) = reduced
     others = [strides for _, strides in (*kept, *outer)]
-    in_vectors = range(1 if steps.each is None else 2)  # the input, and the output if it has as many elements
+    in_vectors = range(2 if steps.is_each else 1)  # the input, and the output if it has as many elements
     vector = gcd(
         *(
             vector_width(source.DataType.bits, size, inner[one], [strides[one] for strides in others])

@@ -1,4 +1,4 @@
-"""Top-k on a GPU: tiles sorted in group memory, and then pairs of runs merged until a line has one."""
+"""Top-k on a GPU: the first elements of each tile as a run, and pairs of runs merged until a line has one."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from .work import Dispatch, Work, grid
 
 Buffers = tuple[str, str]
 
-NUM_THREADS = 512
-MAX_TILE = 2 * NUM_THREADS  # 12 KiB of group memory with keys of 64 bits; every device has 16
+FEW = 64  # elements wanted, for which small tiles are faster; measured, see bench/gpu.py
+SMALL_TILE, LARGE_TILE = 512, 1024  # the second takes 12 KiB with keys of 64 bits; every device has 16
 
 
 def work(computation: TopK) -> Work:
@@ -27,14 +27,16 @@ def work(computation: TopK) -> Work:
     loops = across(source.Sizes, axis, [tensor.element_strides for tensor in tensors])
     lines = prod(size for size, _ in loops)
     steps = tuple(tensor.element_strides[axis] for tensor in tensors)
-    tile = min(max(2, 1 << (length - 1).bit_length()), MAX_TILE)
+    max_tile = SMALL_TILE if wanted <= FEW else LARGE_TILE
+    tile, num_threads = min(_power_of_two(length), max_tile), max_tile // 2
     bits = source.DataType.bits
     defines: dict[str, int | str] = {
         "LARGEST": int(computation.largest),
         "KEY": "uint64_t" if bits == 64 else "uint",
         "SIGN": "uif".index(source.DataType.numpy.kind),
         "TILE": tile,
-        "NUM_THREADS": NUM_THREADS,
+        "RUN": _power_of_two(min(wanted, tile)),
+        "NUM_THREADS": num_threads,
         **tensor_defines("INPUT", source.DataType, moves=True),
         **tensor_defines("OUTPUT_VALUE", values.DataType, moves=True),
         **tensor_defines("OUTPUT_INDEX", indices.DataType),
@@ -53,7 +55,7 @@ def work(computation: TopK) -> Work:
         if not last:
             for name, size in zip(writes, (8 if bits == 64 else 4, 4), strict=True):
                 sizes[name] = max(sizes.get(name, 0), lines * runs * kept * size)
-        groups = grid(count, NUM_THREADS if merges else 2 * NUM_THREADS)
+        groups = grid(count, num_threads if merges else 2 * num_threads)
         constants = struct.pack("<12I", count, groups[0], length, kept, *source_run, *steps, 0, 0)
         macros = {**defines, "MERGES": int(merges), "LAST": int(last), "RANK": len(loops)}
         buffers = (computation.input, *reads, computation.output, computation.indices, *writes)
@@ -70,3 +72,8 @@ def work(computation: TopK) -> Work:
         runs, kept, span = -(-runs // 2), min(wanted, 2 * span), 2 * span
         written = dispatch(True, loops, count, written, source_run)
     return Work(tuple(dispatches), sizes)
+
+
+def _power_of_two(number: int) -> int:
+    """The least power of 2 that is not below a number, 2 or more."""
+    return max(2, 1 << (number - 1).bit_length())

@@ -1,0 +1,71 @@
+"""Element by element over tensors whose neighbours lie along different dimensions: the shader's blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dmlops
+from dmlops import gpu
+from gpu_device import device, run_in_guard_zones
+
+__all__ = ["device"]
+
+LAYOUTS = [  # sizes and strides of the input
+    ((64, 128), (1, 64)),
+    ((8, 12), (1, 16)),  # gaps
+    ((40, 4), (1, 40)),  # blocks that no patch of them is made of
+    ((3, 8, 12), (96, 1, 8)),
+    ((16, 12, 20), (1, 16, 192)),
+    ((2, 3, 16, 20), (960, 320, 1, 16)),
+    ((4, 8, 2, 3, 4, 8), (1, 4, 3072, 32, 96, 384)),
+]
+
+
+def identity(data_type: str, sizes: Sequence[int], strides: Sequence[int]) -> dmlops.Description:
+    tensor = {"DataType": data_type, "Sizes": list(sizes)}
+    members = {"InputTensor": {**tensor, "Strides": list(strides)}, "OutputTensor": tensor}
+    return dmlops.from_json({"type": "ELEMENT_WISE_IDENTITY", "desc": members})
+
+
+@pytest.mark.parametrize("data_type", ["FLOAT32", "FLOAT16", "INT8", "INT64"])
+@pytest.mark.parametrize(("sizes", "strides"), LAYOUTS)
+def test_turned_inputs(data_type: str, sizes: tuple[int, ...], strides: tuple[int, ...], device: Any) -> None:
+    desc = identity(data_type, sizes, strides)
+    assert desc.validate("6.4") == []
+    (dispatch,) = gpu.planned(desc).dispatches
+    assert (dispatch.defines["BLOCKS"], dispatch.defines["INPUT_TURNED"]) == (1, 1)
+    data = np.random.default_rng(0).integers(-99, 99, sizes).astype(data_type.lower())
+    np.testing.assert_array_equal(
+        run_in_guard_zones(device, desc, {"InputTensor": data})["OutputTensor"], data
+    )
+
+
+@pytest.mark.parametrize(
+    ("sizes", "strides"),
+    [((64, 128), (128, 1)), ((5, 8), (1, 5)), ((8, 8), (1, 9)), ((8, 7), (1, 8)), ((8, 8), (0, 1))],
+)
+def test_no_blocks_where_vectors_do_not_fit(
+    sizes: tuple[int, ...], strides: tuple[int, ...], device: Any
+) -> None:
+    desc = identity("FLOAT32", sizes, strides)
+    assert gpu.planned(desc).dispatches[0].defines["BLOCKS"] == 0
+    data = np.arange(float(np.prod(sizes)), dtype=np.float32).reshape(sizes)
+    data[:] = data[:1] if strides[0] == 0 else data
+    np.testing.assert_array_equal(
+        run_in_guard_zones(device, desc, {"InputTensor": data})["OutputTensor"], data
+    )
+
+
+def test_one_input_turned_and_one_not(device: Any) -> None:
+    a, b = np.random.default_rng(0).integers(-99, 99, (2, 24, 40)).astype(np.float32)
+    tensor = {"DataType": "FLOAT32", "Sizes": [24, 40]}
+    members = {"ATensor": {**tensor, "Strides": [1, 24]}, "BTensor": tensor, "OutputTensor": tensor}
+    desc = dmlops.from_json({"type": "ELEMENT_WISE_SUBTRACT", "desc": members})
+    defines = gpu.planned(desc).dispatches[0].defines
+    assert (defines["A_TURNED"], defines["B_TURNED"]) == (1, 0)
+    found = run_in_guard_zones(device, desc, {"ATensor": a, "BTensor": b})["OutputTensor"]
+    np.testing.assert_array_equal(found, a - b)
