@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ import dmlops
 from c_runner import SOURCES, WARNINGS, build, compiler
 from dmlops import ReduceFunction, TensorDataType, TensorDesc, from_json
 from dmlops.gpu import FEATURE_LEVEL, Unsupported, planned
+from dmlops.gpu import map as aligned
 from dmlops.registry import OPERATORS
 from random_descriptions import level_and_form, matrix_cases
 
@@ -67,7 +69,8 @@ def expected(desc: dmlops.Description) -> list[list[str]]:
     if desc.validate(FEATURE_LEVEL):
         return []
     try:
-        work = planned(desc)
+        with patch.object(aligned, "MAX_RANK", 0):  # no blocks, which the header leaves out
+            work = planned(desc)
     except Unsupported:
         return []
     places = {member.name: place for place, member in enumerate(desc.MEMBERS)}

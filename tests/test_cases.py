@@ -176,7 +176,12 @@ def test_computation_gives_the_printed_outputs_of_the_pages(registry: Registry, 
                 for name, data in example.tensors.items()
             }
             inputs = {member.name: example.tensors[member.name].data for member in operator.inputs}
-            outputs = computation.run({**tensors, **example.members}, inputs)  # type: ignore[dict-item]
+            values = {entry.name: entry.value for enum in registry.enums.values() for entry in enum.entries}
+            members = {
+                name: values.get(value, value) if isinstance(value, str) else value
+                for name, value in example.members.items()
+            }
+            outputs = computation.run({**tensors, **members}, inputs)  # type: ignore[dict-item]
             printed = {member.name: example.tensors[member.name].data for member in operator.outputs}
             assert outputs == printed, (operator.name, example.id)
             examples += 1

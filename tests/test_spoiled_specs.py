@@ -62,7 +62,7 @@ SPOILS = [
     Spoil("hidden-character", ELEMENTS, "Picks one", "Picks \u202e one", "hidden-character", "\u202e"),
     Spoil("no-mapping", ELEMENTS, COMPUTE, "compute: nothing", "wrong-type", "nothing"),
     Spoil("no-value", ELEMENTS, "  value: InputTensor[replace(at, Axis, index)]\n", "", "compute-form", "kernel: gather", "need a value"),
-    Spoil("another-type", ELEMENTS, "InputTensor[replace(at, Axis, index)]", "IndicesTensor[at]", "expression-type", "IndicesTensor[at]", "element of InputTensor or bool is expected"),
+    Spoil("another-type", ELEMENTS, "InputTensor[replace(at, Axis, index)]", "IndicesTensor[at]", "expression-type", "IndicesTensor[at]\n\nexamples", "element of InputTensor or bool is expected"),
     Spoil("integer-element", ELEMENTS, "InputTensor[replace(at, Axis, index)]", "InputTensor[at] // 2", "expression-type", "InputTensor[at]", "elements have no //"),
     # Shape
     Spoil("misspelt-key", ELEMENTS, "summary: Picks", "sumary: Picks", "unknown-key", "sumary", "summary"),

@@ -4576,7 +4576,7 @@ static inline const char* dmlops_feature_level_name(int64_t value);
 #ifdef DMLOPS_DISPATCH
 /* Dispatches: how the shaders that come with this header compute what a description asks for. */
 
-#define DMLOPS_MAX_DEFINES 23
+#define DMLOPS_MAX_DEFINES 28
 #define DMLOPS_MAX_BINDINGS 4
 #define DMLOPS_MAX_CONSTANTS 112
 
@@ -4597,7 +4597,8 @@ typedef struct dmlops_binding {
    compilation needs, so equal ones share a pipeline. `bindings` are its resources: inputs, t0 and following, then the
    output, u0; in Vulkan bindings 0 and following. An optional tensor that is absent has the output in its place; nothing
    reads it, so a null descriptor will do. `constants` are the 32-bit words of the constant buffer Params, b0, in Vulkan
-   the binding after the output. `groups` are the thread groups along x, y and z. */
+   the binding after the output. `groups` are the thread groups along x, y and z. The variant of element-wise shaders that
+   works in blocks, where tensors lie across each other, is never chosen here. */
 typedef struct dmlops_dispatch {
     const char* shader;
     uint32_t groups[3];
@@ -13821,13 +13822,14 @@ typedef struct dmlops_tensor_macros {
     const char* stored;
     const char* bits;
     const char* value;
+    const char* turned;
     const char* vector;
     const char* lowest;
     const char* highest;
 } dmlops_tensor_macros;
 
 #define DMLOPS_TENSOR_MACROS(name) \
-    {name "_STORED", name "_BITS", name "_VALUE", name "_VECTOR", name "_LOWEST", name "_HIGHEST"}
+    {name "_STORED", name "_BITS", name "_VALUE", name "_TURNED", name "_VECTOR", name "_LOWEST", name "_HIGHEST"}
 
 static const dmlops_tensor_macros dmlops_macros_A = DMLOPS_TENSOR_MACROS("A");
 static const dmlops_tensor_macros dmlops_macros_B = DMLOPS_TENSOR_MACROS("B");
@@ -14317,6 +14319,7 @@ static inline void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_b
         const uint64_t loaded = tensors[i].type->bits * vector;
         const int fits = (loaded == 32 || loaded == 64 || loaded == 128) && tensors[i].type->bits >= 8;
         const int at_once = fits && dmlops_straight(loops, rank, i, vector);
+        dmlops_define_number(out, tensors[i].macros->turned, 0);  /* blocks are left to others */
         dmlops_define_number(out, tensors[i].macros->vector, at_once ? (int64_t)vector : 1);
     }
     unroll = dmlops_unroll((bits < 8 ? 8 : bits) * vector);
@@ -14335,6 +14338,7 @@ static inline void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_b
     dmlops_define_number(out, "VECTOR", (int64_t)vector);
     dmlops_define_number(out, "UNROLL", (int64_t)unroll);
     dmlops_define_number(out, "NUM_THREADS", DMLOPS_MAP_THREADS);
+    dmlops_define_number(out, "BLOCKS", 0);
 }
 
 /* A shader that finds each element from its coordinate. */

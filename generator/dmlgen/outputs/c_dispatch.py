@@ -15,9 +15,9 @@ from dmlgen.outputs.uniforms import Uniforms, macro, plain, tensors_read, unifor
 from dmlgen.registry import EnumEntry, Operator, Registry
 
 _TENSOR_MACROS, _LIMIT_MACROS, _SHADER_MACROS = (
-    4,
+    5,
     2,
-    4,
+    5,
 )  # X_STORED ... X_VECTOR; X_LOWEST, X_HIGHEST; RANK ...
 _GATHER_MACROS, _GATHER_CONSTANTS = 9, 4 + MAX_RANK * (8 + 4)
 _AT, _NUMBER = ir.Local("at", ir.INTS), ir.Local("index", ir.INT)
