@@ -14,11 +14,9 @@ from dmlgen.outputs.render import string
 from dmlgen.outputs.uniforms import Uniforms, macro, plain, tensors_read, uniforms_of
 from dmlgen.registry import EnumEntry, Operator, Registry
 
-_TENSOR_MACROS, _LIMIT_MACROS, _SHADER_MACROS = (
-    5,
-    2,
-    5,
-)  # X_STORED ... X_VECTOR; X_LOWEST, X_HIGHEST; RANK ...
+_TENSOR_MACROS = 5  # X_STORED, X_BITS, X_VALUE, X_TURNED, X_VECTOR
+_LIMIT_MACROS = 2  # X_LOWEST, X_HIGHEST
+_SHADER_MACROS = 5  # RANK, VECTOR, UNROLL, NUM_THREADS, BLOCKS
 _GATHER_MACROS, _GATHER_CONSTANTS = 9, 4 + MAX_RANK * (8 + 4)
 _AT, _NUMBER = ir.Local("at", ir.INTS), ir.Local("index", ir.INT)
 

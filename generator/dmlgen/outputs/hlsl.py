@@ -15,7 +15,7 @@ from dmlgen.outputs.hlsl_functions import Functions
 from dmlgen.outputs.hlsl_printer import HlslPrinter
 from dmlgen.outputs.render import Templates
 from dmlgen.outputs.uniforms import Uniforms, camel, macro, plain, tensors_read, uniforms_of
-from dmlgen.registry import Operator, Registry
+from dmlgen.registry import EnumEntry, Operator, Registry
 
 FOLDERS = ("hlsl", "python/dmlops/hlsl")
 
@@ -24,7 +24,8 @@ FOLDERS = ("hlsl", "python/dmlops/hlsl")
 class Tensor:
     """A tensor in a shader: `name` of the resource; names that belong to it begin with `macro` or `function`.
 
-    `local` is the variable with an element, `types` the data types it may have, `bits` their sizes.
+    `local` is the variable with an element, `types` the data types it may have, `bits` their sizes,
+    `values` the HLSL types in which its elements are computed.
     """
 
     member: str
@@ -34,6 +35,7 @@ class Tensor:
     function: str
     types: tuple[str, ...]
     bits: tuple[int, ...]
+    values: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -185,6 +187,7 @@ def tensor_of(registry: Registry, operator: Operator, member: str) -> Tensor:
         function=short,
         types=types,
         bits=tuple(sorted({registry.data_type[name].bits for name in types})),
+        values=frozenset(_value_type(registry.data_type[name]) for name in types),
     )
 
 
@@ -284,15 +287,13 @@ def _types(operator: Operator, tensor: str) -> tuple[str, ...]:
 
 
 def _value_types(tensors: Iterable[Tensor]) -> set[str]:
-    """The types in which shaders compute the elements of tensors, by the names of their data types."""
-    types = {name for tensor in tensors for name in tensor.types}
-    return {_VALUE_TYPES.get(name, "uint" if name.startswith("U") else "int") for name in types}
+    """The types in which a shader computes elements."""
+    return {value for tensor in tensors for value in tensor.values}
 
 
-_VALUE_TYPES = {
-    "FLOAT64": "double",
-    "FLOAT32": "float",
-    "FLOAT16": "float",
-    "INT64": "int64_t",
-    "UINT64": "uint64_t",
-}
+def _value_type(entry: EnumEntry) -> str:
+    """The type in which elements of a data type are computed: nothing smaller than 32 bits."""
+    if entry.kind == "float":
+        return "double" if entry.bits == 64 else "float"
+    sign = "u" if entry.kind == "unsigned" else ""
+    return f"{sign}int64_t" if entry.bits == 64 else f"{sign}int"

@@ -19,14 +19,13 @@ from ..elements import stored
 from ..kernels.map import Map, Uniforms
 from ..tensor import TensorDesc
 from .errors import Unsupported
-from .types import check_span, divisor, limit_defines, tensor_defines
+from .types import MAX_RANK, check_span, divisor, limit_defines, tensor_defines
 from .work import Dispatch, Work, grid
 
 NUM_THREADS = 256
 BYTES_IN_FLIGHT = 32  # that one thread writes; measured, see bench/gpu.py
 MAX_UNROLL = 4
 PATCH = 16, 8  # blocks of neighbouring threads along both dimensions of a block; measured, too
-MAX_RANK = 8
 
 Loop = tuple[int, tuple[int, ...]]  # a size, and the stride of every tensor
 
