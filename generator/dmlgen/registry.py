@@ -8,7 +8,7 @@ in, names are bound, rules are in the order in which they are judged. Outputs re
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
@@ -260,6 +260,50 @@ class Compute:
 
 
 @dataclass(frozen=True)
+class Intermediate:
+    """A tensor between inputs and outputs: at each coordinate `at` of a box of `sizes` it holds `value`.
+
+    It reads inputs and intermediate tensors above it. With `along`, and only then, it also reads itself, and
+    its neighbours that have `along` too, at smaller indices of axis 0; those above it at the same index, too.
+    `decides`: something reads it in an index, a condition, a bound or a rounding to integers, so that its
+    floats are computed in single precision, in the written order.
+    """
+
+    name: str
+    type: ir.Type  # FLOAT, INT or BOOL
+    sizes: ir.Expr
+    along: bool
+    value: ir.Expr
+    decides: bool = False
+
+
+@dataclass(frozen=True)
+class OutputDefinitions:
+    """What an operator computes: the value of every output at each of its coordinates `at`.
+
+    Values read inputs and intermediate tensors, never outputs. Every output has one; it is not evaluated
+    where the output is absent.
+    """
+
+    tensors: tuple[Intermediate, ...]
+    outputs: Mapping[str, ir.Expr]
+
+    @property
+    def whole(self) -> Iterator[ir.Expr]:
+        """All expressions, the bodies of functions included, each once."""
+        todo = [part for tensor in self.tensors for part in (tensor.sizes, tensor.value)]
+        todo += self.outputs.values()
+        seen: set[ir.Function] = set()
+        while todo:
+            node = todo.pop(0)
+            yield node
+            for part in ir.walk(node):
+                if isinstance(part, ir.Apply) and part.function not in seen:
+                    seen.add(part.function)
+                    todo.append(part.function.body)
+
+
+@dataclass(frozen=True)
 class TensorData:
     """A tensor with data, row-major, of a worked example."""
 
@@ -318,6 +362,7 @@ class Operator:
     inferences: tuple[Inference, ...]
     support: Mapping[str, tuple[Support, ...]]  # by feature level name, for every level from `since` on
     compute: Compute | None
+    defines: OutputDefinitions | None  # in place of `compute`, which names a kernel
     examples: tuple[Example, ...]
     data: tuple[DataRequirement, ...]
     errata: tuple[Erratum, ...]

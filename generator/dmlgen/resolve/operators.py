@@ -20,6 +20,7 @@ from dmlgen.registry import (
     Inference,
     Member,
     Operator,
+    OutputDefinitions,
     Provenance,
     Rule,
     Support,
@@ -27,6 +28,7 @@ from dmlgen.registry import (
 )
 from dmlgen.resolve import rules
 from dmlgen.resolve.compute import resolve_compute
+from dmlgen.resolve.definition import is_definition, resolve_definition
 from dmlgen.resolve.general import General
 from dmlgen.resolve.nodes import (
     Faults,
@@ -58,12 +60,17 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
     scope, definitions, resolved, inferences = _rules(general, node, name, scope, tensors, faults)
     support: Map[str, tuple[Support, ...]] = {}
     compute: Compute | None = None
+    defines: OutputDefinitions | None = None
     examples: list[Example] = []
     data: list[DataRequirement] = []
     with faults:
         support = _support(general, mapping(node, "support"), tensors, since, scope)
     with faults:
-        compute = resolve_compute(node, members, resolved, scope)
+        if is_definition(node):
+            kinds = {e.name: e.kind for e in general.enums["TENSOR_DATA_TYPE"].entries if e.kind is not None}
+            defines = resolve_definition(node, members, resolved, support, kinds, scope)
+        else:
+            compute = resolve_compute(node, members, resolved, scope)
     for item in mappings(node, "examples"):
         with faults:
             examples.append(_example(general, item, members))
@@ -93,6 +100,7 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
         inferences=inferences,
         support=support,
         compute=compute,
+        defines=defines,
         examples=tuple(examples),
         data=tuple(data),
         errata=tuple(erratum(item) for item in mappings(node, "errata")),
