@@ -27,7 +27,8 @@ def run(
     """The outputs of the reference, for a description that is valid."""
     given = {name: tensor(array) for name, array in inputs.items()}
     desc = dmlops.from_json({"type": operator, "desc": {**given, **outputs, **members}})
-    assert desc.validate("6.4") == []
+    violations = [violation.message for violation in desc.validate("6.4")]
+    assert violations == [], violations
     result = dmlops.reference.run(desc, inputs)
     for name, description in outputs.items():
         assert result[name].shape == tuple(description["Sizes"])

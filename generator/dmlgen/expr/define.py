@@ -223,7 +223,7 @@ class _Definition(_Parser):
             raise self.fail(
                 node, "expression-type", f"{owner.name} is an intermediate tensor; it has no fields"
             )
-        if name not in ("Sizes", "DimensionCount") and isinstance(owner, ir.Tensor):
+        if name in self.scope.fields and name not in ("Sizes", "DimensionCount") and isinstance(owner, ir.Tensor):
             message = "a definition reads elements, Sizes and DimensionCount of a tensor, and nothing else"
             raise self.fail(node, "expression-type", message)
         return super().attribute(node, owner, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from dmlgen.outputs import c, compute, coverage, definition, hlsl, matrix, python
+from dmlgen.outputs import c, compute, coverage, definition, hlsl, language, matrix, python
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import Registry
 
@@ -17,7 +17,7 @@ def render_all(registry: Registry, templates: Path, known: Mapping[str, bytes]) 
     """
     environment = Templates(templates)
     outputs: dict[str, bytes] = {}
-    for output in (python, compute, definition, c, hlsl):
+    for output in (python, compute, definition, c, hlsl, language):
         outputs.update(output.render(registry, environment))
     outputs.update(matrix.render(registry, environment, known))
     outputs.update(coverage.render(registry, environment, outputs))

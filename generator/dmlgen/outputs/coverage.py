@@ -23,29 +23,16 @@ class Row:
     examples: int
     errata: int
     open: int
-    computes: int
+    reference: int
+    shader: int
 
 
 @dataclass(frozen=True)
 class Left:
-    """Operators of one family whose computation no spec states, and why."""
+    """Operators of one family that have a reference but no shader."""
 
     family: str
-    reason: str
     operators: tuple[str, ...]
-
-
-_REASONS = {  # by family
-    "matrix": "matrix products and convolutions need tiled kernels of their own",
-    "normalization": "statistics over sets and, in training, several outputs: `reduce` would have to grow",
-    "pooling": "windows and regions that overlap, and several outputs",
-    "quantized": "matrix products, windows, or a scale that follows from the data; sums of quantized tensors "
-    "come with them",
-    "recurrent": "a loop over time with state",
-    "resample": "weights that depend on coordinates in every dimension",
-    "shape": "windows that overlap",
-    "training": "gradients of the families above, and an optimizer with three outputs",
-}
 
 
 @dataclass(frozen=True)
@@ -76,15 +63,13 @@ def render(registry: Registry, templates: Templates, matrices: Mapping[str, byte
         for field in fields(Row)
         if field.name != "operator"
     }
-    without = [operator for operator in registry.operators if operator.compute is None]
-    left = [
-        Left(family, reason, tuple(operator.name for operator in without if operator.family == family))
-        for family, reason in _REASONS.items()
-    ]
+    families: dict[str, list[str]] = {}
+    for operator in registry.operators:
+        if operator.compute is None:
+            families.setdefault(operator.family, []).append(operator.name)
+    left = [Left(family, tuple(names)) for family, names in sorted(families.items())]
     return {
-        "coverage.md": templates.render(
-            "docs/coverage.md.j2", rows=rows, gaps=gaps, totals=totals, left=left, count=len(without)
-        )
+        "coverage.md": templates.render("docs/coverage.md.j2", rows=rows, gaps=gaps, totals=totals, left=left)
     }
 
 
@@ -101,5 +86,6 @@ def _row(operator: Operator, matrix: Mapping[str, object]) -> Row:
         examples=len(operator.examples),
         errata=len(operator.errata),
         open=sum(erratum.source == "ours" for erratum in operator.errata),
-        computes=int(operator.compute is not None),
+        reference=int(operator.compute is not None or operator.defines is not None),
+        shader=int(operator.compute is not None),
     )
