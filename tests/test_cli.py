@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -100,6 +103,35 @@ def test_the_version_is_the_same_everywhere(specs: Path, tmp_path: Path) -> None
     for text in (header, (out / "hlsl/gather.hlsl").read_text(encoding="utf-8")):
         assert f"// directml-registry {version}." in text[:300]
     assert f'__version__ = "{version}"' in (out / "python/dmlops/__init__.py").read_text(encoding="utf-8")
+
+
+def test_outputs_do_not_go_into_the_specs(specs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for out in (specs, specs / "operators/out"):
+        assert main(["generate", "--specs", str(specs), "--out", str(out)]) == 2
+        assert "lies in the specs" in capsys.readouterr().err
+    assert not (specs / "operators/out").exists()
+
+
+GENERATE_ALL = """
+import sys
+from dmlgen import cli, generate
+generate.cache_folder = lambda: None
+sys.exit(cli.main(["generate", "--specs", sys.argv[1], "--out", sys.argv[2]]))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
+def test_a_stopped_run_leaves_neither_files_nor_processes(tmp_path: Path, number: signal.Signals) -> None:
+    out = tmp_path / "out"
+    command = [sys.executable, "-c", GENERATE_ALL, str(ROOT / "specs"), str(out)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    assert any("searching test cases" in line for line in process.stderr)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=60)  # which lasts until no worker holds the pipe
+    assert process.returncode == {signal.SIGTERM: 143, signal.SIGKILL: -9, signal.SIGINT: 130}[number]
+    assert "Traceback" not in errors
+    assert not out.exists()
 
 
 def test_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:

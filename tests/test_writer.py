@@ -2,12 +2,13 @@
 
 import json
 import os
+import threading
 from pathlib import Path
 
 import pytest
 
 from dmlgen.diagnostics import SpecError
-from dmlgen.writer import MANIFEST, Result, check, fingerprints, is_unchanged, write
+from dmlgen.writer import MANIFEST, STAGING, Result, alone, check, fingerprints, is_unchanged, write
 
 OUTPUTS = {"python/dmlops/a.py": b"a = 1\n", "hlsl/gather.hlsl": b"// gather\n", "matrix/empty.json": b""}
 
@@ -117,6 +118,97 @@ def test_a_failed_run_changes_nothing(tmp_path: Path, monkeypatch: pytest.Monkey
         write(now, tmp_path, fingerprints(OUTPUTS))
     assert snapshot(tmp_path) == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["hlsl", MANIFEST, "matrix", "python"]
+
+
+NEXT = {"python/dmlops/a.py": b"a = 2\n", "new/b.py": b"b = 1\n", "hlsl/gather.hlsl": b"// other\n"}
+
+
+def killed(tmp_path: Path, calls: int) -> None:
+    """A run into the folder that ends for good just before a file is put in its place."""
+    process = os.fork()
+    if process == 0:
+        replace = os.replace
+        left = iter(range(calls))
+        os.replace = lambda *paths: replace(*paths) if next(left, None) is not None else os._exit(9)
+        write(NEXT, tmp_path, fingerprints(OUTPUTS))
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 9
+
+
+@pytest.mark.parametrize("calls", range(4))
+def test_what_a_killed_run_left_is_undone_by_the_next(tmp_path: Path, calls: int) -> None:
+    write(OUTPUTS, tmp_path, {})
+    killed(tmp_path, calls)
+    assert (tmp_path / STAGING).is_dir()
+    assert not is_unchanged(tmp_path, fingerprints(OUTPUTS))
+    result = write(OUTPUTS, tmp_path, fingerprints(OUTPUTS))
+    assert (result.written, result.removed, result.kept) == ((), (), ())
+    assert contents(tmp_path) == OUTPUTS
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["hlsl", MANIFEST, "matrix", "python"]
+    assert is_unchanged(tmp_path, fingerprints(OUTPUTS))
+
+
+@pytest.mark.parametrize("calls", range(4))
+def test_the_next_run_goes_its_own_way(tmp_path: Path, calls: int) -> None:
+    write(OUTPUTS, tmp_path, {})
+    killed(tmp_path, calls)
+    write({"c.h": b"c"}, tmp_path, fingerprints(OUTPUTS))
+    assert contents(tmp_path) == {"c.h": b"c"}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.h", MANIFEST]
+
+
+@pytest.mark.parametrize(
+    "journal",
+    [
+        "",
+        "[]",
+        '{"old": ["../theirs"], "new": []}',
+        '{"old": [], "new": ["../theirs"]}',
+        '{"old": [], "new": 1}',
+    ],
+)
+def test_a_foreign_journal_touches_nothing(tmp_path: Path, journal: str) -> None:
+    out = tmp_path / "out"
+    write(OUTPUTS, out, {})
+    (tmp_path / "theirs").write_text("theirs")
+    (out / STAGING).mkdir()
+    (out / STAGING / "journal.json").write_text(journal)
+    before = snapshot(tmp_path)
+    with pytest.raises(SpecError) as caught:
+        write(NEXT, out, {})
+    assert codes(caught) == ["bad-journal"]
+    assert snapshot(tmp_path) == before
+
+
+def test_a_staging_folder_elsewhere_is_not_followed(tmp_path: Path) -> None:
+    out, outside = tmp_path / "out", tmp_path / "outside"
+    for folder in (out, outside):
+        folder.mkdir()
+    (outside / "theirs").write_text("theirs")
+    (out / STAGING).symlink_to(outside)
+    with pytest.raises(SpecError) as caught:
+        write(OUTPUTS, out, {})
+    assert codes(caught) == ["unsafe-path"]
+    assert contents(outside) == {"theirs": b"theirs"}
+
+
+def test_a_second_run_waits_for_the_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    order = []
+
+    def second() -> None:
+        with alone(tmp_path / "out"):
+            order.append("second")
+
+    thread = threading.Thread(target=second)
+    with alone(tmp_path / "out"):
+        thread.start()
+        thread.join(0.5)
+        order.append("first")
+    thread.join()
+    assert order == ["first", "second"]
+    assert "waiting for another run" in capsys.readouterr().err
+    with alone(tmp_path / "out"):
+        assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ Exit codes: 0 all is well, 1 findings or drift, 2 wrong use.
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -24,13 +25,20 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command; the exit code."""
     options = _parser().parse_args(arguments)
     command: Callable[[argparse.Namespace], int] = options.command
+    signal.signal(signal.SIGTERM, _stop)  # so that what has begun is undone
     try:
         return command(options)
+    except KeyboardInterrupt:
+        return 130
     except SpecError as error:
         _report(error.findings, "text", sys.stderr)
     except OSError as error:
         print(f"dmlgen: {error}", file=sys.stderr)
     return 1
+
+
+def _stop(number: int, frame: object) -> None:
+    sys.exit(128 + number)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -73,6 +81,9 @@ def _report(findings: Iterable[Finding], format: Format, stream: TextIO) -> None
 def _generate(options: argparse.Namespace) -> int:
     from dmlgen.generate import generate
 
+    if options.out.resolve().is_relative_to(options.specs.resolve()):
+        print(f"dmlgen: {options.out} lies in the specs; outputs go elsewhere", file=sys.stderr)
+        return 2
     return generate(options.specs, options.out, options.check)
 
 

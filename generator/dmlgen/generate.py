@@ -10,6 +10,7 @@ import gc
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,8 +46,9 @@ def generate(specs: Path, out: Path, check: bool) -> int:
         if not difference:
             print(_matching(len(outputs), specs, progress))
         return 1 if difference else 0
-    result = writer.write(outputs, out, last.files)
-    _LastRun(inputs, writer.fingerprints(outputs)).keep(cache, out)
+    with writer.alone(out):
+        result = writer.write(outputs, out, _LastRun.of(cache, out).files)
+        _LastRun(inputs, writer.fingerprints(outputs)).keep(cache, out)
     cache.tidy()
     if result.written or result.removed or result.kept:
         print(f"{len(outputs)} files from {_count(specs)}, {_changes(result)} ({progress.seconds:.2f} s)")
@@ -107,10 +109,11 @@ def _matrices(registry: Registry, cache: Cache, progress: Progress) -> dict[str,
             missing.append(operator.name)
         else:
             matrices[path] = data
-    for done, (path, data) in enumerate(matrix.search(registry, missing), 1):
-        progress.say(f"searching test cases: {done} of {len(missing)} operators")
-        cache.put(data, "matrix", keys[path])
-        matrices[path] = data
+    with closing(matrix.search(registry, missing)) as found:
+        for done, (path, data) in enumerate(found, 1):
+            progress.say(f"searching test cases: {done} of {len(missing)} operators")
+            cache.put(data, "matrix", keys[path])
+            matrices[path] = data
     return matrices
 
 

@@ -3,6 +3,9 @@
 Outputs are bytes by path, relative and with forward slashes. `manifest.json` in the output directory lists
 them and nothing else, so that it changes where files come or go. A listed file that is no longer generated is
 removed if it is known to be ours: as the last run left it or, where none is remembered, beginning with MARK.
+
+Everything is staged in a folder of the output directory before the first file changes, together with what was
+there and a journal. An error on the way is undone at once, and what a killed run left is undone by the next.
 """
 
 from __future__ import annotations
@@ -15,16 +18,24 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from dmlgen.banner import MARK
 from dmlgen.diagnostics import Finding, Position, SpecError, shown
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 MANIFEST = "manifest.json"
+STAGING = ".staging"  # new/ and old/ files, and the journal, while files are being replaced
+_JOURNAL = "journal.json"
 
 _NAME = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9_.-]+")
 
@@ -42,15 +53,14 @@ class Result:
 def write(outputs: Mapping[str, bytes], directory: Path, remembered: Mapping[str, str]) -> Result:
     """Makes `directory` hold exactly the outputs, besides files of others; right bytes are left untouched.
 
-    `remembered` are the `fingerprints` of the last run, if known. Everything is staged in the
-    directory before the first file changes, and an error on the way is undone. Raises SpecError for a path
-    that is unsafe or passes a symbolic link and for a damaged manifest, OSError if the disk refuses.
+    `remembered` are the `fingerprints` of the last run, if known. Raises SpecError for a path that is unsafe
+    or passes a symbolic link and for a damaged manifest or journal, OSError if the disk refuses.
     """
+    _undo(directory)
     plan = _Plan.make(outputs, directory, remembered)
     if plan.changed or plan.stale:
         directory.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=".staging-", dir=directory) as staging:
-            _apply(plan, directory, Path(staging))
+        _apply(plan, directory)
         for path in plan.stale:
             _remove_empty_parents(directory, path)
     written = tuple(path for path in plan.changed if path != MANIFEST)
@@ -72,8 +82,31 @@ def fingerprints(outputs: Mapping[str, bytes]) -> dict[str, str]:
     return {path: _sha256(data) for path, data in files.items()}
 
 
+@contextmanager
+def alone(directory: Path) -> Iterator[None]:
+    """Waits until no other run writes to the directory, which is made, and keeps others waiting meanwhile."""
+    directory.mkdir(parents=True, exist_ok=True)
+    if fcntl is None:
+        yield
+        return
+    number = os.open(directory, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"dmlgen: waiting for another run that writes to {directory}", file=sys.stderr, flush=True)
+            fcntl.flock(number, fcntl.LOCK_EX)
+        except OSError:  # a file system without locks
+            pass
+        yield
+    finally:
+        os.close(number)
+
+
 def is_unchanged(directory: Path, remembered: Mapping[str, str]) -> bool:
-    """Whether all these files are still there, byte for byte."""
+    """Whether all these files are still there, byte for byte, and no run was killed since."""
+    if os.path.lexists(directory / STAGING):
+        return False
     try:
         found = ((_read(directory, path), digest) for path, digest in remembered.items())
         return all(data is not None and _sha256(data) == digest for data, digest in found)
@@ -119,29 +152,62 @@ class _Plan:
         return _Plan(before, after, tuple(changed), tuple(stale), tuple(kept))
 
 
-def _apply(plan: _Plan, directory: Path, staging: Path) -> None:
+def _apply(plan: _Plan, directory: Path) -> None:
+    staging = directory / STAGING
     new, old = staging / "new", staging / "old"
-    for path in plan.changed:
-        _parent_made(new / path).write_bytes(plan.after[path])
-    for path in (*plan.changed, *plan.stale):
-        if path in plan.before:
-            shutil.copy2(directory / path, _parent_made(old / path))
-    touched: list[str] = []
+    existing = [path for path in (*plan.changed, *plan.stale) if path in plan.before]
     try:
+        staging.mkdir()
+        for path in plan.changed:
+            _parent_made(new / path).write_bytes(plan.after[path])
+        for path in existing:
+            shutil.copy2(directory / path, _parent_made(old / path))
+        journal = {"old": existing, "new": [path for path in plan.changed if path not in plan.before]}
+        (staging / "unfinished").write_text(json.dumps(journal), encoding="ascii")
+        (staging / "unfinished").rename(staging / _JOURNAL)
         for path in plan.stale:
-            touched.append(path)
             (directory / path).unlink()
         for path in plan.changed:
-            touched.append(path)
             os.replace(new / path, _parent_made(directory / path))
     except BaseException:
-        for path in touched:
-            if path in plan.before:
-                os.replace(old / path, directory / path)
-            else:
-                (directory / path).unlink(missing_ok=True)
-                _remove_empty_parents(directory, path)
+        _undo(directory)
         raise
+    (staging / _JOURNAL).unlink()
+    shutil.rmtree(staging)
+
+
+def _undo(directory: Path) -> None:
+    """Puts back what an unfinished run has replaced, if there was one. Once more does no harm.
+
+    Without a journal nothing was replaced yet, or all was.
+    """
+    staging = directory / STAGING
+    data = _read(directory, f"{STAGING}/{_JOURNAL}")
+    if data is not None:
+        existing, fresh = _read_journal(data, directory)
+        for path in existing:
+            if _read(staging / "old", path) is not None:
+                os.replace(staging / "old" / path, _parent_made(directory / path))
+        for path in fresh:
+            if _read(directory, path) is not None:
+                (directory / path).unlink()
+            _remove_empty_parents(directory, path)
+        (staging / _JOURNAL).unlink()
+    with suppress(FileNotFoundError):
+        shutil.rmtree(staging)
+
+
+def _read_journal(data: bytes, directory: Path) -> tuple[list[str], list[str]]:
+    """The paths that were there before the run, and those that were not."""
+    with suppress(ValueError, RecursionError):
+        match json.loads(data):
+            case {"old": list() as existing, "new": list() as fresh} if all(
+                isinstance(path, str) and _is_safe(path) for path in (*existing, *fresh)
+            ):
+                return existing, fresh
+    position = Position((directory / STAGING / _JOURNAL).as_posix())
+    message = f"not a journal of dmlgen; delete the folder {STAGING} and generate again"
+    raise SpecError([Finding(position, "bad-journal", message)])
 
 
 def _parent_made(path: Path) -> Path:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+import signal
+from collections.abc import Generator, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import parent_process
+from threading import Thread
 from typing import Any
 
 from dmlgen.banner import banner
@@ -33,7 +36,7 @@ def render(registry: Registry, templates: Templates, known: Mapping[str, bytes])
     return files
 
 
-def search(registry: Registry, names: list[str]) -> Iterator[tuple[str, bytes]]:
+def search(registry: Registry, names: list[str]) -> Generator[tuple[str, bytes], None, None]:
     """The matrices of these operators by path, as they are found; by several processes where that pays."""
     paths = [f"matrix/{registry.operator[name].slug}.json" for name in names]
     workers = min(os.cpu_count() or 1, len(names) // _A_PROCESS)
@@ -42,12 +45,26 @@ def search(registry: Registry, names: list[str]) -> Iterator[tuple[str, bytes]]:
         yield from zip(paths, (_one(alone, name) for name in names), strict=True)
         return
     with ProcessPoolExecutor(workers, initializer=_start, initargs=(registry,)) as pool:
-        yield from zip(paths, pool.map(_of_worker, names, chunksize=4), strict=True)
+        try:
+            yield from zip(paths, pool.map(_of_worker, names, chunksize=4), strict=True)
+        except BaseException:  # the caller wants no more, or is told to stop
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def _start(registry: Registry) -> None:
     global _search
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is told, too, and decides
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    Thread(target=_end_with_parent, daemon=True).start()
     _search = CaseSearch(registry)
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _of_worker(name: str) -> bytes:
