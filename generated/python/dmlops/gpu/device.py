@@ -5,11 +5,12 @@ Importing this module raises GpuUnavailable when Vulkan itself is missing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache
 from itertools import accumulate
-from threading import Lock
+from threading import Lock, RLock
 from typing import Any
 
 from .errors import GpuUnavailable, Unsupported
@@ -34,6 +35,7 @@ class Device:
         self._properties = properties  # owns the memory of limits
         self._memory = vk.vkGetPhysicalDeviceMemoryProperties(physical)
         self._lock = Lock()
+        self._process = os.getpid()
         self._kernels: dict[bytes, Kernel] = {}
         self._buffers: dict[str, Buffer] = {}
 
@@ -66,15 +68,22 @@ class Device:
 
         One device is opened once. Raises GpuUnavailable when there is none or it lacks a feature.
         """
-        found = _physical_devices()
-        if isinstance(selector, int):
-            chosen = found[selector : selector + 1] if selector >= 0 else []
-        else:
-            chosen = [entry for entry in found if (selector or "").lower() in entry[0].lower()]
-        if not chosen:
-            names = ", ".join(name for name, _ in found)
-            raise GpuUnavailable(f"No Vulkan device {selector!r}; there are: {names}.")
-        return _opened(found.index(chosen[0]))
+        with _opening:
+            found = _physical_devices()
+            if isinstance(selector, int):
+                chosen = found[selector : selector + 1] if selector >= 0 else []
+            else:
+                chosen = [entry for entry in found if (selector or "").lower() in entry[0].lower()]
+            if not chosen:
+                names = ", ".join(name for name, _ in found)
+                raise GpuUnavailable(f"No Vulkan device {selector!r}; there are: {names}.")
+            return _opened(found.index(chosen[0]))
+
+    def check_sizes(self, sizes: Iterable[int]) -> None:
+        """Raises Unsupported where a buffer of so many bytes is more than a shader reaches on this device."""
+        largest, reach = max(sizes, default=0), self.limits.maxStorageBufferRange
+        if largest > reach:
+            raise Unsupported(f"a tensor has {largest} bytes; shaders on {self.name} reach {reach}")
 
     def kernel(self, code: bytes, storage_buffers: int) -> Kernel:
         """The pipeline of a SPIR-V shader with that many storage buffers and then a uniform buffer."""
@@ -107,10 +116,11 @@ class Device:
         `inputs` are the contents of buffers by name, `sizes` those of all others in bytes, of which `cleared`
         start as zeros; `outputs` gives, by name, the buffer that each is in.
         """
-        for size in (*sizes.values(), *(len(data) for data in inputs.values())):
-            if size > self.limits.maxStorageBufferRange:
-                reach = self.limits.maxStorageBufferRange
-                raise Unsupported(f"a tensor has {size} bytes; shaders on {self.name} reach {reach}")
+        if os.getpid() != self._process:
+            raise GpuUnavailable(
+                f"{self.name} was opened before this process was forked; open it anew with Device.open."
+            )
+        self.check_sizes((*sizes.values(), *(len(data) for data in inputs.values())))
         with self._lock, ExitStack() as bound_kernels:
             # One buffer holds the inputs and the constants, which are uploaded, and then everything else.
             contents = [*inputs.values(), *(dispatch.constants for _, dispatch in programs)]
@@ -220,7 +230,20 @@ def barrier(commands: Any) -> None:
 
 def names() -> list[str]:
     """The names of all Vulkan devices, in the order of their indices: the fastest kind first."""
-    return [name for name, _ in _physical_devices()]
+    with _opening:
+        return [name for name, _ in _physical_devices()]
+
+
+# Held while what is cached below is made, since `cache` lets several threads make the same thing.
+_opening = RLock()
+
+
+def _start_anew() -> None:
+    """After a fork the parent's instance and devices answer no more, and its lock may stay held for ever."""
+    global _opening
+    _opening = RLock()
+    for made in (_instance, _physical_devices, _opened):
+        made.cache_clear()
 
 
 @cache
@@ -293,3 +316,7 @@ def _compute_family(physical: Any, name: str) -> int:
         if family.queueFlags & vk.VK_QUEUE_COMPUTE_BIT:
             return index
     raise GpuUnavailable(f"{name} has no queue for compute shaders: use another device.")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_anew)
