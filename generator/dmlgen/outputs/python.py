@@ -45,7 +45,6 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         for path, data in templates.plain_files("python").items()
     }
     files["python/LICENSE"] = LICENSE.read_bytes()
-    files["python/pyproject.toml"] = templates.render("python/pyproject.toml.j2")
     package = "python/dmlops"
     enums, tensor, values = _enums(registry), _tensor(registry), _values(registry)
     operators = [_operator(registry, operator) for operator in registry.operators]
