@@ -35,12 +35,11 @@ def digests(specs: Path) -> dict[str, str]:
 def case_digests(registry: Registry) -> dict[str, str]:
     """For each operator, by the path of its matrix, one digest of all that its test cases follow from."""
     code = _digest(sorted(_modules("dmlgen.outputs.matrix")))
-    general = repr((registry.levels, registry.enums, registry.tensor, registry.operator_rules))
+    general = repr((code, registry.levels, registry.enums, registry.tensor, registry.operator_rules))
     digests = {}
     for operator in registry.operators:
         meaning = repr((operator, registry.fusable(operator)))
-        text = f"{code}{general}{meaning}"
-        digests[f"matrix/{operator.slug}.json"] = hashlib.sha256(text.encode()).hexdigest()
+        digests[f"matrix/{operator.slug}.json"] = hashlib.sha256(f"{general}{meaning}".encode()).hexdigest()
     return digests
 
 
