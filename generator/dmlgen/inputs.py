@@ -36,9 +36,10 @@ def case_digests(registry: Registry) -> dict[str, str]:
     """For each operator, by the path of its matrix, one digest of all that its test cases follow from."""
     code = _digest(sorted(_modules("dmlgen.outputs.matrix")))
     general = repr((code, registry.levels, registry.enums, registry.tensor, registry.operator_rules))
+    texts = {operator.name: repr(operator) for operator in registry.operators}
     digests = {}
     for operator in registry.operators:
-        meaning = repr((operator, registry.fusable(operator)))
+        meaning = "".join(texts[one.name] for one in (operator, *registry.fusable(operator)))
         digests[f"matrix/{operator.slug}.json"] = hashlib.sha256(f"{general}{meaning}".encode()).hexdigest()
     return digests
 
