@@ -58,7 +58,7 @@ def test_matrix_multiply_integer(type_: Any, zeros: str) -> None:
     inputs = {"ATensor": a, "BTensor": b}
     za, zb = np.zeros((), np.int64), np.zeros((), np.int64)
     if zeros == "one":
-        inputs["AZeroPointTensor"], inputs["BZeroPointTensor"] = integers(type_, 1), integers(type_, 1)
+        inputs |= {f"{x}ZeroPointTensor": integers(type_, 1, 1, 1, 1) for x in "AB"}
         za, zb = (inputs[f"{x}ZeroPointTensor"].astype(np.int64) for x in "AB")
     if zeros == "each":
         inputs["AZeroPointTensor"] = integers(type_, 1, 1, 5, 1)

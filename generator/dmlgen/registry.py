@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 
 from dmlgen.diagnostics import Position
 from dmlgen.expr import ir
+from dmlgen.expr.printer import SOURCE
 
 Provenance: TypeAlias = Literal["docs", "header", "observed", "ours"]
 Role: TypeAlias = Literal["input", "output", "attribute"]
@@ -277,7 +278,7 @@ class Intermediate:
     decides: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class OutputDefinitions:
     """What an operator computes: the value of every output at each of its coordinates `at`.
 
@@ -289,18 +290,48 @@ class OutputDefinitions:
     outputs: Mapping[str, ir.Expr]
 
     @property
-    def whole(self) -> Iterator[ir.Expr]:
-        """All expressions, the bodies of functions included, each once."""
+    def functions(self) -> Iterator[ir.Function]:
+        """The functions that it uses, each once."""
         todo = [part for tensor in self.tensors for part in (tensor.sizes, tensor.value)]
         todo += self.outputs.values()
         seen: set[ir.Function] = set()
         while todo:
-            node = todo.pop(0)
-            yield node
-            for part in ir.walk(node):
+            for part in ir.walk(todo.pop(0)):
                 if isinstance(part, ir.Apply) and part.function not in seen:
                     seen.add(part.function)
                     todo.append(part.function.body)
+                    yield part.function
+
+    @property
+    def whole(self) -> Iterator[ir.Expr]:
+        """All expressions, the bodies of functions included, each once."""
+        for tensor in self.tensors:
+            yield tensor.sizes
+            yield tensor.value
+        yield from self.outputs.values()
+        yield from (function.body for function in self.functions)
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """All of it in the language's own words, a function's types apart."""
+        yield from dict.fromkeys(map(_function_text, self.functions))
+        for tensor in self.tensors:
+            along = ", along 0" if tensor.along else ""
+            sizes, value = SOURCE.print(tensor.sizes), SOURCE.print(tensor.value)
+            yield f"{tensor.name}: {tensor.type}{along}, sizes {sizes} = {value}"
+        for name, value_ in self.outputs.items():
+            yield f"{name} = {SOURCE.print(value_)}"
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OutputDefinitions) and repr(self) == repr(other)
+
+
+def _function_text(function: ir.Function) -> str:
+    parameters = ", ".join(parameter.name for parameter in function.parameters)
+    return f"{function.name}{f'({parameters})' if parameters else ''} = {SOURCE.print(function.body)}"
 
 
 @dataclass(frozen=True)

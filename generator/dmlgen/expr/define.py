@@ -18,7 +18,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS, FUNCTIONS, OPERATOR
 from dmlgen.expr.parse import Scope, _Parser, syntax
 
-MAX_FUNCTIONS = 400
+MAX_CHAIN, MAX_FUNCTIONS = 40, 400
 """Functions of one definition, each counted once for each combination of types that it is used with."""
 
 FOLDS: Mapping[str, str] = {
@@ -130,6 +130,9 @@ class Definer:
         if key not in self._functions:
             if len(self._functions) >= MAX_FUNCTIONS:
                 raise parser.fail(node, "expression-size", f"more than {MAX_FUNCTIONS} functions")
+            if len(self._open) >= MAX_CHAIN:
+                message = f"names of `let` use each other in a chain of more than {MAX_CHAIN}"
+                raise parser.fail(node, "expression-size", message)
             self._open.append(name)
             try:
                 inner = _Definition(self, self.scope.with_names(bound), formula.at)
@@ -138,7 +141,7 @@ class Definer:
                 self._open.pop()
             parameters = tuple(local for local in bound.values() if isinstance(local, ir.Local))
             names = frozenset(local.name for local in parameters)
-            self._functions[key] = ir.Function(name, parameters, body, structural(body) & names)
+            self._functions[key] = ir.Function(name, parameters, body, structural(body) & names, varies(body))
         function = self._functions[key]
         passed = [a for a, b in zip(arguments, bound.values(), strict=True) if isinstance(b, ir.Local)]
         return ir.Apply(function, tuple(passed))
@@ -154,7 +157,7 @@ def varies(node: ir.Expr) -> bool:
         case ir.Fold(unrolled=False):
             return True
         case ir.Apply(function=function):
-            return varies(function.body)
+            return function.varies
         case ir.Call(function="held"):
             return True
         case _:
@@ -223,7 +226,11 @@ class _Definition(_Parser):
             raise self.fail(
                 node, "expression-type", f"{owner.name} is an intermediate tensor; it has no fields"
             )
-        if name in self.scope.fields and name not in ("Sizes", "DimensionCount") and isinstance(owner, ir.Tensor):
+        if (
+            name in self.scope.fields
+            and name not in ("Sizes", "DimensionCount")
+            and isinstance(owner, ir.Tensor)
+        ):
             message = "a definition reads elements, Sizes and DimensionCount of a tensor, and nothing else"
             raise self.fail(node, "expression-type", message)
         return super().attribute(node, owner, name)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 CompareOp: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">="]
 ArithmeticOp: TypeAlias = Literal["+", "-", "*", "/", "//", "%"]
@@ -367,13 +367,18 @@ class Function:
     """A function of a definition's `let`, typed for one use: equal to itself alone.
 
     `structural` are the parameters that number dimensions. A tensor or an activation that the function was
-    given stands in the body. The body may use `at`, which is not among the parameters.
+    given stands in the body. The body may use `at`, which is not among the parameters. `varies`: whether its
+    value may differ from element to element.
     """
 
     name: str
     parameters: tuple[Local, ...]
     body: Expr
     structural: frozenset[str]
+    varies: bool
+
+    def __repr__(self) -> str:
+        return self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,17 +400,21 @@ Expr: TypeAlias = (
 )  # fmt: skip
 
 
+_EXPRESSIONS = frozenset(get_args(Expr))
+_NAMES = {kind: tuple(field.name for field in fields(kind)) for kind in (*_EXPRESSIONS, Loop, Each)}
+
+
 def children(node: Expr | Loop | Each) -> Iterator[Expr]:
     """The direct sub-expressions, in the order in which they are written; not the body of a function."""
-    for field in fields(node):
-        value = getattr(node, field.name)
-        if isinstance(value, Loop):
-            yield from children(value)
-        elif isinstance(value, tuple):
+    for name in _NAMES[type(node)]:
+        value = getattr(node, name)
+        if isinstance(value, tuple):
             for item in value:
                 yield from children(item) if isinstance(item, Each) else (item,)
-        elif isinstance(value, Expr):
+        elif type(value) in _EXPRESSIONS:
             yield value
+        elif isinstance(value, Loop):
+            yield from children(value)
 
 
 def walk(node: Expr) -> Iterator[Expr]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from dmlgen.expr import ir
 from dmlgen.expr.deciding import deciding_parameters
@@ -205,7 +206,7 @@ class DefinitionPrinter(Printer):
     def apply(self, node: ir.Apply) -> str:
         function = node.function
         parameters = tuple(_local(parameter.name) for parameter in function.parameters)
-        places = ("at",) if uses_at(function.body) else ()
+        places = ("at",) if _function_uses_at(function) else ()
         name = self._function(function, function.name, (*places, *parameters), function.body)
         needed = deciding_parameters(function)
         given = [
@@ -487,12 +488,17 @@ def _rule_definitions(defines: OutputDefinitions) -> Iterator[ir.Definition]:
         yield from (node for node in ir.walk(whole) if isinstance(node, ir.Definition))
 
 
+@cache
+def _function_uses_at(function: ir.Function) -> bool:
+    return uses_at(function.body)
+
+
 def uses_at(node: ir.Expr) -> bool:
     """Whether a value depends on the coordinate of the tensor being defined, functions included."""
     for part in ir.walk(node):
         match part:
             case ir.Local(name="at") | ir.Call(function="held"):
                 return True
-            case ir.Apply(function=function) if uses_at(function.body):
+            case ir.Apply(function=function) if _function_uses_at(function):
                 return True
     return False
