@@ -489,7 +489,7 @@ def contracted(left: np.ndarray, right: np.ndarray, count: Sequence[int]) -> Any
 
     result = matrix(left, both, ours, summed) @ matrix(right, both, summed, theirs)
     order = [*both, *ours, *theirs]
-    shaped = result.reshape(*sizes(left, both), *sizes(left, ours), *sizes(right, theirs))
+    shaped = result.reshape((*sizes(left, both), *sizes(left, ours), *sizes(right, theirs)))
     shaped = shaped.transpose([order.index(a) for a in sorted(order)])
     whole = [max(left.shape[a], right.shape[a]) for a in rest]
     return shaped.reshape(whole) * factor

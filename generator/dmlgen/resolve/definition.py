@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import keyword
 import re
+from collections.abc import Iterator
 from collections.abc import Mapping as Map
 from dataclasses import replace
 
-from dmlgen.diagnostics import nearest
+from dmlgen.diagnostics import Position, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.deciding import deciding_tensors
 from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, PRELUDE, Definer, Formula, signature
 from dmlgen.expr.parse import Scope
+from dmlgen.expr.ranks import Counts, Lengths, combinations
 from dmlgen.registry import Intermediate, Member, OutputDefinitions, Rule, Support
 from dmlgen.resolve.compute import element_classes
 from dmlgen.resolve.nodes import Faults, fault, integer, mapping, place, required, scalar, text
@@ -71,6 +73,11 @@ def resolve_definition(
         if not faults and not shared and signature(entry.name)[0] not in definer.used:
             with faults:
                 raise fault(entry.key.position, "unused-definition", f"nothing uses {entry.name}")
+    faults.stop()
+    counts = _dimension_counts(members, resolved, support)
+    for name, where, misfit in _misfits(kept, outputs, counts, compute):
+        with faults:
+            raise fault(where, "coordinate-length", f"{misfit}, in {name}")
     faults.stop()
     decides = deciding_tensors(kept, outputs.values())
     return OutputDefinitions(tuple(replace(one, decides=one.name in decides) for one in kept), outputs)
@@ -156,6 +163,43 @@ def entries_read(node: ir.Expr) -> set[str]:
                 seen.add(part.function)
                 todo.append(part.function.body)
     return found
+
+
+def _dimension_counts(
+    members: Map[str, Member], resolved: tuple[Rule, ...], support: Map[str, tuple[Support, ...]]
+) -> list[Counts]:
+    """The combinations of dimension counts that a valid description can have."""
+    ranks: dict[str, set[int]] = {}
+    for row in (row for rows in support.values() for row in rows):
+        ranks.setdefault(row.tensor, set()).update(row.ranks)
+    arrays = {name: member.count for name, member in members.items() if member.count and not member.is_tensor}
+    checks = (check for rule in resolved if rule.until is None for check in rule.checks)
+    conditions = tuple(
+        check.condition
+        for check in checks
+        if not check.loops and (check.guard is None or isinstance(check.guard, ir.Present))
+    )
+    return combinations({name: tuple(sorted(all_)) for name, all_ in ranks.items()}, arrays, conditions)
+
+
+def _misfits(
+    kept: list[Intermediate], outputs: Map[str, ir.Expr], counts: list[Counts], compute: Mapping
+) -> Iterator[tuple[str, Position, str]]:
+    """The first read of each value whose coordinate is too long or too short, and where the value stands."""
+    values = [(one.name, one.value, mapping(mapping(compute, "tensors"), one.name), "value") for one in kept]
+    values += [(name, value, mapping(compute, "outputs"), name) for name, value in outputs.items()]
+    done: set[str] = set()
+    for combination in counts:
+        sizes: dict[str, int | None] = {}
+        lengths = Lengths(combination, sizes)
+        for one in kept:
+            sizes[one.name] = lengths.length(one.sizes, {})
+        for name, value, where, key in values:
+            own = sizes[name] if name in sizes else combination.ranks.get(name)
+            for misfit in lengths.misfits(value, {"at": own}):
+                if name not in done:
+                    yield name, place(where, key), misfit
+                done.add(name)
 
 
 def _output(entry: Entry, tensors: Map[str, Member], definer: Definer) -> ir.Expr:
