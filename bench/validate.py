@@ -201,7 +201,10 @@ class Case:
             "OutputTensor": ("FLOAT32", *indices),
         }
         self.axis = axis
-        self.tensors = [(name, tuple(one), tuple(two)) for name, one, two in fields.values()]
+        self.tensors = [
+            (dmlops.TensorDataType[name], NUMBERS[name], tuple(one), tuple(two))
+            for name, one, two in fields.values()
+        ]
         self.plain: dict[str, Any] = {
             name: {"DataType": type_, "Sizes": one, "Strides": two}
             for name, (type_, one, two) in fields.items()
@@ -211,21 +214,20 @@ class Case:
 
     def make_desc(self) -> dmlops.GatherElements:
         input, indices, output = (
-            dmlops.TensorDesc(dmlops.TensorDataType[name], one, Strides=two)
-            for name, one, two in self.tensors
+            dmlops.TensorDesc(type_, one, Strides=two) for type_, _, one, two in self.tensors
         )
         return dmlops.GatherElements(
             InputTensor=input, IndicesTensor=indices, OutputTensor=output, Axis=self.axis
         )
 
     def make_by_hand(self) -> ByHand:
-        input, indices, output = (Tensor(NUMBERS[name], one, two) for name, one, two in self.tensors)
+        input, indices, output = (Tensor(number, one, two) for _, number, one, two in self.tensors)
         return ByHand(input, indices, output, self.axis)
 
     def forget(self) -> None:
         """Tensors remember that they have been found sound; this makes the next validation a first one."""
         for tensor in (self.desc.InputTensor, self.desc.IndicesTensor, self.desc.OutputTensor):
-            object.__setattr__(tensor, "_sound", 0)
+            object.__setattr__(tensor, "_state", 0)
 
     def validate_anew(self) -> object:
         self.forget()
