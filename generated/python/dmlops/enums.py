@@ -448,8 +448,7 @@ class FeatureLevel(IntEnum):
         for level in cls:
             if type(value) is str and str(level) == value:
                 return level
-        text = shown(value) if isinstance(value, str | int | float) else f"of type {type(value).__name__}"
-        raise ValueError(f"there is no feature level {text}; {_level_hint(value)}")
+        raise _no_level(value)
 
     def __str__(self) -> str:
         return self.name.removeprefix("LEVEL_").replace("_", ".")
@@ -464,20 +463,24 @@ def feature_level(level: FeatureLevel | str) -> FeatureLevel:
         known = _LEVELS.get(level)
     except TypeError:  # it has no hash
         known = None
-    return known or FeatureLevel(level)
+    if known is None:
+        raise _no_level(level)
+    return known
 
 
-def _level_hint(wrong: object) -> str:
-    """The levels next to a wrong one, by number; all of them where it is not a number."""
-    text = str(wrong) if type(wrong) in (str, int, float) else ""
-    parts = re.fullmatch(r"[vV ]*([0-9]{1,4})(?:[._]([0-9]{1,4}))? *", text)
+def _no_level(wrong: object) -> ValueError:
+    """The error, with the levels next to a wrong one, by number; with all of them where it is not a number."""
+    text = shown(wrong) if isinstance(wrong, str | int | float) else f"of type {type(wrong).__name__}"
+    parts = re.fullmatch(r'"?[vV ]*([0-9]{1,4})(?:[._]([0-9]{1,4}))? *"?', text)
     if parts is None:
-        return f"they are {', '.join(map(str, FeatureLevel))}"
+        hint = f"they are {', '.join(map(str, FeatureLevel))}"
+        return ValueError(f"there is no feature level {text}; {hint}")
     number = int(parts[1]), int(parts[2] or 0)
     numbers = {level: tuple(map(int, str(level).split("."))) for level in FeatureLevel}
     below = [level for level in FeatureLevel if numbers[level] <= number][-1:]
     above = [level for level in FeatureLevel if numbers[level] >= number][:1]
-    return "did you mean " + " or ".join(f'"{level}"' for level in dict.fromkeys(below + above)) + "?"
+    hint = " or ".join(f'"{level}"' for level in dict.fromkeys(below + above))
+    return ValueError(f"there is no feature level {text}; did you mean {hint}?")
 
 
 NEWEST = max(FeatureLevel)

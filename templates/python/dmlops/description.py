@@ -90,6 +90,7 @@ class Description(Value):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         return self
 
     def __repr__(self) -> str:

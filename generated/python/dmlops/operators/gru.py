@@ -198,7 +198,7 @@ class Gru(Description):
             and (OutputSequenceTensor is None or (type(OutputSequenceTensor) is TensorDesc and OutputSequenceTensor._state != WRONG_TYPE))
             and (OutputSingleTensor is None or (type(OutputSingleTensor) is TensorDesc and OutputSingleTensor._state != WRONG_TYPE))
             and type(ActivationDescCount) is int
-            and ActivationDescs == ()
+            and type(ActivationDescs) is tuple and not ActivationDescs
             and type(Direction) is RecurrentNetworkDirection
             and type(LinearBeforeReset) in (bool, int)
         ):  # fmt: skip

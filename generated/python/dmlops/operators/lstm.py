@@ -237,7 +237,7 @@ class Lstm(Description):
             and (OutputSingleTensor is None or (type(OutputSingleTensor) is TensorDesc and OutputSingleTensor._state != WRONG_TYPE))
             and (OutputCellSingleTensor is None or (type(OutputCellSingleTensor) is TensorDesc and OutputCellSingleTensor._state != WRONG_TYPE))
             and type(ActivationDescCount) is int
-            and ActivationDescs == ()
+            and type(ActivationDescs) is tuple and not ActivationDescs
             and type(Direction) is RecurrentNetworkDirection
             and type(ClipThreshold) is float
             and type(UseClipThreshold) in (bool, int)

@@ -193,7 +193,7 @@ class Rnn(Description):
             and (OutputSequenceTensor is None or (type(OutputSequenceTensor) is TensorDesc and OutputSequenceTensor._state != WRONG_TYPE))
             and (OutputSingleTensor is None or (type(OutputSingleTensor) is TensorDesc and OutputSingleTensor._state != WRONG_TYPE))
             and type(ActivationDescCount) is int
-            and ActivationDescs == ()
+            and type(ActivationDescs) is tuple and not ActivationDescs
             and type(Direction) is RecurrentNetworkDirection
         ):  # fmt: skip
             settle(new, Rnn)
