@@ -95,7 +95,9 @@ class Description(Value):
 
     def __repr__(self) -> str:
         arrays = [(one.count, getattr(self, one.name)) for one in self.MEMBERS if one.count]
-        told_by_arrays = {count for count, array in arrays if count_of(array) == getattr(self, count)}
+        lengths = {count: count_of(array) for count, array in arrays}
+        counts = {name: getattr(self, name) for name in lengths}
+        told_by_arrays = [name for name, one in counts.items() if type(one) is int and one == lengths[name]]
         members = [one.name for one in self.MEMBERS if one.name not in told_by_arrays]
         told = [(name, getattr(self, name)) for name in members]
         text = ", ".join(f"{name}={repr_of(value)}" for name, value in told if value is not None)

@@ -53,7 +53,8 @@ def settle(value: Any, kind: type[Value]) -> None:
             if getattr(value, member.count) is None:
                 arrays = [getattr(value, one.name) for one in members if one.count == member.count]
                 setattr(value, member.count, count_of(*arrays))
-            if getattr(value, member.name) is None and getattr(value, member.count) == 0:
+            count = getattr(value, member.count)
+            if getattr(value, member.name) is None and type(count) is int and count == 0:
                 setattr(value, member.name, ())
     value._state = WRONG_TYPE if wrong else 0
 
