@@ -431,7 +431,7 @@ class Convolution(Description):
     def infer(self) -> Convolution:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         filter_tensor = given(self, "FilterTensor")
@@ -455,6 +455,7 @@ class Convolution(Description):
             FilterTensor=self.FilterTensor,
             BiasTensor=self.BiasTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,

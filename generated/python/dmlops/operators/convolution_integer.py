@@ -427,7 +427,7 @@ class ConvolutionInteger(Description):
     def infer(self) -> ConvolutionInteger:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         filter_tensor = given(self, "FilterTensor")
@@ -449,6 +449,7 @@ class ConvolutionInteger(Description):
             FilterTensor=self.FilterTensor,
             FilterZeroPointTensor=self.FilterZeroPointTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 Sizes=output_tensor_sizes,
             ),

@@ -292,7 +292,7 @@ class MaxPooling(Description):
     def infer(self) -> MaxPooling:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         strides = given(self, "Strides")
@@ -307,6 +307,7 @@ class MaxPooling(Description):
         return MaxPooling(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=pooled_sizes,

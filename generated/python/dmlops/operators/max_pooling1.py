@@ -337,7 +337,7 @@ class MaxPooling1(Description):
     def infer(self) -> MaxPooling1:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         strides = given(self, "Strides")
@@ -352,11 +352,13 @@ class MaxPooling1(Description):
         return MaxPooling1(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=pooled_sizes,
             ),
             OutputIndicesTensor=inferred_if_given(
+                "OutputIndicesTensor",
                 self.OutputIndicesTensor,
                 Sizes=pooled_sizes,
             ),
