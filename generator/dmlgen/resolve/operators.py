@@ -58,12 +58,15 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
     scope, definitions, resolved, inferences = _rules(general, node, name, scope, tensors, faults)
     support: Map[str, tuple[Support, ...]] = {}
     compute: Compute | None = None
+    fused_into: dict[str, FeatureLevel] = {}
     examples: list[Example] = []
     data: list[DataRequirement] = []
     with faults:
         support = _support(general, mapping(node, "support"), tensors, since, scope)
     with faults:
         compute = resolve_compute(node, members, resolved, scope)
+    with faults:
+        fused_into = _fused_into(general, mapping(node, "fused_into"), since)
     for item in mappings(node, "examples"):
         with faults:
             examples.append(_example(general, item, members))
@@ -85,7 +88,7 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
         summary=text(node, "summary"),
         page=text(node, "page"),
         in_place=flag(node, "in_place"),
-        fused_into=tuple(str(item.value) for item in scalars(node, "fused_into")),
+        fused_into=fused_into,
         members=tuple(members.values()),
         free=tuple(str(item.value) for item in scalars(node, "free")),
         definitions=definitions,
@@ -181,6 +184,19 @@ def _that_can_apply(inferences: list[Inference]) -> tuple[Inference, ...]:
             found.append(one)
             settled |= {(one.tensor, one.field)} if one.when is None else set()
     return tuple(found)
+
+
+def _fused_into(general: General, node: Mapping, since: FeatureLevel) -> dict[str, FeatureLevel]:
+    """The levels from which other operators take this one as activation."""
+    levels: dict[str, FeatureLevel] = {}
+    for entry in node.entries:
+        level = general.level_at(node, entry.name)
+        assert level is not None, "the schema has checked that there is one"
+        if level.ordinal < since.ordinal:
+            message = f"{entry.name} takes the operator from {level.name}, but it exists since {since.name}"
+            raise fault(entry.value.position, "level-order", message)
+        levels[entry.name] = level
+    return levels
 
 
 def _support(
