@@ -324,7 +324,7 @@ class Operator:
     since: FeatureLevel
     summary: str
     page: str
-    in_place: bool
+    in_place: tuple[str, ...]  # inputs whose buffer an output may share
     fused_into: Mapping[str, FeatureLevel]  # operators that take it as activation; "any" for all that can
     members: tuple[Member, ...]
     free: tuple[str, ...]  # outputs whose sizes the caller chooses, integers of which any value is fine

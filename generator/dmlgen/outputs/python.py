@@ -259,7 +259,7 @@ class OperatorView:
     python: str
     value: int
     since: FeatureLevel
-    in_place: bool
+    in_place: tuple[str, ...]
     summary: str
     data: tuple[str, ...]
     members: tuple[MemberView, ...]

@@ -31,7 +31,6 @@ from dmlgen.resolve.general import General
 from dmlgen.resolve.nodes import (
     Faults,
     fault,
-    flag,
     integer,
     mapping,
     mappings,
@@ -58,6 +57,7 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
     scope, definitions, resolved, inferences = _rules(general, node, name, scope, tensors, faults)
     support: Map[str, tuple[Support, ...]] = {}
     compute: Compute | None = None
+    in_place: tuple[str, ...] = ()
     fused_into: dict[str, FeatureLevel] = {}
     examples: list[Example] = []
     data: list[DataRequirement] = []
@@ -65,6 +65,8 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
         support = _support(general, mapping(node, "support"), tensors, since, scope)
     with faults:
         compute = resolve_compute(node, members, resolved, scope)
+    with faults:
+        in_place = _in_place(node, tensors)
     with faults:
         fused_into = _fused_into(general, mapping(node, "fused_into"), since)
     for item in mappings(node, "examples"):
@@ -87,7 +89,7 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
         since=since,
         summary=text(node, "summary"),
         page=text(node, "page"),
-        in_place=flag(node, "in_place"),
+        in_place=in_place,
         fused_into=fused_into,
         members=tuple(members.values()),
         free=tuple(str(item.value) for item in scalars(node, "free")),
@@ -184,6 +186,17 @@ def _that_can_apply(inferences: list[Inference]) -> tuple[Inference, ...]:
             found.append(one)
             settled |= {(one.tensor, one.field)} if one.when is None else set()
     return tuple(found)
+
+
+def _in_place(node: Mapping, tensors: Map[str, Member]) -> tuple[str, ...]:
+    """The inputs whose buffer an output may share."""
+    names: list[str] = []
+    for item in scalars(node, "in_place"):
+        member = rules.known_tensor(item, tensors)
+        if member.role != "input":
+            raise fault(item.position, "unknown-name", f"{member.name} is an output; inputs are expected")
+        names.append(member.name)
+    return tuple(names)
 
 
 def _fused_into(general: General, node: Mapping, since: FeatureLevel) -> dict[str, FeatureLevel]:

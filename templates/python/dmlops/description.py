@@ -62,7 +62,7 @@ class Description:
     LEVELS: ClassVar[tuple[FeatureLevel, ...]]
     CASES: ClassVar[Cases] = {}
     FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {}
-    IN_PLACE: ClassVar[bool] = False  # whether an output may share the buffer of an input
+    IN_PLACE: ClassVar[tuple[str, ...]] = ()  # the inputs whose buffer an output may share
 
     def validate(self, level: FeatureLevel | str) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order in which to mend them.

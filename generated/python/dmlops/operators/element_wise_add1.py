@@ -57,7 +57,10 @@ class ElementWiseAdd1(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_ADD1"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = (
+        "ATensor",
+        "BTensor",
+    )
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("ATensor", "tensor", role="input", pointer=True),
         Member("BTensor", "tensor", role="input", pointer=True),
