@@ -8,12 +8,14 @@ Operators test a description quickly and come here only when something is wrong,
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from .arithmetic import decimal
 from .description import Description, Tables
 from .enums import ENUMS, FeatureLevel, TensorDataType, feature_level, name_of
+from .forms import ACTIVATION, faults
 from .member import Member
 from .registry import GENERAL_RULES, INTEGERS, STRUCTS
 from .tensor import TensorDesc
@@ -21,8 +23,6 @@ from .tensor_rules import check_structure, check_values
 from .violation import Violation
 
 Accepted = dict[FeatureLevel | str, tuple[frozenset[int], ...]]
-
-ACTIVATION = "OPERATOR_DESC"
 
 
 def accepted_by_level(support: Tables) -> Accepted:
@@ -36,7 +36,7 @@ def accepted_by_level(support: Tables) -> Accepted:
 
 def accepted_in_case(desc: Description) -> Accepted:
     """The same, where it depends on the description's members."""
-    key = desc.OPERATOR, desc.case()
+    key = desc.OPERATOR, () if desc._state else desc.case()
     if key not in _accepted:
         _accepted[key] = accepted_by_level(desc.support())
     return _accepted[key]
@@ -51,8 +51,20 @@ def before(desc: Description, level: FeatureLevel | str) -> list[Violation]:
     return [_violation("since", "Type", values)]
 
 
+def wrong_types(desc: Description) -> list[Violation]:
+    """Members that hold something of a wrong type: no other rule can be judged."""
+    violations = []
+    for fault in faults(desc):
+        shown = {"member": fault.path, "value": fault.value, "choices": fault.expected}
+        violation = _violation("type-of-member", fault.path, shown)
+        violations.append(replace(violation, message=violation.message + fault.hint))
+    return violations
+
+
 def structure(desc: Description, level: FeatureLevel | str) -> list[Violation]:
     """Members that are absent or hold what their type cannot, and tensors that cannot be read."""
+    if desc._state:
+        return wrong_types(desc)
     violations = [
         _violation("required", member.name, {"member": member.name, "operator": desc.OPERATOR})
         for member in desc.MEMBERS
@@ -96,6 +108,16 @@ def values(desc: Description, level: FeatureLevel | str, violations: list[Violat
             }
             violations.append(_unsupported("data-type", shown, accepted))
         check_values(tensor, path, member.role == "input", violations)
+
+
+def advice(desc: Description, level: FeatureLevel | str) -> list[Violation]:
+    """The advice that a description draws, if it is valid: its own, then that of its fused activations."""
+    if desc.validate(level):
+        return []
+    found = desc.own_advice(level)
+    for path, activation in _activations(desc):
+        found += _inside(path, activation.attribute_advice(level))
+    return found
 
 
 def tensors(desc: Description) -> Iterator[tuple[str, Member, TensorDesc]]:
@@ -179,13 +201,15 @@ def _activation(
     desc: Description, path: str, activation: Description, level: FeatureLevel | str
 ) -> Iterator[Violation]:
     """Whether the operator and the level can take a fused activation, which has no tensors of its own."""
-    if activation.OPERATOR not in desc.FUSABLE:
+    since = desc.FUSABLE.get(activation.OPERATOR)
+    if since is None:
         shown = {"member": path, "value": activation.OPERATOR, "operator": desc.OPERATOR}
-        yield _violation("fused-activation", path, {**shown, "choices": _either(desc.FUSABLE)})
+        yield _violation("fused-activation", path, {**shown, "choices": _either(list(desc.FUSABLE))})
         return
-    if feature_level(level) < activation.SINCE:
-        levels = {"since": activation.SINCE, "level": feature_level(level)}
-        yield _violation("since", f"{path}.Type", {"operator": activation.OPERATOR, **levels})
+    if feature_level(level) < since:
+        pair = f"{activation.OPERATOR} in {desc.OPERATOR}"
+        levels = {"since": since, "level": feature_level(level)}
+        yield _violation("since", f"{path}.Type", {"operator": pair, **levels})
         return
     for given, _, _ in tensors(activation):
         where = f"{path}.{given}"
@@ -193,8 +217,12 @@ def _activation(
     for member in activation.MEMBERS:
         if member.type != "tensor":
             yield from _values_fit(activation, member, f"{path}.{member.name}")
-    for violation in activation.attribute_violations(level):
-        yield Violation(violation.rule, f"{path}.{violation.member}", violation.message)
+    yield from _inside(path, activation.attribute_violations(level))
+
+
+def _inside(path: str, violations: Iterable[Violation]) -> Iterator[Violation]:
+    """The violations of a fused activation as those of the description that it stands in."""
+    return (Violation(one.rule, f"{path}.{one.member}", one.message) for one in violations)
 
 
 def _integer_range(member: Member, path: str, value: Any) -> Iterator[Violation]:

@@ -4,20 +4,29 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
 from itertools import accumulate
 from operator import mul
+from typing import TYPE_CHECKING, Any, SupportsIndex, final
 
-from .enums import TensorDataType, TensorFlags, entry_of
-from .tensor_rules import implied_size
+from .enums import TensorDataType, TensorFlags
+from .registry import INTEGERS
+from .tensor_rules import check_structure, implied_size
+from .value import Value, opened, settle
+from .violation import Violation
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
-@dataclass(frozen=True, slots=True)
-class TensorDesc:
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True)
+class TensorDesc(Value):
     """A buffer tensor, with the members of DML_BUFFER_TENSOR_DESC; sizes and strides count elements.
 
-    Lists become tuples, and numbers the enumerators they stand for; a number that stands for none stays, for
-    `validate` to tell.
+    Lists become tuples, NumPy integers integers, and names and numbers the enumerators they stand for. What is of no
+    right type stays, for `validate` to tell.
     """
 
     DataType: TensorDataType
@@ -27,17 +36,58 @@ class TensorDesc:
     Strides: tuple[int, ...] | None = None
     TotalTensorSizeInBytes: int | None = None
     GuaranteedBaseOffsetAlignment: int = 0
-    _sound: int = field(default=0, init=False, repr=False, compare=False)  # what is_sound has found
 
-    def __post_init__(self) -> None:
-        if type(self.Sizes) is not tuple:
-            object.__setattr__(self, "Sizes", tuple(self.Sizes))
-        if self.Strides is not None and type(self.Strides) is not tuple:
-            object.__setattr__(self, "Strides", tuple(self.Strides))
-        if type(self.DataType) is int:
-            object.__setattr__(self, "DataType", entry_of(TensorDataType, self.DataType))
-        if type(self.Flags) is int:
-            object.__setattr__(self, "Flags", entry_of(TensorFlags, self.Flags))
+    def __new__(
+        cls,
+        DataType: TensorDataType | str,
+        Sizes: Iterable[SupportsIndex],
+        *,
+        Flags: TensorFlags | str = TensorFlags.NONE,
+        Strides: Iterable[SupportsIndex] | None = None,
+        TotalTensorSizeInBytes: SupportsIndex | None = None,
+        GuaranteedBaseOffsetAlignment: SupportsIndex = 0,
+    ) -> TensorDesc:
+        new: Any = _OPEN()
+        new.DataType = DataType
+        new.Sizes = Sizes
+        new.Flags = Flags
+        new.Strides = Strides
+        new.TotalTensorSizeInBytes = TotalTensorSizeInBytes
+        new.GuaranteedBaseOffsetAlignment = GuaranteedBaseOffsetAlignment
+        new._state = 0
+        typed = (
+            type(DataType) is TensorDataType
+            and type(Sizes) is tuple
+            and type(Flags) is TensorFlags
+            and (Strides is None or type(Strides) is tuple)
+            and (TotalTensorSizeInBytes is None or type(TotalTensorSizeInBytes) is int)
+            and type(GuaranteedBaseOffsetAlignment) is int
+        )
+        if typed:
+            for entry in Sizes:
+                if type(entry) is not int:
+                    typed = False
+        if typed and Strides is not None:
+            for entry in Strides:
+                if type(entry) is not int:
+                    typed = False
+        if not typed:
+            settle(new, TensorDesc)
+        new.__class__ = TensorDesc
+        made: TensorDesc = new
+        return made
+
+    @classmethod
+    def of(cls, array: np.ndarray[Any, Any]) -> TensorDesc:
+        """The tensor, packed, that holds an array: its shape and its data type.
+
+        Raises ValueError for an array of a type that no tensor has.
+        """
+        kind = {"f": "FLOAT", "i": "INT", "u": "UINT"}.get(array.dtype.kind, "")
+        name = f"{kind}{array.dtype.itemsize * 8}"
+        if name not in TensorDataType.__members__:
+            raise ValueError(f"no tensor has elements of type {array.dtype}")
+        return cls(name, array.shape)
 
     @property
     def DimensionCount(self) -> int:
@@ -62,6 +112,8 @@ class TensorDesc:
         return self.implied_size if self.TotalTensorSizeInBytes is None else self.TotalTensorSizeInBytes
 
 
+_OPEN = opened(TensorDesc)
+
 ABSENT = TensorDesc(TensorDataType.UNKNOWN, ())  # what rules read of a tensor that is not there
 
 
@@ -71,27 +123,40 @@ def tensor_at(tensors: tuple[TensorDesc, ...], index: int) -> TensorDesc:
 
 
 def inferred_if_given(
-    tensor: TensorDesc | None, DataType: TensorDataType | None = None, Sizes: tuple[int, ...] | None = None
+    name: str,
+    tensor: TensorDesc | None,
+    DataType: TensorDataType | None = None,
+    Sizes: tuple[int, ...] | None = None,
 ) -> TensorDesc | None:
     """The same of an output that may be absent: then it stays so."""
-    return None if tensor is None else inferred(tensor, DataType, Sizes)
+    return None if tensor is None else inferred(name, tensor, DataType, Sizes)
 
 
 def inferred(
-    tensor: TensorDesc | None, DataType: TensorDataType | None = None, Sizes: tuple[int, ...] | None = None
+    name: str,
+    tensor: TensorDesc | None,
+    DataType: TensorDataType | None = None,
+    Sizes: tuple[int, ...] | None = None,
 ) -> TensorDesc:
     """An output with the data type and sizes that follow from the rest of a description, if they do.
 
-    What else was given stays; strides stay only with the sizes, and a total size with both. Raises ValueError for
-    an output that is absent and does not follow in full.
+    What else was given stays; strides stay only with the sizes, and a total size with both. Raises ValueError when
+    one of the two neither follows nor is given, and for sizes that no tensor has.
     """
+    given = TensorDesc(TensorDataType.UNKNOWN, ()) if tensor is None else tensor
+    DataType = given.DataType if DataType is None else DataType
+    if DataType == TensorDataType.UNKNOWN:
+        raise ValueError(f"{name}.DataType does not follow from the other members; give {name} one")
+    if Sizes is None and not given.Sizes:
+        raise ValueError(f"{name}.Sizes does not follow from the other members; give {name} some")
+    Sizes = given.Sizes if Sizes is None else Sizes
+    violations: list[Violation] = []
+    check_structure(TensorDesc(DataType, Sizes), name, False, violations)
+    if violations or max(Sizes) > INTEGERS["UINT"][1]:
+        message = f"{name}.Sizes would be {list(Sizes)}, which no tensor has"
+        raise ValueError(f"{message}; validate tells why, given any {name}")
     if tensor is None:
-        if DataType is None or Sizes is None:
-            rest = "DataType" if DataType is None else "Sizes"
-            raise ValueError(f"an output is absent, and its {rest} does not follow")
         return TensorDesc(DataType, Sizes)
-    DataType = tensor.DataType if DataType is None else DataType
-    Sizes = tensor.Sizes if Sizes is None else Sizes
     same_sizes = tensor.Sizes == Sizes
     return TensorDesc(
         DataType,

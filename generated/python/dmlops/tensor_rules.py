@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from .arithmetic import entry, power_of_two, saturate
 from .enums import BITS, TensorFlags, name_of
+from .value import SOUND_INPUT, SOUND_OUTPUT, set_state
 from .violation import Violation
 
 if TYPE_CHECKING:
@@ -20,9 +21,6 @@ TENSOR_FLAGS_OWNED_BY_DML = TensorFlags.OWNED_BY_DML
 # What depends on the bits of an element alone; 0 bits are those of an unknown type.
 ELEMENT_SIZE = {bits: max(bits // 8, 1) for bits in (0, *BITS.values())}
 SIZE_LIMIT = {bits: (4294967295 * bits + 31) // 32 * 4 for bits in (0, *BITS.values())}
-
-SOUND_INPUT, SOUND_OUTPUT = 1, 2  # bits of what a tensor remembers
-remember = object.__setattr__  # tensors are frozen for everybody else
 
 
 def implied_size(tensor: TensorDesc) -> int:
@@ -236,5 +234,5 @@ def is_sound(tensor: TensorDesc, is_input: bool) -> bool:
     # DML-TENSOR-flags-owned
     if not is_input and flags == TENSOR_FLAGS_OWNED_BY_DML:
         return False
-    remember(tensor, "_sound", tensor._sound | (SOUND_INPUT if is_input else SOUND_OUTPUT))
+    set_state(tensor, tensor._state | (SOUND_INPUT if is_input else SOUND_OUTPUT))
     return True

@@ -5,15 +5,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, final
 
 from .. import judgement
 from ..arithmetic import as_float
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 FEATURE_LEVEL_LEVEL_6_4 = FeatureLevel.LEVEL_6_4
@@ -52,7 +53,8 @@ _SINCE_3_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class ActivationSoftplus(Description):
     """Gives ln(1 + exp(Steepness * x)) / Steepness.
 
@@ -66,17 +68,17 @@ class ActivationSoftplus(Description):
 
     OPERATOR: ClassVar[str] = "ACTIVATION_SOFTPLUS"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("Steepness", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_SOFTPLUS-same-rank"),
-        Rule("DML-ACTIVATION_SOFTPLUS-same-type"),
-        Rule("DML-ACTIVATION_SOFTPLUS-same-sizes"),
-        Rule("DML-ACTIVATION_SOFTPLUS-steepness-range", until=FeatureLevel.LEVEL_6_4),
+        Rule("DML-ACTIVATION_SOFTPLUS-same-rank", "docs"),
+        Rule("DML-ACTIVATION_SOFTPLUS-same-type", "docs"),
+        Rule("DML-ACTIVATION_SOFTPLUS-same-sizes", "docs"),
+        Rule("DML-ACTIVATION_SOFTPLUS-steepness-range", "docs", until=FeatureLevel.LEVEL_6_4),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -102,28 +104,53 @@ class ActivationSoftplus(Description):
         FeatureLevel.LEVEL_6_4,
     )
 
-    InputTensor: TensorDesc | None = None
-    OutputTensor: TensorDesc | None = None
+    InputTensor: TensorDesc | None
+    OutputTensor: TensorDesc
     Steepness: float
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc | None = None,
+        OutputTensor: TensorDesc | None = None,
+        Steepness: SupportsFloat,
+    ) -> ActivationSoftplus:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.OutputTensor = OutputTensor
+        new.Steepness = Steepness
+        new._state = 0
+        if not (
+            (InputTensor is None or (type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE))
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(Steepness) is float
+        ):  # fmt: skip
+            settle(new, ActivationSoftplus)
+        new.__class__ = ActivationSoftplus
+        made: ActivationSoftplus = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order in which to mend them.
 
         Raises ValueError for a level that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         level = feature_level(level)
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
         steepness = self.Steepness
-        if input_tensor is None or output_tensor is None:
+        if self._state or input_tensor is None or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
         )  # fmt: skip
         if not sound:
             violations = judgement.structure(self, level)
@@ -217,14 +244,16 @@ class ActivationSoftplus(Description):
     def infer(self) -> ActivationSoftplus:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
         return ActivationSoftplus(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,
@@ -233,4 +262,5 @@ class ActivationSoftplus(Description):
         )
 
 
+_OPEN = opened(ActivationSoftplus)
 _ACCEPTED = judgement.accepted_by_level(ActivationSoftplus.SUPPORT)

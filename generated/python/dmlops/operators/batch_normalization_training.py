@@ -4,15 +4,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, final
 
 from .. import judgement
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -33,7 +35,8 @@ _SINCE_4_1 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class BatchNormalizationTraining(Description):
     """Normalizes the input by its own means and variances, which it also returns, then scales and shifts it and may add another tensor.
 
@@ -66,11 +69,11 @@ class BatchNormalizationTraining(Description):
         Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-BATCH_NORMALIZATION_TRAINING-same-rank"),
-        Rule("DML-BATCH_NORMALIZATION_TRAINING-same-type"),
-        Rule("DML-BATCH_NORMALIZATION_TRAINING-scale-broadcast"),
-        Rule("DML-BATCH_NORMALIZATION_TRAINING-scale-sizes"),
-        Rule("DML-BATCH_NORMALIZATION_TRAINING-input-sizes"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING-same-rank", "docs"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING-same-type", "docs"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING-scale-broadcast", "docs"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING-scale-sizes", "docs"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING-input-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_4_1: _SINCE_4_1,
@@ -88,42 +91,85 @@ class BatchNormalizationTraining(Description):
         FeatureLevel.LEVEL_5_1,
         FeatureLevel.LEVEL_6_4,
     )
-    FUSABLE: ClassVar[tuple[str, ...]] = (
-        "ACTIVATION_ELU",
-        "ACTIVATION_HARD_SIGMOID",
-        "ACTIVATION_IDENTITY",
-        "ACTIVATION_LEAKY_RELU",
-        "ACTIVATION_LINEAR",
-        "ACTIVATION_PARAMETRIC_SOFTPLUS",
-        "ACTIVATION_RELU",
-        "ACTIVATION_SCALED_ELU",
-        "ACTIVATION_SCALED_TANH",
-        "ACTIVATION_SIGMOID",
-        "ACTIVATION_SOFTPLUS",
-        "ACTIVATION_SOFTSIGN",
-        "ACTIVATION_TANH",
-        "ACTIVATION_THRESHOLDED_RELU",
-        "ACTIVATION_SHRINK",
-        "ACTIVATION_CELU",
-        "ACTIVATION_GELU",
-    )
+    FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {
+        "ACTIVATION_ELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_HARD_SIGMOID": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_IDENTITY": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_LEAKY_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_LINEAR": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_PARAMETRIC_SOFTPLUS": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SCALED_ELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SCALED_TANH": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SIGMOID": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SOFTPLUS": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SOFTSIGN": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_TANH": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_THRESHOLDED_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SHRINK": FeatureLevel.LEVEL_2_0,
+        "ACTIVATION_CELU": FeatureLevel.LEVEL_3_0,
+        "ACTIVATION_GELU": FeatureLevel.LEVEL_5_1,
+    }
 
     InputTensor: TensorDesc
     ScaleTensor: TensorDesc
     BiasTensor: TensorDesc
-    FusedAddTensor: TensorDesc | None = None
-    OutputTensor: TensorDesc | None = None
-    OutputMeanTensor: TensorDesc | None = None
-    OutputVarianceTensor: TensorDesc | None = None
+    FusedAddTensor: TensorDesc | None
+    OutputTensor: TensorDesc
+    OutputMeanTensor: TensorDesc
+    OutputVarianceTensor: TensorDesc
     Epsilon: float
-    FusedActivation: Description | None = None
+    FusedActivation: Description | None
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        ScaleTensor: TensorDesc,
+        BiasTensor: TensorDesc,
+        FusedAddTensor: TensorDesc | None = None,
+        OutputTensor: TensorDesc | None = None,
+        OutputMeanTensor: TensorDesc | None = None,
+        OutputVarianceTensor: TensorDesc | None = None,
+        Epsilon: SupportsFloat,
+        FusedActivation: Description | None = None,
+    ) -> BatchNormalizationTraining:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.ScaleTensor = ScaleTensor
+        new.BiasTensor = BiasTensor
+        new.FusedAddTensor = FusedAddTensor
+        new.OutputTensor = OutputTensor
+        new.OutputMeanTensor = OutputMeanTensor
+        new.OutputVarianceTensor = OutputVarianceTensor
+        new.Epsilon = Epsilon
+        new.FusedActivation = FusedActivation
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and type(ScaleTensor) is TensorDesc and ScaleTensor._state != WRONG_TYPE
+            and type(BiasTensor) is TensorDesc and BiasTensor._state != WRONG_TYPE
+            and (FusedAddTensor is None or (type(FusedAddTensor) is TensorDesc and FusedAddTensor._state != WRONG_TYPE))
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (OutputMeanTensor is None or (type(OutputMeanTensor) is TensorDesc and OutputMeanTensor._state != WRONG_TYPE))
+            and (OutputVarianceTensor is None or (type(OutputVarianceTensor) is TensorDesc and OutputVarianceTensor._state != WRONG_TYPE))
+            and type(Epsilon) is float
+            and FusedActivation is None
+        ):  # fmt: skip
+            settle(new, BatchNormalizationTraining)
+        new.__class__ = BatchNormalizationTraining
+        made: BatchNormalizationTraining = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order in which to mend them.
 
         Raises ValueError for a level that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
@@ -134,17 +180,17 @@ class BatchNormalizationTraining(Description):
         output_mean_tensor = self.OutputMeanTensor
         output_variance_tensor = self.OutputVarianceTensor
         fused_activation = self.FusedActivation
-        if input_tensor is None or scale_tensor is None or bias_tensor is None or output_tensor is None or output_mean_tensor is None or output_variance_tensor is None:  # fmt: skip
+        if self._state or input_tensor is None or scale_tensor is None or bias_tensor is None or output_tensor is None or output_mean_tensor is None or output_variance_tensor is None:  # fmt: skip
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (scale_tensor._sound & SOUND_INPUT or is_sound(scale_tensor, True))
-            and (bias_tensor._sound & SOUND_INPUT or is_sound(bias_tensor, True))
-            and (fused_add_tensor is None or fused_add_tensor._sound & SOUND_INPUT or is_sound(fused_add_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and (output_mean_tensor._sound & SOUND_OUTPUT or is_sound(output_mean_tensor, False))
-            and (output_variance_tensor._sound & SOUND_OUTPUT or is_sound(output_variance_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (scale_tensor._state & SOUND_INPUT or is_sound(scale_tensor, True))
+            and (bias_tensor._state & SOUND_INPUT or is_sound(bias_tensor, True))
+            and (fused_add_tensor is None or fused_add_tensor._state & SOUND_INPUT or is_sound(fused_add_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
+            and (output_mean_tensor._state & SOUND_OUTPUT or is_sound(output_mean_tensor, False))
+            and (output_variance_tensor._state & SOUND_OUTPUT or is_sound(output_variance_tensor, False))
             and fused_activation is None
         )  # fmt: skip
         if not sound:
@@ -373,8 +419,9 @@ class BatchNormalizationTraining(Description):
     def infer(self) -> BatchNormalizationTraining:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         scale_tensor = given(self, "ScaleTensor")
         input_tensor_data_type = input_tensor.DataType
@@ -386,16 +433,19 @@ class BatchNormalizationTraining(Description):
             BiasTensor=self.BiasTensor,
             FusedAddTensor=self.FusedAddTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,
             ),
             OutputMeanTensor=inferred(
+                "OutputMeanTensor",
                 self.OutputMeanTensor,
                 DataType=input_tensor_data_type,
                 Sizes=scale_tensor_sizes,
             ),
             OutputVarianceTensor=inferred(
+                "OutputVarianceTensor",
                 self.OutputVarianceTensor,
                 DataType=input_tensor_data_type,
                 Sizes=scale_tensor_sizes,
@@ -405,4 +455,5 @@ class BatchNormalizationTraining(Description):
         )
 
 
+_OPEN = opened(BatchNormalizationTraining)
 _ACCEPTED = judgement.accepted_by_level(BatchNormalizationTraining.SUPPORT)

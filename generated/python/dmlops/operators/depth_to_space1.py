@@ -5,15 +5,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry, quotient, remainder, saturate
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import DepthSpaceOrder, FeatureLevel, TensorDataType, entry_of, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, DepthSpaceOrder, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -55,7 +56,8 @@ _SINCE_5_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class DepthToSpace1(Description):
     """Spreads channels out into square blocks of height and width, in either order.
 
@@ -77,10 +79,10 @@ class DepthToSpace1(Description):
         Member("Order", "DEPTH_SPACE_ORDER"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-DEPTH_TO_SPACE1-block-size-range"),
-        Rule("DML-DEPTH_TO_SPACE1-same-type"),
-        Rule("DML-DEPTH_TO_SPACE1-channels-divisible"),
-        Rule("DML-DEPTH_TO_SPACE1-output-sizes"),
+        Rule("DML-DEPTH_TO_SPACE1-block-size-range", "ours"),
+        Rule("DML-DEPTH_TO_SPACE1-same-type", "docs"),
+        Rule("DML-DEPTH_TO_SPACE1-channels-divisible", "ours"),
+        Rule("DML-DEPTH_TO_SPACE1-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
@@ -103,32 +105,56 @@ class DepthToSpace1(Description):
     )
 
     InputTensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
+    OutputTensor: TensorDesc
     BlockSize: int
     Order: DepthSpaceOrder
 
-    def __post_init__(self) -> None:
-        if type(self.Order) is int:
-            object.__setattr__(self, "Order", entry_of(DepthSpaceOrder, self.Order))
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+        BlockSize: SupportsIndex,
+        Order: DepthSpaceOrder | str,
+    ) -> DepthToSpace1:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.OutputTensor = OutputTensor
+        new.BlockSize = BlockSize
+        new.Order = Order
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(BlockSize) is int
+            and type(Order) is DepthSpaceOrder
+        ):  # fmt: skip
+            settle(new, DepthToSpace1)
+        new.__class__ = DepthToSpace1
+        made: DepthToSpace1 = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order in which to mend them.
 
         Raises ValueError for a level that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
         block_size = self.BlockSize
         order = self.Order
-        if input_tensor is None or output_tensor is None:
+        if self._state or input_tensor is None or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= block_size <= 4294967295
             and type(order) is DepthSpaceOrder
         )  # fmt: skip
@@ -208,8 +234,9 @@ class DepthToSpace1(Description):
     def infer(self) -> DepthToSpace1:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         block_size = self.BlockSize
         input_tensor_data_type = input_tensor.DataType
@@ -218,6 +245,7 @@ class DepthToSpace1(Description):
         return DepthToSpace1(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,
@@ -227,4 +255,5 @@ class DepthToSpace1(Description):
         )
 
 
+_OPEN = opened(DepthToSpace1)
 _ACCEPTED = judgement.accepted_by_level(DepthToSpace1.SUPPORT)

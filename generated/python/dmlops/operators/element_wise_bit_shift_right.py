@@ -5,14 +5,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, final
 
 from .. import judgement
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -57,7 +58,8 @@ _SINCE_4_1 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class ElementWiseBitShiftRight(Description):
     """Shifts the bits of each element towards the lowest one.
 
@@ -73,16 +75,19 @@ class ElementWiseBitShiftRight(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_BIT_SHIFT_RIGHT"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_1
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = (
+        "ATensor",
+        "BTensor",
+    )
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("ATensor", "tensor", role="input", pointer=True),
         Member("BTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-rank"),
-        Rule("DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-type"),
-        Rule("DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-sizes"),
+        Rule("DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
@@ -107,26 +112,51 @@ class ElementWiseBitShiftRight(Description):
 
     ATensor: TensorDesc
     BTensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
+    OutputTensor: TensorDesc
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        ATensor: TensorDesc,
+        BTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+    ) -> ElementWiseBitShiftRight:
+        new: Any = _OPEN()
+        new.ATensor = ATensor
+        new.BTensor = BTensor
+        new.OutputTensor = OutputTensor
+        new._state = 0
+        if not (
+            type(ATensor) is TensorDesc and ATensor._state != WRONG_TYPE
+            and type(BTensor) is TensorDesc and BTensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+        ):  # fmt: skip
+            settle(new, ElementWiseBitShiftRight)
+        new.__class__ = ElementWiseBitShiftRight
+        made: ElementWiseBitShiftRight = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order in which to mend them.
 
         Raises ValueError for a level that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         a_tensor = self.ATensor
         b_tensor = self.BTensor
         output_tensor = self.OutputTensor
-        if a_tensor is None or b_tensor is None or output_tensor is None:
+        if self._state or a_tensor is None or b_tensor is None or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (a_tensor._sound & SOUND_INPUT or is_sound(a_tensor, True))
-            and (b_tensor._sound & SOUND_INPUT or is_sound(b_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (a_tensor._state & SOUND_INPUT or is_sound(a_tensor, True))
+            and (b_tensor._state & SOUND_INPUT or is_sound(b_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
         )  # fmt: skip
         if not sound:
             violations = judgement.structure(self, level)
@@ -226,8 +256,9 @@ class ElementWiseBitShiftRight(Description):
     def infer(self) -> ElementWiseBitShiftRight:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
+        well_typed(self)
         a_tensor = given(self, "ATensor")
         a_tensor_data_type = a_tensor.DataType
         a_tensor_sizes = a_tensor.Sizes
@@ -235,6 +266,7 @@ class ElementWiseBitShiftRight(Description):
             ATensor=self.ATensor,
             BTensor=self.BTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=a_tensor_data_type,
                 Sizes=a_tensor_sizes,
@@ -242,4 +274,5 @@ class ElementWiseBitShiftRight(Description):
         )
 
 
+_OPEN = opened(ElementWiseBitShiftRight)
 _ACCEPTED = judgement.accepted_by_level(ElementWiseBitShiftRight.SUPPORT)

@@ -5,14 +5,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, final
 
 from .. import judgement
-from ..description import Description, Rule, Support, Tables
-from ..enums import FeatureLevel, TensorDataType, entry_of, name_of
+from ..description import Description, Rule, Support, Tables, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
-from ..tensor import TensorDesc
-from ..tensor_rules import SOUND_OUTPUT, is_sound
+from ..tensor import TensorDesc, inferred
+from ..tensor_rules import is_sound
+from ..value import SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -68,7 +69,8 @@ _SINCE_4_1 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class FillValueConstant(Description):
     """Writes one value into every element of the output.
 
@@ -86,7 +88,7 @@ class FillValueConstant(Description):
         Member("ValueDataType", "TENSOR_DATA_TYPE"),
         Member("Value", "SCALAR_UNION", typed_by="ValueDataType"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (Rule("DML-FILL_VALUE_CONSTANT-value-data-type"),)
+    RULES: ClassVar[tuple[Rule, ...]] = (Rule("DML-FILL_VALUE_CONSTANT-value-data-type", "docs"),)
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
         FeatureLevel.LEVEL_3_0: _SINCE_2_1,
@@ -108,30 +110,51 @@ class FillValueConstant(Description):
         FeatureLevel.LEVEL_4_1,
     )
 
-    OutputTensor: TensorDesc | None = None
+    OutputTensor: TensorDesc
     ValueDataType: TensorDataType
     Value: float
 
-    def __post_init__(self) -> None:
-        if type(self.ValueDataType) is int:
-            object.__setattr__(self, "ValueDataType", entry_of(TensorDataType, self.ValueDataType))
+    def __new__(
+        cls,
+        *,
+        OutputTensor: TensorDesc | None = None,
+        ValueDataType: TensorDataType | str,
+        Value: SupportsFloat,
+    ) -> FillValueConstant:
+        new: Any = _OPEN()
+        new.OutputTensor = OutputTensor
+        new.ValueDataType = ValueDataType
+        new.Value = Value
+        new._state = 0
+        if not (
+            (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(ValueDataType) is TensorDataType
+            and type(Value) in (int, float)
+        ):  # fmt: skip
+            settle(new, FillValueConstant)
+        new.__class__ = FillValueConstant
+        made: FillValueConstant = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order in which to mend them.
 
         Raises ValueError for a level that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         output_tensor = self.OutputTensor
         value_data_type = self.ValueDataType
         value = self.Value
-        if output_tensor is None:
+        if self._state or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and type(value_data_type) is TensorDataType
             and judgement.holds(self.ValueDataType, value)
         )  # fmt: skip
@@ -174,5 +197,21 @@ class FillValueConstant(Description):
             )
         return violations
 
+    def infer(self) -> FillValueConstant:
+        """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        """
+        well_typed(self)
+        return FillValueConstant(
+            OutputTensor=inferred(
+                "OutputTensor",
+                self.OutputTensor,
+            ),
+            ValueDataType=self.ValueDataType,
+            Value=self.Value,
+        )
+
+
+_OPEN = opened(FillValueConstant)
 _ACCEPTED = judgement.accepted_by_level(FillValueConstant.SUPPORT)

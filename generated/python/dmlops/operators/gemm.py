@@ -4,16 +4,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, final
 
 from .. import judgement
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, MatrixTransform, TensorDataType, entry_of, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, MatrixTransform, TensorDataType, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 MATRIX_TRANSFORM_NONE = MatrixTransform.NONE
@@ -45,7 +47,8 @@ _SINCE_4_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class Gemm(Description):
     """Multiplies matrices, scales the product and adds a scaled third matrix, one batch and channel after the other.
 
@@ -77,12 +80,12 @@ class Gemm(Description):
         Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-GEMM-same-rank"),
-        Rule("DML-GEMM-same-type"),
-        Rule("DML-GEMM-batch-sizes"),
-        Rule("DML-GEMM-inner-size"),
-        Rule("DML-GEMM-output-sizes"),
-        Rule("DML-GEMM-same-sizes"),
+        Rule("DML-GEMM-same-rank", "docs"),
+        Rule("DML-GEMM-same-type", "docs"),
+        Rule("DML-GEMM-batch-sizes", "docs"),
+        Rule("DML-GEMM-inner-size", "docs"),
+        Rule("DML-GEMM-output-sizes", "docs"),
+        Rule("DML-GEMM-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -107,53 +110,92 @@ class Gemm(Description):
         FeatureLevel.LEVEL_3_0,
         FeatureLevel.LEVEL_4_0,
         FeatureLevel.LEVEL_5_1,
+        FeatureLevel.LEVEL_6_0,
+        FeatureLevel.LEVEL_6_1,
         FeatureLevel.LEVEL_6_4,
     )
-    FUSABLE: ClassVar[tuple[str, ...]] = (
-        "ELEMENT_WISE_CLIP",
-        "ACTIVATION_ELU",
-        "ACTIVATION_HARD_SIGMOID",
-        "ACTIVATION_IDENTITY",
-        "ACTIVATION_LEAKY_RELU",
-        "ACTIVATION_LINEAR",
-        "ACTIVATION_PARAMETRIC_SOFTPLUS",
-        "ACTIVATION_RELU",
-        "ACTIVATION_SCALED_ELU",
-        "ACTIVATION_SCALED_TANH",
-        "ACTIVATION_SIGMOID",
-        "ACTIVATION_SOFTMAX",
-        "ACTIVATION_SOFTPLUS",
-        "ACTIVATION_SOFTSIGN",
-        "ACTIVATION_TANH",
-        "ACTIVATION_THRESHOLDED_RELU",
-        "ACTIVATION_SHRINK",
-        "ACTIVATION_CELU",
-        "ACTIVATION_GELU",
-        "ACTIVATION_SOFTMAX1",
-    )
+    FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {
+        "ELEMENT_WISE_CLIP": FeatureLevel.LEVEL_6_0,
+        "ACTIVATION_ELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_HARD_SIGMOID": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_IDENTITY": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_LEAKY_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_LINEAR": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_PARAMETRIC_SOFTPLUS": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SCALED_ELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SCALED_TANH": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SIGMOID": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SOFTMAX": FeatureLevel.LEVEL_6_1,
+        "ACTIVATION_SOFTPLUS": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SOFTSIGN": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_TANH": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_THRESHOLDED_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SHRINK": FeatureLevel.LEVEL_2_0,
+        "ACTIVATION_CELU": FeatureLevel.LEVEL_3_0,
+        "ACTIVATION_GELU": FeatureLevel.LEVEL_5_1,
+        "ACTIVATION_SOFTMAX1": FeatureLevel.LEVEL_6_1,
+    }
 
     ATensor: TensorDesc
     BTensor: TensorDesc
-    CTensor: TensorDesc | None = None
-    OutputTensor: TensorDesc | None = None
+    CTensor: TensorDesc | None
+    OutputTensor: TensorDesc
     TransA: MatrixTransform
     TransB: MatrixTransform
     Alpha: float
     Beta: float
-    FusedActivation: Description | None = None
+    FusedActivation: Description | None
 
-    def __post_init__(self) -> None:
-        if type(self.TransA) is int:
-            object.__setattr__(self, "TransA", entry_of(MatrixTransform, self.TransA))
-        if type(self.TransB) is int:
-            object.__setattr__(self, "TransB", entry_of(MatrixTransform, self.TransB))
+    def __new__(
+        cls,
+        *,
+        ATensor: TensorDesc,
+        BTensor: TensorDesc,
+        CTensor: TensorDesc | None = None,
+        OutputTensor: TensorDesc | None = None,
+        TransA: MatrixTransform | str,
+        TransB: MatrixTransform | str,
+        Alpha: SupportsFloat,
+        Beta: SupportsFloat,
+        FusedActivation: Description | None = None,
+    ) -> Gemm:
+        new: Any = _OPEN()
+        new.ATensor = ATensor
+        new.BTensor = BTensor
+        new.CTensor = CTensor
+        new.OutputTensor = OutputTensor
+        new.TransA = TransA
+        new.TransB = TransB
+        new.Alpha = Alpha
+        new.Beta = Beta
+        new.FusedActivation = FusedActivation
+        new._state = 0
+        if not (
+            type(ATensor) is TensorDesc and ATensor._state != WRONG_TYPE
+            and type(BTensor) is TensorDesc and BTensor._state != WRONG_TYPE
+            and (CTensor is None or (type(CTensor) is TensorDesc and CTensor._state != WRONG_TYPE))
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(TransA) is MatrixTransform
+            and type(TransB) is MatrixTransform
+            and type(Alpha) is float
+            and type(Beta) is float
+            and FusedActivation is None
+        ):  # fmt: skip
+            settle(new, Gemm)
+        new.__class__ = Gemm
+        made: Gemm = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order in which to mend them.
 
         Raises ValueError for a level that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         a_tensor = self.ATensor
@@ -163,14 +205,14 @@ class Gemm(Description):
         trans_a = self.TransA
         trans_b = self.TransB
         fused_activation = self.FusedActivation
-        if a_tensor is None or b_tensor is None or output_tensor is None:
+        if self._state or a_tensor is None or b_tensor is None or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (a_tensor._sound & SOUND_INPUT or is_sound(a_tensor, True))
-            and (b_tensor._sound & SOUND_INPUT or is_sound(b_tensor, True))
-            and (c_tensor is None or c_tensor._sound & SOUND_INPUT or is_sound(c_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (a_tensor._state & SOUND_INPUT or is_sound(a_tensor, True))
+            and (b_tensor._state & SOUND_INPUT or is_sound(b_tensor, True))
+            and (c_tensor is None or c_tensor._state & SOUND_INPUT or is_sound(c_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and type(trans_a) is MatrixTransform
             and type(trans_b) is MatrixTransform
             and fused_activation is None
@@ -320,8 +362,9 @@ class Gemm(Description):
     def infer(self) -> Gemm:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
+        well_typed(self)
         a_tensor = given(self, "ATensor")
         b_tensor = given(self, "BTensor")
         trans_a = self.TransA
@@ -339,6 +382,7 @@ class Gemm(Description):
             BTensor=self.BTensor,
             CTensor=self.CTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=a_tensor_data_type,
                 Sizes=output_tensor_sizes,
@@ -351,4 +395,5 @@ class Gemm(Description):
         )
 
 
+_OPEN = opened(Gemm)
 _ACCEPTED = judgement.accepted_by_level(Gemm.SUPPORT)

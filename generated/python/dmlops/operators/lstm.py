@@ -4,16 +4,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import as_float, entry
-from ..description import COUNTED, Description, Rule, Support, Tables, count_of, given
-from ..enums import FeatureLevel, RecurrentNetworkDirection, TensorDataType, TensorFlags, entry_of, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, RecurrentNetworkDirection, TensorDataType, TensorFlags, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred_if_given
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL = RecurrentNetworkDirection.BIDIRECTIONAL
@@ -44,7 +46,8 @@ _SINCE_1_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class Lstm(Description):
     """Runs a layer of long short-term memory (LSTM) over sequences, in one direction or both.
 
@@ -69,9 +72,11 @@ class Lstm(Description):
     Rules: DML-LSTM-activation-desc-count, DML-LSTM-same-type, DML-LSTM-not-owned, DML-LSTM-input-shape,
     DML-LSTM-recurrence-shape, DML-LSTM-direction-count, DML-LSTM-weight-shape, DML-LSTM-bias-shape,
     DML-LSTM-hidden-init-shape, DML-LSTM-sequence-lengths-shape, DML-LSTM-output-sequence-shape,
-    DML-LSTM-output-single-shape, DML-LSTM-output-given, DML-LSTM-clip-threshold-range,
-    DML-LSTM-same-type-cell, DML-LSTM-not-owned-cell, DML-LSTM-cell-mem-init-shape,
-    DML-LSTM-peephole-shape, DML-LSTM-output-cell-single-shape.
+    DML-LSTM-output-single-shape, DML-LSTM-output-given, DML-LSTM-same-type-cell,
+    DML-LSTM-not-owned-cell, DML-LSTM-cell-mem-init-shape, DML-LSTM-peephole-shape,
+    DML-LSTM-output-cell-single-shape.
+
+    Advice: DML-LSTM-clip-threshold-range.
 
     A length is at most InputTensor's second size.
     """
@@ -98,25 +103,25 @@ class Lstm(Description):
         Member("CoupleInputForget", "BOOL"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-LSTM-activation-desc-count"),
-        Rule("DML-LSTM-same-type"),
-        Rule("DML-LSTM-not-owned"),
-        Rule("DML-LSTM-input-shape"),
-        Rule("DML-LSTM-recurrence-shape"),
-        Rule("DML-LSTM-direction-count"),
-        Rule("DML-LSTM-weight-shape"),
-        Rule("DML-LSTM-bias-shape"),
-        Rule("DML-LSTM-hidden-init-shape"),
-        Rule("DML-LSTM-sequence-lengths-shape"),
-        Rule("DML-LSTM-output-sequence-shape"),
-        Rule("DML-LSTM-output-single-shape"),
-        Rule("DML-LSTM-output-given"),
-        Rule("DML-LSTM-clip-threshold-range"),
-        Rule("DML-LSTM-same-type-cell"),
-        Rule("DML-LSTM-not-owned-cell"),
-        Rule("DML-LSTM-cell-mem-init-shape"),
-        Rule("DML-LSTM-peephole-shape"),
-        Rule("DML-LSTM-output-cell-single-shape"),
+        Rule("DML-LSTM-activation-desc-count", "docs"),
+        Rule("DML-LSTM-same-type", "docs"),
+        Rule("DML-LSTM-not-owned", "docs"),
+        Rule("DML-LSTM-input-shape", "docs"),
+        Rule("DML-LSTM-recurrence-shape", "docs"),
+        Rule("DML-LSTM-direction-count", "docs"),
+        Rule("DML-LSTM-weight-shape", "docs"),
+        Rule("DML-LSTM-bias-shape", "docs"),
+        Rule("DML-LSTM-hidden-init-shape", "docs"),
+        Rule("DML-LSTM-sequence-lengths-shape", "docs"),
+        Rule("DML-LSTM-output-sequence-shape", "docs"),
+        Rule("DML-LSTM-output-single-shape", "docs"),
+        Rule("DML-LSTM-output-given", "ours"),
+        Rule("DML-LSTM-clip-threshold-range", "ours", advice=True),
+        Rule("DML-LSTM-same-type-cell", "docs"),
+        Rule("DML-LSTM-not-owned-cell", "docs"),
+        Rule("DML-LSTM-cell-mem-init-shape", "docs"),
+        Rule("DML-LSTM-peephole-shape", "docs"),
+        Rule("DML-LSTM-output-cell-single-shape", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -142,60 +147,117 @@ class Lstm(Description):
         FeatureLevel.LEVEL_5_1,
         FeatureLevel.LEVEL_6_4,
     )
-    FUSABLE: ClassVar[tuple[str, ...]] = (
-        "ACTIVATION_ELU",
-        "ACTIVATION_HARD_SIGMOID",
-        "ACTIVATION_IDENTITY",
-        "ACTIVATION_LEAKY_RELU",
-        "ACTIVATION_LINEAR",
-        "ACTIVATION_PARAMETRIC_SOFTPLUS",
-        "ACTIVATION_RELU",
-        "ACTIVATION_SCALED_ELU",
-        "ACTIVATION_SCALED_TANH",
-        "ACTIVATION_SIGMOID",
-        "ACTIVATION_SOFTPLUS",
-        "ACTIVATION_SOFTSIGN",
-        "ACTIVATION_TANH",
-        "ACTIVATION_THRESHOLDED_RELU",
-        "ACTIVATION_SHRINK",
-        "ACTIVATION_CELU",
-        "ACTIVATION_GELU",
-    )
+    FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {
+        "ACTIVATION_ELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_HARD_SIGMOID": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_IDENTITY": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_LEAKY_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_LINEAR": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_PARAMETRIC_SOFTPLUS": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SCALED_ELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SCALED_TANH": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SIGMOID": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SOFTPLUS": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SOFTSIGN": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_TANH": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_THRESHOLDED_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SHRINK": FeatureLevel.LEVEL_2_0,
+        "ACTIVATION_CELU": FeatureLevel.LEVEL_3_0,
+        "ACTIVATION_GELU": FeatureLevel.LEVEL_5_1,
+    }
 
     InputTensor: TensorDesc
     WeightTensor: TensorDesc
     RecurrenceTensor: TensorDesc
-    BiasTensor: TensorDesc | None = None
-    HiddenInitTensor: TensorDesc | None = None
-    CellMemInitTensor: TensorDesc | None = None
-    SequenceLengthsTensor: TensorDesc | None = None
-    PeepholeTensor: TensorDesc | None = None
-    OutputSequenceTensor: TensorDesc | None = None
-    OutputSingleTensor: TensorDesc | None = None
-    OutputCellSingleTensor: TensorDesc | None = None
-    ActivationDescCount: int = COUNTED
+    BiasTensor: TensorDesc | None
+    HiddenInitTensor: TensorDesc | None
+    CellMemInitTensor: TensorDesc | None
+    SequenceLengthsTensor: TensorDesc | None
+    PeepholeTensor: TensorDesc | None
+    OutputSequenceTensor: TensorDesc | None
+    OutputSingleTensor: TensorDesc | None
+    OutputCellSingleTensor: TensorDesc | None
+    ActivationDescCount: int
     ActivationDescs: tuple[Description, ...]
     Direction: RecurrentNetworkDirection
     ClipThreshold: float
     UseClipThreshold: bool
     CoupleInputForget: bool
 
-    def __post_init__(self) -> None:
-        if type(self.ActivationDescs) is not tuple and self.ActivationDescs is not None:
-            object.__setattr__(self, "ActivationDescs", tuple(self.ActivationDescs))
-        elif self.ActivationDescs is None and self.ActivationDescCount == 0:
-            object.__setattr__(self, "ActivationDescs", ())
-        if type(self.Direction) is int:
-            object.__setattr__(self, "Direction", entry_of(RecurrentNetworkDirection, self.Direction))
-        if self.ActivationDescCount is None:
-            object.__setattr__(self, "ActivationDescCount", count_of(self.ActivationDescs))
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        WeightTensor: TensorDesc,
+        RecurrenceTensor: TensorDesc,
+        BiasTensor: TensorDesc | None = None,
+        HiddenInitTensor: TensorDesc | None = None,
+        CellMemInitTensor: TensorDesc | None = None,
+        SequenceLengthsTensor: TensorDesc | None = None,
+        PeepholeTensor: TensorDesc | None = None,
+        OutputSequenceTensor: TensorDesc | None = None,
+        OutputSingleTensor: TensorDesc | None = None,
+        OutputCellSingleTensor: TensorDesc | None = None,
+        ActivationDescCount: SupportsIndex | None = None,
+        ActivationDescs: Iterable[Description],
+        Direction: RecurrentNetworkDirection | str,
+        ClipThreshold: SupportsFloat,
+        UseClipThreshold: bool,
+        CoupleInputForget: bool,
+    ) -> Lstm:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.WeightTensor = WeightTensor
+        new.RecurrenceTensor = RecurrenceTensor
+        new.BiasTensor = BiasTensor
+        new.HiddenInitTensor = HiddenInitTensor
+        new.CellMemInitTensor = CellMemInitTensor
+        new.SequenceLengthsTensor = SequenceLengthsTensor
+        new.PeepholeTensor = PeepholeTensor
+        new.OutputSequenceTensor = OutputSequenceTensor
+        new.OutputSingleTensor = OutputSingleTensor
+        new.OutputCellSingleTensor = OutputCellSingleTensor
+        new.ActivationDescCount = ActivationDescCount
+        new.ActivationDescs = ActivationDescs
+        new.Direction = Direction
+        new.ClipThreshold = ClipThreshold
+        new.UseClipThreshold = UseClipThreshold
+        new.CoupleInputForget = CoupleInputForget
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and type(WeightTensor) is TensorDesc and WeightTensor._state != WRONG_TYPE
+            and type(RecurrenceTensor) is TensorDesc and RecurrenceTensor._state != WRONG_TYPE
+            and (BiasTensor is None or (type(BiasTensor) is TensorDesc and BiasTensor._state != WRONG_TYPE))
+            and (HiddenInitTensor is None or (type(HiddenInitTensor) is TensorDesc and HiddenInitTensor._state != WRONG_TYPE))
+            and (CellMemInitTensor is None or (type(CellMemInitTensor) is TensorDesc and CellMemInitTensor._state != WRONG_TYPE))
+            and (SequenceLengthsTensor is None or (type(SequenceLengthsTensor) is TensorDesc and SequenceLengthsTensor._state != WRONG_TYPE))
+            and (PeepholeTensor is None or (type(PeepholeTensor) is TensorDesc and PeepholeTensor._state != WRONG_TYPE))
+            and (OutputSequenceTensor is None or (type(OutputSequenceTensor) is TensorDesc and OutputSequenceTensor._state != WRONG_TYPE))
+            and (OutputSingleTensor is None or (type(OutputSingleTensor) is TensorDesc and OutputSingleTensor._state != WRONG_TYPE))
+            and (OutputCellSingleTensor is None or (type(OutputCellSingleTensor) is TensorDesc and OutputCellSingleTensor._state != WRONG_TYPE))
+            and type(ActivationDescCount) is int
+            and type(ActivationDescs) is tuple and not ActivationDescs
+            and type(Direction) is RecurrentNetworkDirection
+            and type(ClipThreshold) is float
+            and type(UseClipThreshold) in (bool, int)
+            and type(CoupleInputForget) in (bool, int)
+        ):  # fmt: skip
+            settle(new, Lstm)
+        new.__class__ = Lstm
+        made: Lstm = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order in which to mend them.
 
         Raises ValueError for a level that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
@@ -212,24 +274,23 @@ class Lstm(Description):
         activation_desc_count = self.ActivationDescCount
         activation_descs = self.ActivationDescs
         direction = self.Direction
-        clip_threshold = self.ClipThreshold
         use_clip_threshold = self.UseClipThreshold
         couple_input_forget = self.CoupleInputForget
-        if input_tensor is None or weight_tensor is None or recurrence_tensor is None or activation_descs is None:  # fmt: skip
+        if self._state or input_tensor is None or weight_tensor is None or recurrence_tensor is None or activation_descs is None:  # fmt: skip
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (weight_tensor._sound & SOUND_INPUT or is_sound(weight_tensor, True))
-            and (recurrence_tensor._sound & SOUND_INPUT or is_sound(recurrence_tensor, True))
-            and (bias_tensor is None or bias_tensor._sound & SOUND_INPUT or is_sound(bias_tensor, True))
-            and (hidden_init_tensor is None or hidden_init_tensor._sound & SOUND_INPUT or is_sound(hidden_init_tensor, True))
-            and (cell_mem_init_tensor is None or cell_mem_init_tensor._sound & SOUND_INPUT or is_sound(cell_mem_init_tensor, True))
-            and (sequence_lengths_tensor is None or sequence_lengths_tensor._sound & SOUND_INPUT or is_sound(sequence_lengths_tensor, True))
-            and (peephole_tensor is None or peephole_tensor._sound & SOUND_INPUT or is_sound(peephole_tensor, True))
-            and (output_sequence_tensor is None or output_sequence_tensor._sound & SOUND_OUTPUT or is_sound(output_sequence_tensor, False))
-            and (output_single_tensor is None or output_single_tensor._sound & SOUND_OUTPUT or is_sound(output_single_tensor, False))
-            and (output_cell_single_tensor is None or output_cell_single_tensor._sound & SOUND_OUTPUT or is_sound(output_cell_single_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (weight_tensor._state & SOUND_INPUT or is_sound(weight_tensor, True))
+            and (recurrence_tensor._state & SOUND_INPUT or is_sound(recurrence_tensor, True))
+            and (bias_tensor is None or bias_tensor._state & SOUND_INPUT or is_sound(bias_tensor, True))
+            and (hidden_init_tensor is None or hidden_init_tensor._state & SOUND_INPUT or is_sound(hidden_init_tensor, True))
+            and (cell_mem_init_tensor is None or cell_mem_init_tensor._state & SOUND_INPUT or is_sound(cell_mem_init_tensor, True))
+            and (sequence_lengths_tensor is None or sequence_lengths_tensor._state & SOUND_INPUT or is_sound(sequence_lengths_tensor, True))
+            and (peephole_tensor is None or peephole_tensor._state & SOUND_INPUT or is_sound(peephole_tensor, True))
+            and (output_sequence_tensor is None or output_sequence_tensor._state & SOUND_OUTPUT or is_sound(output_sequence_tensor, False))
+            and (output_single_tensor is None or output_single_tensor._state & SOUND_OUTPUT or is_sound(output_single_tensor, False))
+            and (output_cell_single_tensor is None or output_cell_single_tensor._state & SOUND_OUTPUT or is_sound(output_cell_single_tensor, False))
             and 0 <= activation_desc_count <= 4294967295
             and len(activation_descs) == self.ActivationDescCount
             and not activation_descs
@@ -321,15 +382,6 @@ class Lstm(Description):
                     "DML-LSTM-output-given",
                     "OutputSequenceTensor",
                     "this must hold: present(OutputSequenceTensor) or present(OutputSingleTensor) or present(OutputCellSingleTensor) (without an output there is nothing to compute)",
-                )
-            )
-        # DML-LSTM-clip-threshold-range
-        if use_clip_threshold and not as_float(clip_threshold) >= 0.0:
-            violations.append(
-                Violation(
-                    "DML-LSTM-clip-threshold-range",
-                    "ClipThreshold",
-                    f"ClipThreshold is {as_float(clip_threshold):g}; it must be at least 0.0 (it limits a magnitude)",
                 )
             )
         if violations:
@@ -851,11 +903,28 @@ class Lstm(Description):
             )
         return violations
 
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        clip_threshold = self.ClipThreshold
+        use_clip_threshold = self.UseClipThreshold
+        violations: list[Violation] = []
+        # DML-LSTM-clip-threshold-range
+        if use_clip_threshold and not as_float(clip_threshold) >= 0.0:
+            violations.append(
+                Violation(
+                    "DML-LSTM-clip-threshold-range",
+                    "ClipThreshold",
+                    f"ClipThreshold is {as_float(clip_threshold):g}; it should be at least 0.0 (it limits a magnitude)",
+                )
+            )
+        return violations
+
     def infer(self) -> Lstm:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         recurrence_tensor = given(self, "RecurrenceTensor")
         input_tensor_data_type = input_tensor.DataType
@@ -865,9 +934,9 @@ class Lstm(Description):
         batch_size = entry(input_tensor_sizes, 2)
         direction_count = entry(recurrence_tensor_sizes, 1)
         hidden_size = entry(recurrence_tensor_sizes, 3)
+        output_cell_single_tensor_sizes = (1, direction_count, batch_size, hidden_size)
         output_sequence_tensor_sizes = (sequence_length, direction_count, batch_size, hidden_size)
         output_single_tensor_sizes = (1, direction_count, batch_size, hidden_size)
-        output_cell_single_tensor_sizes = (1, direction_count, batch_size, hidden_size)
         return Lstm(
             InputTensor=self.InputTensor,
             WeightTensor=self.WeightTensor,
@@ -878,16 +947,19 @@ class Lstm(Description):
             SequenceLengthsTensor=self.SequenceLengthsTensor,
             PeepholeTensor=self.PeepholeTensor,
             OutputSequenceTensor=inferred_if_given(
+                "OutputSequenceTensor",
                 self.OutputSequenceTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_sequence_tensor_sizes,
             ),
             OutputSingleTensor=inferred_if_given(
+                "OutputSingleTensor",
                 self.OutputSingleTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_single_tensor_sizes,
             ),
             OutputCellSingleTensor=inferred_if_given(
+                "OutputCellSingleTensor",
                 self.OutputCellSingleTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_cell_single_tensor_sizes,
@@ -901,4 +973,5 @@ class Lstm(Description):
         )
 
 
+_OPEN = opened(Lstm)
 _ACCEPTED = judgement.accepted_by_level(Lstm.SUPPORT)

@@ -6,15 +6,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar
+from typing import Any, ClassVar, final
 
 from .. import judgement
 from ..arithmetic import entry, saturate
-from ..description import Description, Rule, Support, Tables
-from ..enums import FeatureLevel, TensorDataType
+from ..description import Description, Rule, Support, Tables, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType
 from ..member import Member
-from ..tensor import TensorDesc
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor import TensorDesc, inferred
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -67,7 +68,8 @@ _SINCE_4_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class NonzeroCoordinates(Description):
     """Lists the coordinates of all elements that are not zero, in the order of the elements.
 
@@ -89,10 +91,10 @@ class NonzeroCoordinates(Description):
         Member("OutputCoordinatesTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-NONZERO_COORDINATES-count-scalar"),
-        Rule("DML-NONZERO_COORDINATES-coordinates-leading-ones"),
-        Rule("DML-NONZERO_COORDINATES-coordinates-rows"),
-        Rule("DML-NONZERO_COORDINATES-coordinates-columns"),
+        Rule("DML-NONZERO_COORDINATES-count-scalar", "docs"),
+        Rule("DML-NONZERO_COORDINATES-coordinates-leading-ones", "docs"),
+        Rule("DML-NONZERO_COORDINATES-coordinates-rows", "docs"),
+        Rule("DML-NONZERO_COORDINATES-coordinates-columns", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
@@ -114,27 +116,52 @@ class NonzeroCoordinates(Description):
     )
 
     InputTensor: TensorDesc
-    OutputCountTensor: TensorDesc | None = None
-    OutputCoordinatesTensor: TensorDesc | None = None
+    OutputCountTensor: TensorDesc
+    OutputCoordinatesTensor: TensorDesc
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        OutputCountTensor: TensorDesc | None = None,
+        OutputCoordinatesTensor: TensorDesc | None = None,
+    ) -> NonzeroCoordinates:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.OutputCountTensor = OutputCountTensor
+        new.OutputCoordinatesTensor = OutputCoordinatesTensor
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and (OutputCountTensor is None or (type(OutputCountTensor) is TensorDesc and OutputCountTensor._state != WRONG_TYPE))
+            and (OutputCoordinatesTensor is None or (type(OutputCoordinatesTensor) is TensorDesc and OutputCoordinatesTensor._state != WRONG_TYPE))
+        ):  # fmt: skip
+            settle(new, NonzeroCoordinates)
+        new.__class__ = NonzeroCoordinates
+        made: NonzeroCoordinates = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order in which to mend them.
 
         Raises ValueError for a level that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
         output_count_tensor = self.OutputCountTensor
         output_coordinates_tensor = self.OutputCoordinatesTensor
-        if input_tensor is None or output_count_tensor is None or output_coordinates_tensor is None:
+        if self._state or input_tensor is None or output_count_tensor is None or output_coordinates_tensor is None:  # fmt: skip
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_count_tensor._sound & SOUND_OUTPUT or is_sound(output_count_tensor, False))
-            and (output_coordinates_tensor._sound & SOUND_OUTPUT or is_sound(output_coordinates_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (output_count_tensor._state & SOUND_OUTPUT or is_sound(output_count_tensor, False))
+            and (output_coordinates_tensor._state & SOUND_OUTPUT or is_sound(output_coordinates_tensor, False))
         )  # fmt: skip
         if not sound:
             violations = judgement.structure(self, level)
@@ -231,5 +258,24 @@ class NonzeroCoordinates(Description):
             )
         return violations
 
+    def infer(self) -> NonzeroCoordinates:
+        """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        """
+        well_typed(self)
+        return NonzeroCoordinates(
+            InputTensor=self.InputTensor,
+            OutputCountTensor=inferred(
+                "OutputCountTensor",
+                self.OutputCountTensor,
+            ),
+            OutputCoordinatesTensor=inferred(
+                "OutputCoordinatesTensor",
+                self.OutputCoordinatesTensor,
+            ),
+        )
+
+
+_OPEN = opened(NonzeroCoordinates)
 _ACCEPTED = judgement.accepted_by_level(NonzeroCoordinates.SUPPORT)

@@ -5,15 +5,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, final
 
 from .. import judgement
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -69,7 +70,8 @@ _SINCE_4_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class QuantizedLinearMatrixMultiply(Description):
     """Multiplies quantized matrices as if they were dequantized first and the products quantized again.
 
@@ -118,20 +120,20 @@ class QuantizedLinearMatrixMultiply(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-a-zero-point"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-b-zero-point"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-batch-sizes"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-inner-size"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-sizes"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-output-zero-point"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes"),
+        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-a-zero-point", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-b-zero-point", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-batch-sizes", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-inner-size", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-sizes", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-output-zero-point", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
@@ -155,20 +157,63 @@ class QuantizedLinearMatrixMultiply(Description):
 
     ATensor: TensorDesc
     AScaleTensor: TensorDesc
-    AZeroPointTensor: TensorDesc | None = None
+    AZeroPointTensor: TensorDesc | None
     BTensor: TensorDesc
     BScaleTensor: TensorDesc
-    BZeroPointTensor: TensorDesc | None = None
+    BZeroPointTensor: TensorDesc | None
     OutputScaleTensor: TensorDesc
-    OutputZeroPointTensor: TensorDesc | None = None
-    OutputTensor: TensorDesc | None = None
+    OutputZeroPointTensor: TensorDesc | None
+    OutputTensor: TensorDesc
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        ATensor: TensorDesc,
+        AScaleTensor: TensorDesc,
+        AZeroPointTensor: TensorDesc | None = None,
+        BTensor: TensorDesc,
+        BScaleTensor: TensorDesc,
+        BZeroPointTensor: TensorDesc | None = None,
+        OutputScaleTensor: TensorDesc,
+        OutputZeroPointTensor: TensorDesc | None = None,
+        OutputTensor: TensorDesc | None = None,
+    ) -> QuantizedLinearMatrixMultiply:
+        new: Any = _OPEN()
+        new.ATensor = ATensor
+        new.AScaleTensor = AScaleTensor
+        new.AZeroPointTensor = AZeroPointTensor
+        new.BTensor = BTensor
+        new.BScaleTensor = BScaleTensor
+        new.BZeroPointTensor = BZeroPointTensor
+        new.OutputScaleTensor = OutputScaleTensor
+        new.OutputZeroPointTensor = OutputZeroPointTensor
+        new.OutputTensor = OutputTensor
+        new._state = 0
+        if not (
+            type(ATensor) is TensorDesc and ATensor._state != WRONG_TYPE
+            and type(AScaleTensor) is TensorDesc and AScaleTensor._state != WRONG_TYPE
+            and (AZeroPointTensor is None or (type(AZeroPointTensor) is TensorDesc and AZeroPointTensor._state != WRONG_TYPE))
+            and type(BTensor) is TensorDesc and BTensor._state != WRONG_TYPE
+            and type(BScaleTensor) is TensorDesc and BScaleTensor._state != WRONG_TYPE
+            and (BZeroPointTensor is None or (type(BZeroPointTensor) is TensorDesc and BZeroPointTensor._state != WRONG_TYPE))
+            and type(OutputScaleTensor) is TensorDesc and OutputScaleTensor._state != WRONG_TYPE
+            and (OutputZeroPointTensor is None or (type(OutputZeroPointTensor) is TensorDesc and OutputZeroPointTensor._state != WRONG_TYPE))
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+        ):  # fmt: skip
+            settle(new, QuantizedLinearMatrixMultiply)
+        new.__class__ = QuantizedLinearMatrixMultiply
+        made: QuantizedLinearMatrixMultiply = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order in which to mend them.
 
         Raises ValueError for a level that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         a_tensor = self.ATensor
@@ -180,19 +225,19 @@ class QuantizedLinearMatrixMultiply(Description):
         output_scale_tensor = self.OutputScaleTensor
         output_zero_point_tensor = self.OutputZeroPointTensor
         output_tensor = self.OutputTensor
-        if a_tensor is None or a_scale_tensor is None or b_tensor is None or b_scale_tensor is None or output_scale_tensor is None or output_tensor is None:  # fmt: skip
+        if self._state or a_tensor is None or a_scale_tensor is None or b_tensor is None or b_scale_tensor is None or output_scale_tensor is None or output_tensor is None:  # fmt: skip
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (a_tensor._sound & SOUND_INPUT or is_sound(a_tensor, True))
-            and (a_scale_tensor._sound & SOUND_INPUT or is_sound(a_scale_tensor, True))
-            and (a_zero_point_tensor is None or a_zero_point_tensor._sound & SOUND_INPUT or is_sound(a_zero_point_tensor, True))
-            and (b_tensor._sound & SOUND_INPUT or is_sound(b_tensor, True))
-            and (b_scale_tensor._sound & SOUND_INPUT or is_sound(b_scale_tensor, True))
-            and (b_zero_point_tensor is None or b_zero_point_tensor._sound & SOUND_INPUT or is_sound(b_zero_point_tensor, True))
-            and (output_scale_tensor._sound & SOUND_INPUT or is_sound(output_scale_tensor, True))
-            and (output_zero_point_tensor is None or output_zero_point_tensor._sound & SOUND_INPUT or is_sound(output_zero_point_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (a_tensor._state & SOUND_INPUT or is_sound(a_tensor, True))
+            and (a_scale_tensor._state & SOUND_INPUT or is_sound(a_scale_tensor, True))
+            and (a_zero_point_tensor is None or a_zero_point_tensor._state & SOUND_INPUT or is_sound(a_zero_point_tensor, True))
+            and (b_tensor._state & SOUND_INPUT or is_sound(b_tensor, True))
+            and (b_scale_tensor._state & SOUND_INPUT or is_sound(b_scale_tensor, True))
+            and (b_zero_point_tensor is None or b_zero_point_tensor._state & SOUND_INPUT or is_sound(b_zero_point_tensor, True))
+            and (output_scale_tensor._state & SOUND_INPUT or is_sound(output_scale_tensor, True))
+            and (output_zero_point_tensor is None or output_zero_point_tensor._state & SOUND_INPUT or is_sound(output_zero_point_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
         )  # fmt: skip
         if not sound:
             violations = judgement.structure(self, level)
@@ -514,16 +559,20 @@ class QuantizedLinearMatrixMultiply(Description):
     def infer(self) -> QuantizedLinearMatrixMultiply:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
+        well_typed(self)
         a_tensor = given(self, "ATensor")
         b_tensor = given(self, "BTensor")
+        output_zero_point_tensor = self.OutputZeroPointTensor
         a_tensor_sizes = a_tensor.Sizes
         a_tensor_rank = a_tensor.DimensionCount
         b_tensor_sizes = b_tensor.Sizes
         b_tensor_rank = b_tensor.DimensionCount
+        output_zero_point_tensor_data_type = (output_zero_point_tensor or ABSENT).DataType
         m = entry(a_tensor_sizes, a_tensor_rank - 2)
         n = entry(b_tensor_sizes, b_tensor_rank - 1)
+        output_tensor_data_type = output_zero_point_tensor_data_type if output_zero_point_tensor is not None else None  # fmt: skip
         output_tensor_sizes = (*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n)
         return QuantizedLinearMatrixMultiply(
             ATensor=self.ATensor,
@@ -535,10 +584,13 @@ class QuantizedLinearMatrixMultiply(Description):
             OutputScaleTensor=self.OutputScaleTensor,
             OutputZeroPointTensor=self.OutputZeroPointTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
+                DataType=output_tensor_data_type,
                 Sizes=output_tensor_sizes,
             ),
         )
 
 
+_OPEN = opened(QuantizedLinearMatrixMultiply)
 _ACCEPTED = judgement.accepted_by_level(QuantizedLinearMatrixMultiply.SUPPORT)

@@ -5,15 +5,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -112,7 +113,8 @@ _SINCE_5_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class ReverseSubsequences(Description):
     """Turns round the beginning of every line along one axis, each as far as its length says.
 
@@ -138,12 +140,12 @@ class ReverseSubsequences(Description):
         Member("Axis", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-REVERSE_SUBSEQUENCES-same-rank"),
-        Rule("DML-REVERSE_SUBSEQUENCES-axis-range"),
-        Rule("DML-REVERSE_SUBSEQUENCES-same-type"),
-        Rule("DML-REVERSE_SUBSEQUENCES-sequence-lengths-sizes"),
-        Rule("DML-REVERSE_SUBSEQUENCES-sequence-lengths-axis-size"),
-        Rule("DML-REVERSE_SUBSEQUENCES-same-sizes"),
+        Rule("DML-REVERSE_SUBSEQUENCES-same-rank", "docs"),
+        Rule("DML-REVERSE_SUBSEQUENCES-axis-range", "docs"),
+        Rule("DML-REVERSE_SUBSEQUENCES-same-type", "docs"),
+        Rule("DML-REVERSE_SUBSEQUENCES-sequence-lengths-sizes", "docs"),
+        Rule("DML-REVERSE_SUBSEQUENCES-sequence-lengths-axis-size", "docs"),
+        Rule("DML-REVERSE_SUBSEQUENCES-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
@@ -169,28 +171,56 @@ class ReverseSubsequences(Description):
 
     InputTensor: TensorDesc
     SequenceLengthsTensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
+    OutputTensor: TensorDesc
     Axis: int
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        SequenceLengthsTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+        Axis: SupportsIndex,
+    ) -> ReverseSubsequences:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.SequenceLengthsTensor = SequenceLengthsTensor
+        new.OutputTensor = OutputTensor
+        new.Axis = Axis
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and type(SequenceLengthsTensor) is TensorDesc and SequenceLengthsTensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(Axis) is int
+        ):  # fmt: skip
+            settle(new, ReverseSubsequences)
+        new.__class__ = ReverseSubsequences
+        made: ReverseSubsequences = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order in which to mend them.
 
         Raises ValueError for a level that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
         sequence_lengths_tensor = self.SequenceLengthsTensor
         output_tensor = self.OutputTensor
         axis = self.Axis
-        if input_tensor is None or sequence_lengths_tensor is None or output_tensor is None:
+        if self._state or input_tensor is None or sequence_lengths_tensor is None or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (sequence_lengths_tensor._sound & SOUND_INPUT or is_sound(sequence_lengths_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (sequence_lengths_tensor._state & SOUND_INPUT or is_sound(sequence_lengths_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= axis <= 4294967295
         )  # fmt: skip
         if not sound:
@@ -304,8 +334,9 @@ class ReverseSubsequences(Description):
     def infer(self) -> ReverseSubsequences:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
@@ -313,6 +344,7 @@ class ReverseSubsequences(Description):
             InputTensor=self.InputTensor,
             SequenceLengthsTensor=self.SequenceLengthsTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,
@@ -321,4 +353,5 @@ class ReverseSubsequences(Description):
         )
 
 
+_OPEN = opened(ReverseSubsequences)
 _ACCEPTED = judgement.accepted_by_level(ReverseSubsequences.SUPPORT)

@@ -5,16 +5,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
+from .. import enums, judgement
 from ..arithmetic import entry
 from ..coordinates import align
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, InterpolationMode, ReduceFunction, TensorDataType, entry_of, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, InterpolationMode, ReduceFunction, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 REDUCE_FUNCTION_AVERAGE = ReduceFunction.AVERAGE
@@ -58,7 +59,8 @@ _SINCE_5_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class RoiAlign(Description):
     """Crops regions of interest and resamples them to one common size.
 
@@ -74,9 +76,10 @@ class RoiAlign(Description):
     MinimumSamplesPerOutput: The fewest samples of an output element, along x and along y.
     MaximumSamplesPerOutput: The most samples of an output element, along x and along y.
 
-    Rules: DML-ROI_ALIGN-reduction-function, DML-ROI_ALIGN-sample-range, DML-ROI_ALIGN-maximum-samples-range,
-    DML-ROI_ALIGN-same-type, DML-ROI_ALIGN-roi-sizes, DML-ROI_ALIGN-batch-indices-sizes,
-    DML-ROI_ALIGN-output-shape.
+    Rules: DML-ROI_ALIGN-reduction-function, DML-ROI_ALIGN-maximum-samples-range, DML-ROI_ALIGN-same-type,
+    DML-ROI_ALIGN-roi-sizes, DML-ROI_ALIGN-batch-indices-sizes, DML-ROI_ALIGN-output-shape.
+
+    Advice: DML-ROI_ALIGN-sample-range.
 
     A value is the number of a batch, below InputTensor's first size. What any other value does is not
     defined.
@@ -98,13 +101,13 @@ class RoiAlign(Description):
         Member("MaximumSamplesPerOutput", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ROI_ALIGN-reduction-function"),
-        Rule("DML-ROI_ALIGN-sample-range"),
-        Rule("DML-ROI_ALIGN-maximum-samples-range"),
-        Rule("DML-ROI_ALIGN-same-type"),
-        Rule("DML-ROI_ALIGN-roi-sizes"),
-        Rule("DML-ROI_ALIGN-batch-indices-sizes"),
-        Rule("DML-ROI_ALIGN-output-shape"),
+        Rule("DML-ROI_ALIGN-reduction-function", "docs"),
+        Rule("DML-ROI_ALIGN-sample-range", "ours", advice=True),
+        Rule("DML-ROI_ALIGN-maximum-samples-range", "ours"),
+        Rule("DML-ROI_ALIGN-same-type", "docs"),
+        Rule("DML-ROI_ALIGN-roi-sizes", "docs"),
+        Rule("DML-ROI_ALIGN-batch-indices-sizes", "docs"),
+        Rule("DML-ROI_ALIGN-output-shape", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
@@ -128,7 +131,7 @@ class RoiAlign(Description):
     InputTensor: TensorDesc
     ROITensor: TensorDesc
     BatchIndicesTensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
+    OutputTensor: TensorDesc
     ReductionFunction: ReduceFunction
     InterpolationMode: InterpolationMode
     SpatialScaleX: float
@@ -137,18 +140,61 @@ class RoiAlign(Description):
     MinimumSamplesPerOutput: int
     MaximumSamplesPerOutput: int
 
-    def __post_init__(self) -> None:
-        if type(self.ReductionFunction) is int:
-            object.__setattr__(self, "ReductionFunction", entry_of(ReduceFunction, self.ReductionFunction))
-        if type(self.InterpolationMode) is int:
-            object.__setattr__(self, "InterpolationMode", entry_of(InterpolationMode, self.InterpolationMode))
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        ROITensor: TensorDesc,
+        BatchIndicesTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+        ReductionFunction: ReduceFunction | str,
+        InterpolationMode: enums.InterpolationMode | str,
+        SpatialScaleX: SupportsFloat,
+        SpatialScaleY: SupportsFloat,
+        OutOfBoundsInputValue: SupportsFloat,
+        MinimumSamplesPerOutput: SupportsIndex,
+        MaximumSamplesPerOutput: SupportsIndex,
+    ) -> RoiAlign:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.ROITensor = ROITensor
+        new.BatchIndicesTensor = BatchIndicesTensor
+        new.OutputTensor = OutputTensor
+        new.ReductionFunction = ReductionFunction
+        new.InterpolationMode = InterpolationMode
+        new.SpatialScaleX = SpatialScaleX
+        new.SpatialScaleY = SpatialScaleY
+        new.OutOfBoundsInputValue = OutOfBoundsInputValue
+        new.MinimumSamplesPerOutput = MinimumSamplesPerOutput
+        new.MaximumSamplesPerOutput = MaximumSamplesPerOutput
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and type(ROITensor) is TensorDesc and ROITensor._state != WRONG_TYPE
+            and type(BatchIndicesTensor) is TensorDesc and BatchIndicesTensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(ReductionFunction) is ReduceFunction
+            and type(InterpolationMode) is enums.InterpolationMode
+            and type(SpatialScaleX) is float
+            and type(SpatialScaleY) is float
+            and type(OutOfBoundsInputValue) is float
+            and type(MinimumSamplesPerOutput) is int
+            and type(MaximumSamplesPerOutput) is int
+        ):  # fmt: skip
+            settle(new, RoiAlign)
+        new.__class__ = RoiAlign
+        made: RoiAlign = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order in which to mend them.
 
         Raises ValueError for a level that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
@@ -159,14 +205,14 @@ class RoiAlign(Description):
         interpolation_mode = self.InterpolationMode
         minimum_samples_per_output = self.MinimumSamplesPerOutput
         maximum_samples_per_output = self.MaximumSamplesPerOutput
-        if input_tensor is None or roi_tensor is None or batch_indices_tensor is None or output_tensor is None:  # fmt: skip
+        if self._state or input_tensor is None or roi_tensor is None or batch_indices_tensor is None or output_tensor is None:  # fmt: skip
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (roi_tensor._sound & SOUND_INPUT or is_sound(roi_tensor, True))
-            and (batch_indices_tensor._sound & SOUND_INPUT or is_sound(batch_indices_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (roi_tensor._state & SOUND_INPUT or is_sound(roi_tensor, True))
+            and (batch_indices_tensor._state & SOUND_INPUT or is_sound(batch_indices_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and type(reduction_function) is ReduceFunction
             and type(interpolation_mode) is InterpolationMode
             and 0 <= minimum_samples_per_output <= 4294967295
@@ -211,15 +257,6 @@ class RoiAlign(Description):
                     "DML-ROI_ALIGN-reduction-function",
                     "ReductionFunction",
                     f"ReductionFunction is {name_of(ReduceFunction, reduction_function)}; it must be AVERAGE or MAX",
-                )
-            )
-        # DML-ROI_ALIGN-sample-range
-        if minimum_samples_per_output > maximum_samples_per_output:
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN-sample-range",
-                    "MinimumSamplesPerOutput",
-                    f"MinimumSamplesPerOutput is {minimum_samples_per_output}; it must be at most MaximumSamplesPerOutput, {maximum_samples_per_output} (the number of samples is clamped between the two)",
                 )
             )
         # DML-ROI_ALIGN-maximum-samples-range
@@ -303,11 +340,28 @@ class RoiAlign(Description):
             )
         return violations
 
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        minimum_samples_per_output = self.MinimumSamplesPerOutput
+        maximum_samples_per_output = self.MaximumSamplesPerOutput
+        violations: list[Violation] = []
+        # DML-ROI_ALIGN-sample-range
+        if minimum_samples_per_output > maximum_samples_per_output:
+            violations.append(
+                Violation(
+                    "DML-ROI_ALIGN-sample-range",
+                    "MinimumSamplesPerOutput",
+                    f"MinimumSamplesPerOutput is {minimum_samples_per_output}; it should be at most MaximumSamplesPerOutput, {maximum_samples_per_output} (the number of samples is clamped between the two)",
+                )
+            )
+        return violations
+
     def infer(self) -> RoiAlign:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
         return RoiAlign(
@@ -315,6 +369,7 @@ class RoiAlign(Description):
             ROITensor=self.ROITensor,
             BatchIndicesTensor=self.BatchIndicesTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
             ),
@@ -328,4 +383,5 @@ class RoiAlign(Description):
         )
 
 
+_OPEN = opened(RoiAlign)
 _ACCEPTED = judgement.accepted_by_level(RoiAlign.SUPPORT)

@@ -5,14 +5,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -103,7 +104,8 @@ _SINCE_4_1 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class ScatterElements(Description):
     """Copies the input and overwrites one element for every index, along one axis.
 
@@ -133,12 +135,12 @@ class ScatterElements(Description):
         Member("Axis", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-SCATTER_ELEMENTS-same-rank"),
-        Rule("DML-SCATTER_ELEMENTS-axis-range"),
-        Rule("DML-SCATTER_ELEMENTS-same-type"),
-        Rule("DML-SCATTER_ELEMENTS-indices-sizes"),
-        Rule("DML-SCATTER_ELEMENTS-updates-sizes"),
-        Rule("DML-SCATTER_ELEMENTS-output-sizes"),
+        Rule("DML-SCATTER_ELEMENTS-same-rank", "docs"),
+        Rule("DML-SCATTER_ELEMENTS-axis-range", "docs"),
+        Rule("DML-SCATTER_ELEMENTS-same-type", "docs"),
+        Rule("DML-SCATTER_ELEMENTS-indices-sizes", "docs"),
+        Rule("DML-SCATTER_ELEMENTS-updates-sizes", "docs"),
+        Rule("DML-SCATTER_ELEMENTS-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
@@ -166,15 +168,46 @@ class ScatterElements(Description):
     InputTensor: TensorDesc
     IndicesTensor: TensorDesc
     UpdatesTensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
+    OutputTensor: TensorDesc
     Axis: int
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        IndicesTensor: TensorDesc,
+        UpdatesTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+        Axis: SupportsIndex,
+    ) -> ScatterElements:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.IndicesTensor = IndicesTensor
+        new.UpdatesTensor = UpdatesTensor
+        new.OutputTensor = OutputTensor
+        new.Axis = Axis
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and type(IndicesTensor) is TensorDesc and IndicesTensor._state != WRONG_TYPE
+            and type(UpdatesTensor) is TensorDesc and UpdatesTensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(Axis) is int
+        ):  # fmt: skip
+            settle(new, ScatterElements)
+        new.__class__ = ScatterElements
+        made: ScatterElements = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order in which to mend them.
 
         Raises ValueError for a level that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
@@ -182,14 +215,14 @@ class ScatterElements(Description):
         updates_tensor = self.UpdatesTensor
         output_tensor = self.OutputTensor
         axis = self.Axis
-        if input_tensor is None or indices_tensor is None or updates_tensor is None or output_tensor is None:
+        if self._state or input_tensor is None or indices_tensor is None or updates_tensor is None or output_tensor is None:  # fmt: skip
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (indices_tensor._sound & SOUND_INPUT or is_sound(indices_tensor, True))
-            and (updates_tensor._sound & SOUND_INPUT or is_sound(updates_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (indices_tensor._state & SOUND_INPUT or is_sound(indices_tensor, True))
+            and (updates_tensor._state & SOUND_INPUT or is_sound(updates_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= axis <= 4294967295
         )  # fmt: skip
         if not sound:
@@ -326,8 +359,9 @@ class ScatterElements(Description):
     def infer(self) -> ScatterElements:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
@@ -336,6 +370,7 @@ class ScatterElements(Description):
             IndicesTensor=self.IndicesTensor,
             UpdatesTensor=self.UpdatesTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,
@@ -344,4 +379,5 @@ class ScatterElements(Description):
         )
 
 
+_OPEN = opened(ScatterElements)
 _ACCEPTED = judgement.accepted_by_level(ScatterElements.SUPPORT)

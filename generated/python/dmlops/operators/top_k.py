@@ -5,15 +5,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry, replaced
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -101,7 +102,8 @@ _SINCE_5_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class TopK(Description):
     """Picks the K largest elements of each sequence along an axis, with their indices, largest first.
 
@@ -125,13 +127,13 @@ class TopK(Description):
         Member("K", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-TOP_K-same-rank"),
-        Rule("DML-TOP_K-axis-range"),
-        Rule("DML-TOP_K-k-positive"),
-        Rule("DML-TOP_K-same-type"),
-        Rule("DML-TOP_K-k-range"),
-        Rule("DML-TOP_K-output-value-sizes"),
-        Rule("DML-TOP_K-output-index-sizes"),
+        Rule("DML-TOP_K-same-rank", "docs"),
+        Rule("DML-TOP_K-axis-range", "docs"),
+        Rule("DML-TOP_K-k-positive", "docs"),
+        Rule("DML-TOP_K-same-type", "docs"),
+        Rule("DML-TOP_K-k-range", "ours"),
+        Rule("DML-TOP_K-output-value-sizes", "docs"),
+        Rule("DML-TOP_K-output-index-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -158,17 +160,48 @@ class TopK(Description):
     )
 
     InputTensor: TensorDesc
-    OutputValueTensor: TensorDesc | None = None
-    OutputIndexTensor: TensorDesc | None = None
+    OutputValueTensor: TensorDesc
+    OutputIndexTensor: TensorDesc
     Axis: int
     K: int
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        OutputValueTensor: TensorDesc | None = None,
+        OutputIndexTensor: TensorDesc | None = None,
+        Axis: SupportsIndex,
+        K: SupportsIndex,
+    ) -> TopK:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.OutputValueTensor = OutputValueTensor
+        new.OutputIndexTensor = OutputIndexTensor
+        new.Axis = Axis
+        new.K = K
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and (OutputValueTensor is None or (type(OutputValueTensor) is TensorDesc and OutputValueTensor._state != WRONG_TYPE))
+            and (OutputIndexTensor is None or (type(OutputIndexTensor) is TensorDesc and OutputIndexTensor._state != WRONG_TYPE))
+            and type(Axis) is int
+            and type(K) is int
+        ):  # fmt: skip
+            settle(new, TopK)
+        new.__class__ = TopK
+        made: TopK = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order in which to mend them.
 
         Raises ValueError for a level that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
@@ -176,13 +209,13 @@ class TopK(Description):
         output_index_tensor = self.OutputIndexTensor
         axis = self.Axis
         k = self.K
-        if input_tensor is None or output_value_tensor is None or output_index_tensor is None:
+        if self._state or input_tensor is None or output_value_tensor is None or output_index_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_value_tensor._sound & SOUND_OUTPUT or is_sound(output_value_tensor, False))
-            and (output_index_tensor._sound & SOUND_OUTPUT or is_sound(output_index_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (output_value_tensor._state & SOUND_OUTPUT or is_sound(output_value_tensor, False))
+            and (output_index_tensor._state & SOUND_OUTPUT or is_sound(output_index_tensor, False))
             and 0 <= axis <= 4294967295
             and 0 <= k <= 4294967295
         )  # fmt: skip
@@ -304,23 +337,26 @@ class TopK(Description):
     def infer(self) -> TopK:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         axis = self.Axis
         k = self.K
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
-        output_value_tensor_sizes = replaced(input_tensor_sizes, axis, k)
         output_index_tensor_sizes = replaced(input_tensor_sizes, axis, k)
+        output_value_tensor_sizes = replaced(input_tensor_sizes, axis, k)
         return TopK(
             InputTensor=self.InputTensor,
             OutputValueTensor=inferred(
+                "OutputValueTensor",
                 self.OutputValueTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_value_tensor_sizes,
             ),
             OutputIndexTensor=inferred(
+                "OutputIndexTensor",
                 self.OutputIndexTensor,
                 Sizes=output_index_tensor_sizes,
             ),
@@ -329,4 +365,5 @@ class TopK(Description):
         )
 
 
+_OPEN = opened(TopK)
 _ACCEPTED = judgement.accepted_by_level(TopK.SUPPORT)
