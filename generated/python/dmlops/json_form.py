@@ -7,6 +7,7 @@ Values are only read here, not judged: numbers may be out of range, which `valid
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from enum import IntFlag
@@ -23,6 +24,7 @@ from .tensor import TensorDesc
 OPERATOR_PREFIX = "DML_OPERATOR_"
 
 _FIELDS = {field.name: field for field in STRUCTS["DML_BUFFER_TENSOR_DESC"]}
+_DIGITS = re.compile("-?[0-9]{16,20}")
 _SHOWN = 60  # characters of a wrong value that a message repeats
 
 
@@ -129,7 +131,15 @@ def _array(value: Any, path: str, read: Callable[[Any, str], Any]) -> tuple[Any,
     return tuple(read(item, f"{path}[{position}]") for position, item in enumerate(value))
 
 
+def _number(value: Any) -> Any:
+    """An integer beyond 2**53 may be written as a string, since many readers of JSON would round it."""
+    if isinstance(value, str) and _DIGITS.fullmatch(value) and abs(int(value)) > 1 << 53:
+        return int(value)
+    return value
+
+
 def _integer(value: Any, path: str) -> int:
+    value = _number(value)
     if type(value) is not int:
         raise _unexpected(path, value, "an integer")
     return value
@@ -150,6 +160,7 @@ def _float(value: Any, path: str) -> float:
 
 
 def _scalar(value: Any, path: str) -> float:
+    value = _number(value)
     if type(value) not in (int, float):
         raise _unexpected(path, value, "a number")
     number: float = value
