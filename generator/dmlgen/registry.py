@@ -299,12 +299,18 @@ class Erratum:
 
 @dataclass(frozen=True)
 class Operator:
-    """One operator, complete."""
+    """One operator, complete.
+
+    DirectML.h declares the type at target versions from `since` on, and the struct from `struct_since` on.
+    `alias` is another name for both, which it declares from `since` on; "" where there is none.
+    """
 
     name: str
+    alias: str
     family: str
     value: int
     since: FeatureLevel
+    struct_since: FeatureLevel
     summary: str
     page: str
     in_place: bool
@@ -327,6 +333,11 @@ class Operator:
     def c_name(self) -> str:
         """The name of the description's struct."""
         return f"DML_{self.name}_OPERATOR_DESC"
+
+    @property
+    def c_alias(self) -> str:
+        """The struct's other name, if it has one."""
+        return f"DML_{self.alias}_OPERATOR_DESC" if self.alias else ""
 
     @property
     def c_constant(self) -> str:

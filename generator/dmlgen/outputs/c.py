@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+import tomllib
 from dataclasses import dataclass, replace
 from itertools import accumulate, groupby
 
@@ -29,8 +30,11 @@ from dmlgen.registry import (
     Struct,
 )
 
-_STANDARD = {"SIZE_T": "size_t"}  # number types that C has by another name
+# Number types that C has by another name. BOOL differs from one set of headers to another (signed on Windows,
+# unsigned in DirectX-Headers for Linux), so any declaration of ours would clash with some of them.
+_STANDARD = {"SIZE_T": "size_t", "BOOL": "int32_t"}
 _OPERATOR = "OPERATOR_DESC"
+_OPERATOR_TYPE = "OPERATOR_TYPE"
 _ALWAYS = (  # helpers that programs call, whatever the rules of tensors call
     *("add", "subtract", "multiply", "divide", "modulo", "min", "max", "abs"),
     *("bits", "signed", "power_of_two", "unsigned"),
@@ -66,10 +70,16 @@ class FieldView:
 
 @dataclass(frozen=True)
 class StructView:
-    """A struct or union, with its size for each size of a pointer."""
+    """A struct or union, with its size for each size of a pointer.
+
+    DirectML.h declares it as `declared_name` from the target version `since` on; `other_name` is another name
+    that it may have there, or "".
+    """
 
     keyword: str
     c_name: str
+    declared_name: str
+    other_name: str
     needs_d3d12: bool
     since: FeatureLevel
     summary: str
@@ -248,7 +258,11 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     code = [_Code(registry, operator) for operator in registry.operators]
     operators = [_operator(registry, tables, programs) for programs in code]
     members = {view.spec.name: [member.name for member in view.members] for view in operators}
-    dispatch = dispatches(registry, members, functions)
+    structure = _tensor_rules(registry, Stage.STRUCTURE, functions)
+    values = _tensor_rules(registry, Stage.VALUES, functions)
+    tensor_size = _tensor_size(registry, functions)
+    dispatch_functions: set[str] = set()
+    dispatch = dispatches(registry, members, dispatch_functions)
     general = (*registry.operator_rules, *(rule for rule in registry.tensor.rules if not rule.checks))
     header = templates.render(
         "c/dmlops.h.j2",
@@ -258,7 +272,8 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
             if name not in _STANDARD
         ],
         constants=registry.constants,
-        enums=[_enum(enum) for enum in _enums(registry)],
+        version=_version(templates),
+        enums=[_enum(registry, enum) for enum in _enums(registry)],
         names=_names(registry),
         enum_names=list(tables.enums),
         data_types=registry.data_types,
@@ -266,8 +281,8 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         interfaces=_interfaces(registry),
         structs=[_struct(registry, struct) for struct in registry.structs.values()],
         operators=operators,
-        structure=_tensor_rules(registry, Stage.STRUCTURE, functions),
-        values=_tensor_rules(registry, Stage.VALUES, functions),
+        structure=structure,
+        values=values,
         sound=_soundness(registry),
         list_capacity=max(_longest_list(registry), dispatch.longest_list),
         general={rule.id: _general(rule) for rule in general},
@@ -277,8 +292,9 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         activations=list(tables.activations),
         positions=_positions(registry),
         first_outputs=list(accumulate((len(view.outputs) for view in operators), initial=0)),
-        tensor_size=_tensor_size(registry, functions),
+        tensor_size=tensor_size,
         functions=functions,
+        dispatch_functions=dispatch_functions - functions,
         operations=OPERATIONS,
         small=SMALL,
         slot=SLOT,
@@ -299,6 +315,12 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
 # Declarations.
 
 
+def _version(templates: Templates) -> str:
+    """The version of what is generated, which the Python package states."""
+    project = tomllib.loads((templates.directory / "python/pyproject.toml").read_text(encoding="utf-8"))
+    return str(project["project"]["version"])
+
+
 def _enums(registry: Registry) -> list[Enum]:
     """The enumerations of the header, with those that are put together from operators and levels."""
     lowest = registry.levels[0]
@@ -312,7 +334,7 @@ def _enums(registry: Registry) -> list[Enum]:
     )
     return [
         *registry.enums.values(),
-        Enum("OPERATOR_TYPE", "DML_OPERATOR_", False, lowest, "", operators),
+        Enum(_OPERATOR_TYPE, "DML_OPERATOR_", False, lowest, "", operators),
         Enum("FEATURE_LEVEL", "DML_FEATURE_LEVEL_", False, declared, "", levels),
     ]
 
@@ -324,8 +346,13 @@ def _names(registry: Registry) -> dict[str, list[tuple[int, str]]]:
     return {**names, "FEATURE_LEVEL": newest_first}
 
 
-def _enum(enum: Enum) -> EnumView:
-    entries = sorted(enum.entries, key=lambda entry: entry.since.ordinal)
+def _enum(registry: Registry, enum: Enum) -> EnumView:
+    aliases = [
+        EnumEntry(operator.alias, operator.value, operator.since, "")
+        for operator in registry.operators
+        if operator.alias and enum.name == _OPERATOR_TYPE
+    ]
+    entries = sorted((*enum.entries, *aliases), key=lambda entry: (entry.since.ordinal, entry.value))
     return EnumView(
         enum.c_name,
         enum.since,
@@ -338,11 +365,14 @@ def _enum(enum: Enum) -> EnumView:
 
 def _struct(registry: Registry, struct: Struct | Operator) -> StructView:
     layouts = [layout(registry, struct, size) for size in POINTER_SIZES]
+    declared_name, other_name, since = _declared(struct)
     return StructView(
         "union" if isinstance(struct, Struct) and struct.union else "struct",
         struct.c_name,
+        declared_name,
+        other_name,
         any(member.type in registry.foreign for member in struct.members),
-        struct.since,
+        since,
         struct.summary,
         tuple(
             FieldView(
@@ -355,6 +385,15 @@ def _struct(registry: Registry, struct: Struct | Operator) -> StructView:
         ),
         tuple(one.size for one in layouts),
     )
+
+
+def _declared(struct: Struct | Operator) -> tuple[str, str, FeatureLevel]:
+    """The name by which DirectML.h first declares a struct, its other name, and the first target version."""
+    if isinstance(struct, Struct):
+        return struct.c_name, "", struct.since
+    if struct.alias and struct.since.ordinal < struct.struct_since.ordinal:
+        return struct.c_alias, struct.c_name, struct.since
+    return struct.c_name, struct.c_alias, struct.struct_since
 
 
 def _interfaces(registry: Registry) -> list[str]:
