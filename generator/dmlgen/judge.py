@@ -282,22 +282,25 @@ class Judge:
                     break
             else:
                 rule = self.general.rules["dimension-count"]
-                yield (failure := Failure(rule, f"{slot.path}.DimensionCount", slot, (1, 0, number)))
-        for failure in self._operator_rules(environment, level, Stage.COUNTS):
-            yield failure
-        if failure is not None:
-            return
+                position = (Stage.COUNTS, 0, number)
+                yield (failure := Failure(rule, f"{slot.path}.DimensionCount", slot, position))
+        for stage in (Stage.COUNTS, Stage.ARRAYS):
+            for failure in self._operator_rules(environment, level, stage):
+                yield failure
+            if failure is not None:
+                return
         for number, (slot, verdict) in enumerate(tensors):
             type_ = verdict.complete.DataType
             for row in table[slot.member]:
                 if type_ in row.types and (row.when is None or row.when(environment)):
                     break
             else:
-                yield Failure(self.general.rules["data-type"], f"{slot.path}.DataType", slot, (2, 0, number))
+                rule = self.general.rules["data-type"]
+                yield Failure(rule, f"{slot.path}.DataType", slot, (Stage.VALUES, 0, number))
         yield from self._operator_rules(environment, level, Stage.VALUES)
         for number, (slot, verdict) in enumerate(tensors):
             if verdict.values:
-                yield from self._of_tensor(slot, verdict.values, level, (2, 2, number))
+                yield from self._of_tensor(slot, verdict.values, level, (Stage.VALUES, 2, number))
 
     def is_valid(self, description: Description, level: FeatureLevel) -> bool:
         """Whether no rule is broken."""

@@ -145,13 +145,15 @@ class Struct:
 class Stage(IntEnum):
     """Rules are judged in stages, in the order in which a person would mend them.
 
-    A stage is judged only when all before it hold, so that its rules may rely on them: arrays exist and are
-    long enough once STRUCTURE holds; ranks agree and axes are in range once COUNTS holds.
+    A stage is judged only when all before it hold, so that its rules may rely on them: arrays exist once
+    STRUCTURE holds; ranks and counts agree once COUNTS holds, so that arrays have as many entries as their
+    counts say; ARRAYS are rules on these entries that values rely on.
     """
 
     STRUCTURE = 0
     COUNTS = 1
-    VALUES = 2
+    ARRAYS = 2
+    VALUES = 3
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,8 @@ class RuleView:
     """A line of a rule and what judges it.
 
     A shared function is given two members, by position; a program, where it starts, the number of its phrase.
-    `alone` holds for rules that speak of no tensor: they hold of a fused activation too.
+    `alone` holds for rules that speak of no tensor: they hold of a fused activation too. `limits` holds for
+    those on the count of an array of numbers that can be judged before outputs are known.
     """
 
     id: str
@@ -116,6 +117,7 @@ class RuleView:
     start: int
     members: tuple[int, int]
     alone: bool
+    limits: bool
 
 
 @dataclass(frozen=True)
@@ -197,6 +199,7 @@ class OperatorView:
     members: tuple[MemberView, ...]
     conditions: tuple[int, ...]  # where the program of each case of the support tables starts
     counts: tuple[RuleView, ...]
+    arrays: tuple[RuleView, ...]
     values: tuple[RuleView, ...]
     programs: tuple[ProgramView, ...]
     phrases: tuple[PhraseView, ...]
@@ -445,7 +448,8 @@ class _Code:
         phrase = PhraseView(check.member, program.check(rule, check, parts(check)))
         number = self.phrases.setdefault(phrase, len(self.phrases))
         start = self._add(f"{rule.id}: {SOURCE.print(check.condition)}", program)
-        return RuleView(rule.id, "dmlops_by_program", start, (number, 0), not _speaks_of_tensors(rule))
+        alone, limits = not _speaks_of_tensors(rule), _limits(self._registry, self.operator, rule)
+        return RuleView(rule.id, "dmlops_by_program", start, (number, 0), alone, limits)
 
     def number(self, title: str, value: ir.Expr) -> int:
         """Where the program of an expression starts."""
@@ -472,11 +476,11 @@ def _operator(registry: Registry, tables: _Tables, code: _Code) -> OperatorView:
     operator = code.operator
     members, conditions = _members(registry, operator, tables)
     places = {member.name: place for place, member in enumerate(members)}
-    stages: dict[Stage, list[RuleView]] = {Stage.COUNTS: [], Stage.VALUES: []}
+    stages: dict[Stage, list[RuleView]] = {Stage.COUNTS: [], Stage.ARRAYS: [], Stage.VALUES: []}
     for rule in operator.rules:
         if rule.form != "json" and rule.checks:
             if rule.stage is Stage.STRUCTURE:
-                message = f"{rule.id}: a rule of an operator is judged with counts or values"
+                message = f"{rule.id}: a rule of an operator is judged with counts, arrays or values"
                 raise SpecError([Finding(rule.position, "c-output", message)])
             stages[rule.stage] += [
                 _same_field(operator, rule, check, places) or code.check(rule, check) for check in rule.checks
@@ -489,6 +493,7 @@ def _operator(registry: Registry, tables: _Tables, code: _Code) -> OperatorView:
         members=members,
         conditions=tuple(starts),
         counts=tuple(stages[Stage.COUNTS]),
+        arrays=tuple(stages[Stage.ARRAYS]),
         values=tuple(stages[Stage.VALUES]),
         programs=tuple(code.programs),
         phrases=tuple(code.phrases),
@@ -537,6 +542,18 @@ def _speaks_of_tensors(rule: Rule) -> bool:
     )
 
 
+def _limits(registry: Registry, operator: Operator, rule: Rule) -> bool:
+    """Whether a rule says how many entries an array of numbers may have, and speaks of no output."""
+    nodes = [node for check in rule.checks for part in parts(check) for node in ir.walk(part)]
+    counts = {
+        member.count for member in operator.attributes if member.count and member.type in registry.types
+    }
+    outputs = {member.name for member in operator.outputs}
+    tensors = {node.name for node in nodes if isinstance(node, ir.Tensor | ir.Tensors)}
+    members = {node.name for node in nodes if isinstance(node, ir.Member)}
+    return rule.stage is Stage.COUNTS and bool(counts & members) and not outputs & tensors
+
+
 def _same_field(operator: Operator, rule: Rule, check: Check, places: dict[str, int]) -> RuleView | None:
     """The line of a check that only compares a field of two tensors, for which there are shared functions.
 
@@ -553,7 +570,9 @@ def _same_field(operator: Operator, rule: Rule, check: Check, places: dict[str, 
             optional = {name for name in (left, right) if operator.member[name].optional}
             given = _given(check.guard)
             if given is not None and optional <= given <= {left, right}:
-                return RuleView(rule.id, f"dmlops_same_{field}", 0, (places[left], places[right]), False)
+                return RuleView(
+                    rule.id, f"dmlops_same_{field}", 0, (places[left], places[right]), False, False
+                )
     return None
 
 

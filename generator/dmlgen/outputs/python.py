@@ -269,6 +269,7 @@ class OperatorView:
     fusable: tuple[str, ...]
     attribute_rules: StageView | None
     counts: StageView
+    arrays: StageView
     values: StageView
     inference: InferenceView
     enum_values: tuple[AssignmentView, ...]
@@ -285,7 +286,7 @@ class OperatorView:
     @property
     def judged(self) -> tuple[MemberView, ...]:
         """The members that validation reads."""
-        named = self.counts.members | self.values.members
+        named = self.counts.members | self.arrays.members | self.values.members
         tested = ("tensor", "enum", "scalar", "operator")
         return tuple(
             member
@@ -470,7 +471,7 @@ def _operator(registry: Registry, operator: Operator) -> OperatorView:
     printers: list[PythonPrinter] = []
     stages: dict[Stage, StageView] = {}
     assigned = {field_local(t.name, name) for t in operator.tensors if not t.count for name in _HOISTED}
-    for stage in (Stage.COUNTS, Stage.VALUES):
+    for stage in (Stage.COUNTS, Stage.ARRAYS, Stage.VALUES):
         printers.append(PythonPrinter(registry, operator, stage))
         rules = [rule for rule in operator.rules if rule.stage is stage]
         stages[stage] = _stage(operator, rules, printers[-1], assigned)
@@ -505,6 +506,7 @@ def _operator(registry: Registry, operator: Operator) -> OperatorView:
         fusable=tuple(other.name for other in fusable),
         attribute_rules=attribute_rules,
         counts=stages[Stage.COUNTS],
+        arrays=stages[Stage.ARRAYS],
         values=stages[Stage.VALUES],
         inference=inference,
         enum_values=tuple(

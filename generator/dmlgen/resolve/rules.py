@@ -15,7 +15,7 @@ from dmlgen.resolve.general import General
 from dmlgen.resolve.nodes import Faults, fault, mapping, mappings, place, required, scalars, text
 from dmlgen.source import Mapping, Node, Scalar
 
-_STAGES = {"structure": Stage.STRUCTURE, "counts": Stage.COUNTS, "values": Stage.VALUES}
+_STAGES = {stage.name.lower(): stage for stage in Stage}
 
 
 def expression(node: Node | None, scope: Scope, expected: ir.Type | None = None) -> ir.Expr:
@@ -113,10 +113,14 @@ def operator_rule(
 def _rule(general: General, node: Mapping, owner: str, checks: tuple[Check, ...]) -> Rule:
     slug = text(node, "id")
     automatic = sugar.stage_of(checks) if checks else Stage.STRUCTURE
+    stage = _STAGES.get(text(node, "stage"), automatic)
+    if stage is Stage.COUNTS and automatic is Stage.VALUES:
+        message = "a rule that reads an array is judged where counts are right: with arrays or values"
+        raise fault(place(node, "stage"), "stage", message)
     return Rule(
         id=f"DML-{owner}-{slug}",
         slug=slug,
-        stage=_STAGES.get(text(node, "stage"), automatic),
+        stage=stage,
         summary=text(node, "summary"),
         checks=checks,
         since=general.since(node),
