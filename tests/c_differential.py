@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import re
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -100,11 +101,11 @@ def _tensors(desc: Description) -> Iterator[TensorDesc]:
 
 
 def _miscounts(desc: Description) -> bool:
-    """Whether a rule refuses the count of an array, which C then does not read, or general rules hide that one."""
+    """Whether a rule refuses the count of an array, which C then does not read, or a general rule hides that."""
     counts = {member.count for member in desc.MEMBERS if member.count}
-    general = ("DML-TENSOR-", "DML-OPERATOR-")
     found = desc.validate(max(FeatureLevel))
-    return bool(counts) and any(one.member in counts or one.rule.startswith(general) for one in found)
+    general = any(one.rule.startswith(("DML-TENSOR-", "DML-OPERATOR-")) for one in found)
+    return bool(counts) and (general or any(counts & set(re.findall(r"\w+", one.message)) for one in found))
 
 
 def _lacks_counted(desc: Description) -> bool:
