@@ -101,7 +101,7 @@ def _tensors(desc: Description) -> Iterator[TensorDesc]:
 
 
 def _miscounts(desc: Description) -> bool:
-    """Whether a rule refuses the count of an array, which C then does not read, or a general rule hides that."""
+    """Whether a rule refuses the count of an array (C then does not read it), or general rules hide that."""
     counts = {member.count for member in desc.MEMBERS if member.count}
     found = desc.validate(max(FeatureLevel))
     general = any(one.rule.startswith(("DML-TENSOR-", "DML-OPERATOR-")) for one in found)

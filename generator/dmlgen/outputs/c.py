@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import string
-import tomllib
 from dataclasses import dataclass, replace
 from itertools import accumulate, groupby
 
@@ -275,7 +274,6 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
             if name not in _STANDARD
         ],
         constants=registry.constants,
-        version=_version(templates),
         enums=[_enum(registry, enum) for enum in _enums(registry)],
         names=_names(registry),
         enum_names=list(tables.enums),
@@ -316,12 +314,6 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
 
 
 # Declarations.
-
-
-def _version(templates: Templates) -> str:
-    """The version of what is generated, which the Python package states."""
-    project = tomllib.loads((templates.directory / "python/pyproject.toml").read_text(encoding="utf-8"))
-    return str(project["project"]["version"])
 
 
 def _enums(registry: Registry) -> list[Enum]:
