@@ -18,7 +18,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from c_library import NEEDS_INPUT, Library, Output, Violations, as_c
-from dmlops import Description, FeatureLevel, TensorDesc, from_json
+from dmlops import Description, FeatureLevel, TensorDesc, Violation, from_json
 from dmlops.enums import feature_level
 from random_descriptions import Form, level_and_form, matrix_cases, random_forms
 
@@ -28,9 +28,10 @@ MOST_DIMENSIONS = 8  # more than C infers from
 
 @dataclass(frozen=True)
 class Answers:
-    """What is said of a description: what it breaks, what accepts it, its outputs as far as they follow."""
+    """What is said of a description: violations, advice, the lowest level, outputs as far as they follow."""
 
     violations: Violations
+    advice: Violations
     lowest: int
     outputs: list[Output | None]
 
@@ -51,23 +52,31 @@ def compare(forms: Iterable[tuple[str, Form]], library: Library) -> Iterator[Com
     for level, form in forms:
         try:
             desc = from_json(form)
-            violations = [(one.rule, one.member, one.message) for one in desc.validate(level)]
-            broken = {rule for rule, _, _ in violations} | {
-                one.rule for one in desc.validate(max(FeatureLevel))
-            }
+            violations = _as_tuples(desc.validate(level))
+            broken = {rule for rule, _, _ in violations} | {one.rule for one in desc.validate(NEWEST)}
             if not _lacks_counted(desc) and not_in_c.isdisjoint(broken):
                 described = desc.to_ctypes()
                 found = library.validate(described, feature_level(level))
+                advice = library.advise(described, feature_level(level))
                 lowest = desc.min_feature_level()
                 expected, inferred = outputs(desc, described, library)
                 yield Comparison(
                     level,
                     form,
-                    Answers(violations, 0 if lowest is None else lowest.value, expected),
-                    Answers(found, library.lowest(described), inferred),
+                    Answers(
+                        violations,
+                        _as_tuples(desc.advice(level)),
+                        0 if lowest is None else lowest.value,
+                        expected,
+                    ),
+                    Answers(found, advice, library.lowest(described), inferred),
                 )
         except ValueError:  # no description, or one with a number that its C type has not
             continue
+
+
+def _as_tuples(violations: Iterable[Violation]) -> Violations:
+    return [(one.rule, one.member, one.message) for one in violations]
 
 
 def outputs(
@@ -103,7 +112,7 @@ def _tensors(desc: Description) -> Iterator[TensorDesc]:
 def _miscounts(desc: Description) -> bool:
     """Whether a rule refuses the count of an array (C then does not read it), or general rules hide that."""
     counts = {member.count for member in desc.MEMBERS if member.count}
-    found = desc.validate(max(FeatureLevel))
+    found = desc.validate(NEWEST)
     general = any(one.rule.startswith(("DML-TENSOR-", "DML-OPERATOR-")) for one in found)
     return bool(counts) and (general or any(counts & set(re.findall(r"\w+", one.message)) for one in found))
 

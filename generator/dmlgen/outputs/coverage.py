@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
@@ -12,14 +13,20 @@ from dmlgen.registry import Operator, Registry
 
 @dataclass(frozen=True)
 class Row:
-    """Counts of one operator. `open` are errata that judgement alone decided."""
+    """Counts of one operator. `open` are errata that judgement alone decided.
+
+    `data` are the cases with data, `choices` those among them that rest on choices of this registry.
+    """
 
     operator: str
     rules: int
+    advice: int
     broken: int
     held: int
     tables: int
     cases: int
+    data: int
+    choices: int
     examples: int
     errata: int
     open: int
@@ -61,8 +68,8 @@ def render(registry: Registry, templates: Templates, matrices: Mapping[str, byte
     """The report, from the matrices by path."""
     rows: list[Row] = []
     gaps: list[Gap] = []
-    for operator in registry.operators:
-        matrix = json.loads(matrices[f"matrix/{operator.slug}.json"])
+    parsed = [json.loads(matrices[f"matrix/{operator.slug}.json"]) for operator in registry.operators]
+    for operator, matrix in zip(registry.operators, parsed, strict=True):
         rows.append(_row(operator, matrix))
         own = {rule.id for rule in operator.rules}
         gaps += [
@@ -71,6 +78,9 @@ def render(registry: Registry, templates: Templates, matrices: Mapping[str, byte
             if entry["rule"] in own and "unbroken" in entry
         ]
         gaps += [Gap(operator.name, entry, "no valid description found") for entry in matrix["missed"]]
+    choices = Counter(
+        choice for matrix in parsed for case in matrix["cases"] for choice in case.get("choices", ())
+    )
     totals = {
         field.name: sum(getattr(row, field.name) for row in rows)
         for field in fields(Row)
@@ -83,21 +93,32 @@ def render(registry: Registry, templates: Templates, matrices: Mapping[str, byte
     ]
     return {
         "coverage.md": templates.render(
-            "docs/coverage.md.j2", rows=rows, gaps=gaps, totals=totals, left=left, count=len(without)
+            "docs/coverage.md.j2",
+            rows=rows,
+            gaps=gaps,
+            totals=totals,
+            left=left,
+            count=len(without),
+            with_data=sum(row.data > 0 for row in rows),
+            choices=sorted(choices.items()),
         )
     }
 
 
 def _row(operator: Operator, matrix: Mapping[str, object]) -> Row:
     own = {rule.id for rule in operator.rules}
+    cases: list[Mapping[str, object]] = matrix["cases"]  # type: ignore[assignment]
     coverage = [entry for entry in matrix["coverage"] if entry["rule"] in own]  # type: ignore[attr-defined]
     return Row(
         operator=operator.name,
         rules=len(operator.rules),
+        advice=sum(rule.advice for rule in operator.rules),
         broken=sum(entry["broken"] > 0 for entry in coverage),
         held=sum(entry["held"] > 0 for entry in coverage),
         tables=len({id(rows) for rows in operator.support.values()}),
-        cases=len(matrix["cases"]),  # type: ignore[arg-type]
+        cases=len(cases),
+        data=sum("outputs" in case for case in cases),
+        choices=sum("choices" in case for case in cases),
         examples=len(operator.examples),
         errata=len(operator.errata),
         open=sum(erratum.source == "ours" for erratum in operator.errata),

@@ -70,10 +70,10 @@ class ActivationHardmax(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_HARDMAX-same-rank"),
-        Rule("DML-ACTIVATION_HARDMAX-same-type"),
-        Rule("DML-ACTIVATION_HARDMAX-effective-rank"),
-        Rule("DML-ACTIVATION_HARDMAX-same-sizes"),
+        Rule("DML-ACTIVATION_HARDMAX-same-rank", "docs"),
+        Rule("DML-ACTIVATION_HARDMAX-same-type", "docs"),
+        Rule("DML-ACTIVATION_HARDMAX-effective-rank", "docs"),
+        Rule("DML-ACTIVATION_HARDMAX-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -218,7 +218,7 @@ class ActivationHardmax(Description):
     def infer(self) -> ActivationHardmax:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -227,6 +227,7 @@ class ActivationHardmax(Description):
         return ActivationHardmax(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -66,9 +66,9 @@ class ActivationReluGrad(Description):
         Member("OutputGradientTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_RELU_GRAD-same-rank"),
-        Rule("DML-ACTIVATION_RELU_GRAD-same-type"),
-        Rule("DML-ACTIVATION_RELU_GRAD-same-sizes"),
+        Rule("DML-ACTIVATION_RELU_GRAD-same-rank", "docs"),
+        Rule("DML-ACTIVATION_RELU_GRAD-same-type", "docs"),
+        Rule("DML-ACTIVATION_RELU_GRAD-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
@@ -235,7 +235,7 @@ class ActivationReluGrad(Description):
     def infer(self) -> ActivationReluGrad:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -245,6 +245,7 @@ class ActivationReluGrad(Description):
             InputTensor=self.InputTensor,
             InputGradientTensor=self.InputGradientTensor,
             OutputGradientTensor=inferred(
+                "OutputGradientTensor",
                 self.OutputGradientTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

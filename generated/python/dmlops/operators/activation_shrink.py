@@ -72,7 +72,7 @@ class ActivationShrink(Description):
 
     OPERATOR: ClassVar[str] = "ACTIVATION_SHRINK"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
@@ -80,9 +80,9 @@ class ActivationShrink(Description):
         Member("Threshold", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_SHRINK-same-rank"),
-        Rule("DML-ACTIVATION_SHRINK-same-type"),
-        Rule("DML-ACTIVATION_SHRINK-same-sizes"),
+        Rule("DML-ACTIVATION_SHRINK-same-rank", "docs"),
+        Rule("DML-ACTIVATION_SHRINK-same-type", "docs"),
+        Rule("DML-ACTIVATION_SHRINK-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
@@ -223,7 +223,7 @@ class ActivationShrink(Description):
     def infer(self) -> ActivationShrink:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -232,6 +232,7 @@ class ActivationShrink(Description):
         return ActivationShrink(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

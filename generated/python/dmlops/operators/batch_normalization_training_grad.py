@@ -70,11 +70,11 @@ class BatchNormalizationTrainingGrad(Description):
         Member("Epsilon", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank"),
-        Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type"),
-        Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-input-sizes"),
-        Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-broadcast"),
-        Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank", "docs"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type", "docs"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-input-sizes", "docs"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-broadcast", "docs"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_4_1: _SINCE_4_1,
@@ -428,7 +428,7 @@ class BatchNormalizationTrainingGrad(Description):
     def infer(self) -> BatchNormalizationTrainingGrad:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -443,16 +443,19 @@ class BatchNormalizationTrainingGrad(Description):
             VarianceTensor=self.VarianceTensor,
             ScaleTensor=self.ScaleTensor,
             OutputGradientTensor=inferred(
+                "OutputGradientTensor",
                 self.OutputGradientTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,
             ),
             OutputScaleGradientTensor=inferred(
+                "OutputScaleGradientTensor",
                 self.OutputScaleGradientTensor,
                 DataType=input_tensor_data_type,
                 Sizes=mean_tensor_sizes,
             ),
             OutputBiasGradientTensor=inferred(
+                "OutputBiasGradientTensor",
                 self.OutputBiasGradientTensor,
                 DataType=input_tensor_data_type,
                 Sizes=mean_tensor_sizes,

@@ -109,8 +109,8 @@ class Cast(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-CAST-same-rank"),
-        Rule("DML-CAST-same-sizes"),
+        Rule("DML-CAST-same-rank", "docs"),
+        Rule("DML-CAST-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -236,7 +236,7 @@ class Cast(Description):
     def infer(self) -> Cast:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -244,6 +244,7 @@ class Cast(Description):
         return Cast(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 Sizes=input_tensor_sizes,
             ),

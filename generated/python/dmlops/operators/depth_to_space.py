@@ -88,10 +88,10 @@ class DepthToSpace(Description):
         Member("BlockSize", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-DEPTH_TO_SPACE-block-size-range"),
-        Rule("DML-DEPTH_TO_SPACE-same-type"),
-        Rule("DML-DEPTH_TO_SPACE-channels-divisible"),
-        Rule("DML-DEPTH_TO_SPACE-output-sizes"),
+        Rule("DML-DEPTH_TO_SPACE-block-size-range", "ours"),
+        Rule("DML-DEPTH_TO_SPACE-same-type", "docs"),
+        Rule("DML-DEPTH_TO_SPACE-channels-divisible", "ours"),
+        Rule("DML-DEPTH_TO_SPACE-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -240,7 +240,7 @@ class DepthToSpace(Description):
     def infer(self) -> DepthToSpace:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -251,6 +251,7 @@ class DepthToSpace(Description):
         return DepthToSpace(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,

@@ -79,10 +79,10 @@ class DepthToSpace1(Description):
         Member("Order", "DEPTH_SPACE_ORDER"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-DEPTH_TO_SPACE1-block-size-range"),
-        Rule("DML-DEPTH_TO_SPACE1-same-type"),
-        Rule("DML-DEPTH_TO_SPACE1-channels-divisible"),
-        Rule("DML-DEPTH_TO_SPACE1-output-sizes"),
+        Rule("DML-DEPTH_TO_SPACE1-block-size-range", "ours"),
+        Rule("DML-DEPTH_TO_SPACE1-same-type", "docs"),
+        Rule("DML-DEPTH_TO_SPACE1-channels-divisible", "ours"),
+        Rule("DML-DEPTH_TO_SPACE1-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
@@ -234,7 +234,7 @@ class DepthToSpace1(Description):
     def infer(self) -> DepthToSpace1:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -245,6 +245,7 @@ class DepthToSpace1(Description):
         return DepthToSpace1(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,

@@ -56,16 +56,16 @@ class ElementWiseAtanh(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_ATANH"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("ScaleBias", "SCALE_BIAS", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_ATANH-same-rank"),
-        Rule("DML-ELEMENT_WISE_ATANH-same-type"),
-        Rule("DML-ELEMENT_WISE_ATANH-same-sizes"),
+        Rule("DML-ELEMENT_WISE_ATANH-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_ATANH-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_ATANH-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
@@ -201,7 +201,7 @@ class ElementWiseAtanh(Description):
     def infer(self) -> ElementWiseAtanh:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -210,6 +210,7 @@ class ElementWiseAtanh(Description):
         return ElementWiseAtanh(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -67,16 +67,19 @@ class ElementWiseBitAnd(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_BIT_AND"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = (
+        "ATensor",
+        "BTensor",
+    )
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("ATensor", "tensor", role="input", pointer=True),
         Member("BTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_BIT_AND-same-rank"),
-        Rule("DML-ELEMENT_WISE_BIT_AND-same-type"),
-        Rule("DML-ELEMENT_WISE_BIT_AND-same-sizes"),
+        Rule("DML-ELEMENT_WISE_BIT_AND-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_BIT_AND-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_BIT_AND-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
@@ -243,7 +246,7 @@ class ElementWiseBitAnd(Description):
     def infer(self) -> ElementWiseBitAnd:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         a_tensor = given(self, "ATensor")
@@ -253,6 +256,7 @@ class ElementWiseBitAnd(Description):
             ATensor=self.ATensor,
             BTensor=self.BTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=a_tensor_data_type,
                 Sizes=a_tensor_sizes,

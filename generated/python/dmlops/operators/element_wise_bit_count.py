@@ -75,8 +75,8 @@ class ElementWiseBitCount(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_BIT_COUNT-same-rank"),
-        Rule("DML-ELEMENT_WISE_BIT_COUNT-same-sizes"),
+        Rule("DML-ELEMENT_WISE_BIT_COUNT-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_BIT_COUNT-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
@@ -197,7 +197,7 @@ class ElementWiseBitCount(Description):
     def infer(self) -> ElementWiseBitCount:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -205,6 +205,7 @@ class ElementWiseBitCount(Description):
         return ElementWiseBitCount(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 Sizes=input_tensor_sizes,
             ),

@@ -73,7 +73,7 @@ class ElementWiseClipGrad(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_CLIP_GRAD"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_1
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("InputGradientTensor", "tensor", role="input", pointer=True),
@@ -82,9 +82,9 @@ class ElementWiseClipGrad(Description):
         Member("Max", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_CLIP_GRAD-same-rank"),
-        Rule("DML-ELEMENT_WISE_CLIP_GRAD-same-type"),
-        Rule("DML-ELEMENT_WISE_CLIP_GRAD-same-sizes"),
+        Rule("DML-ELEMENT_WISE_CLIP_GRAD-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_CLIP_GRAD-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_CLIP_GRAD-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_1: _SINCE_3_1,
@@ -258,7 +258,7 @@ class ElementWiseClipGrad(Description):
     def infer(self) -> ElementWiseClipGrad:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -268,6 +268,7 @@ class ElementWiseClipGrad(Description):
             InputTensor=self.InputTensor,
             InputGradientTensor=self.InputGradientTensor,
             OutputGradientTensor=inferred(
+                "OutputGradientTensor",
                 self.OutputGradientTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -57,7 +57,7 @@ class ElementWiseConstantPow(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_CONSTANT_POW"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
@@ -65,9 +65,9 @@ class ElementWiseConstantPow(Description):
         Member("Exponent", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_CONSTANT_POW-same-rank"),
-        Rule("DML-ELEMENT_WISE_CONSTANT_POW-same-type"),
-        Rule("DML-ELEMENT_WISE_CONSTANT_POW-same-sizes"),
+        Rule("DML-ELEMENT_WISE_CONSTANT_POW-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_CONSTANT_POW-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_CONSTANT_POW-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -208,7 +208,7 @@ class ElementWiseConstantPow(Description):
     def infer(self) -> ElementWiseConstantPow:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -217,6 +217,7 @@ class ElementWiseConstantPow(Description):
         return ElementWiseConstantPow(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -111,11 +111,11 @@ class ElementWiseDequantizeLinear(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given", until=FeatureLevel.LEVEL_6_2),
-        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank"),
-        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point"),
-        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output"),
-        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes"),
+        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given", "docs", until=FeatureLevel.LEVEL_6_2),
+        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point", "docs"),
+        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output", "docs"),
+        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -328,7 +328,7 @@ class ElementWiseDequantizeLinear(Description):
     def infer(self) -> ElementWiseDequantizeLinear:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -340,6 +340,7 @@ class ElementWiseDequantizeLinear(Description):
             ScaleTensor=self.ScaleTensor,
             ZeroPointTensor=self.ZeroPointTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=scale_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -99,9 +99,9 @@ class ElementWiseIf(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_IF-same-rank"),
-        Rule("DML-ELEMENT_WISE_IF-same-type"),
-        Rule("DML-ELEMENT_WISE_IF-same-sizes"),
+        Rule("DML-ELEMENT_WISE_IF-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_IF-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_IF-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
@@ -300,7 +300,7 @@ class ElementWiseIf(Description):
     def infer(self) -> ElementWiseIf:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         condition_tensor = given(self, "ConditionTensor")
@@ -312,6 +312,7 @@ class ElementWiseIf(Description):
             ATensor=self.ATensor,
             BTensor=self.BTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=a_tensor_data_type,
                 Sizes=condition_tensor_sizes,

@@ -68,8 +68,8 @@ class ElementWiseIsInfinity(Description):
         Member("InfinityMode", "IS_INFINITY_MODE"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_IS_INFINITY-same-rank"),
-        Rule("DML-ELEMENT_WISE_IS_INFINITY-same-sizes"),
+        Rule("DML-ELEMENT_WISE_IS_INFINITY-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_IS_INFINITY-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
@@ -197,7 +197,7 @@ class ElementWiseIsInfinity(Description):
     def infer(self) -> ElementWiseIsInfinity:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -205,6 +205,7 @@ class ElementWiseIsInfinity(Description):
         return ElementWiseIsInfinity(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 Sizes=input_tensor_sizes,
             ),

@@ -72,8 +72,8 @@ class ElementWiseIsNan(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_IS_NAN-same-rank"),
-        Rule("DML-ELEMENT_WISE_IS_NAN-same-sizes"),
+        Rule("DML-ELEMENT_WISE_IS_NAN-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_IS_NAN-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
@@ -196,7 +196,7 @@ class ElementWiseIsNan(Description):
     def infer(self) -> ElementWiseIsNan:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -204,6 +204,7 @@ class ElementWiseIsNan(Description):
         return ElementWiseIsNan(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 Sizes=input_tensor_sizes,
             ),

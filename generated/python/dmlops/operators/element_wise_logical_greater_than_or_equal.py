@@ -85,9 +85,9 @@ class ElementWiseLogicalGreaterThanOrEqual(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-rank"),
-        Rule("DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-type"),
-        Rule("DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-sizes"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
@@ -246,7 +246,7 @@ class ElementWiseLogicalGreaterThanOrEqual(Description):
     def infer(self) -> ElementWiseLogicalGreaterThanOrEqual:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         a_tensor = given(self, "ATensor")
@@ -255,6 +255,7 @@ class ElementWiseLogicalGreaterThanOrEqual(Description):
             ATensor=self.ATensor,
             BTensor=self.BTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 Sizes=a_tensor_sizes,
             ),

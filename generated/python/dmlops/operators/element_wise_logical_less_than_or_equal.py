@@ -85,9 +85,9 @@ class ElementWiseLogicalLessThanOrEqual(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank"),
-        Rule("DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-type"),
-        Rule("DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-sizes"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
@@ -246,7 +246,7 @@ class ElementWiseLogicalLessThanOrEqual(Description):
     def infer(self) -> ElementWiseLogicalLessThanOrEqual:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         a_tensor = given(self, "ATensor")
@@ -255,6 +255,7 @@ class ElementWiseLogicalLessThanOrEqual(Description):
             ATensor=self.ATensor,
             BTensor=self.BTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 Sizes=a_tensor_sizes,
             ),

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsFloat, final
 
 from .. import judgement
-from ..description import Description, Rule, Support, Tables
+from ..description import Description, Rule, Support, Tables, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
-from ..tensor import TensorDesc
+from ..tensor import TensorDesc, inferred
 from ..tensor_rules import is_sound
 from ..value import SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
@@ -89,7 +89,7 @@ class FillValueSequence(Description):
         Member("ValueStart", "SCALAR_UNION", typed_by="ValueDataType"),
         Member("ValueDelta", "SCALAR_UNION", typed_by="ValueDataType"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (Rule("DML-FILL_VALUE_SEQUENCE-value-data-type"),)
+    RULES: ClassVar[tuple[Rule, ...]] = (Rule("DML-FILL_VALUE_SEQUENCE-value-data-type", "docs"),)
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
         FeatureLevel.LEVEL_3_0: _SINCE_2_1,
@@ -203,6 +203,22 @@ class FillValueSequence(Description):
                 )
             )
         return violations
+
+    def infer(self) -> FillValueSequence:
+        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        """
+        well_typed(self)
+        return FillValueSequence(
+            OutputTensor=inferred(
+                "OutputTensor",
+                self.OutputTensor,
+            ),
+            ValueDataType=self.ValueDataType,
+            ValueStart=self.ValueStart,
+            ValueDelta=self.ValueDelta,
+        )
 
 
 _OPEN = opened(FillValueSequence)

@@ -115,11 +115,11 @@ class GatherElements(Description):
         Member("Axis", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-GATHER_ELEMENTS-same-rank"),
-        Rule("DML-GATHER_ELEMENTS-axis-range"),
-        Rule("DML-GATHER_ELEMENTS-same-type"),
-        Rule("DML-GATHER_ELEMENTS-indices-sizes"),
-        Rule("DML-GATHER_ELEMENTS-output-sizes"),
+        Rule("DML-GATHER_ELEMENTS-same-rank", "docs"),
+        Rule("DML-GATHER_ELEMENTS-axis-range", "docs"),
+        Rule("DML-GATHER_ELEMENTS-same-type", "docs"),
+        Rule("DML-GATHER_ELEMENTS-indices-sizes", "docs"),
+        Rule("DML-GATHER_ELEMENTS-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
@@ -298,7 +298,7 @@ class GatherElements(Description):
     def infer(self) -> GatherElements:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -309,6 +309,7 @@ class GatherElements(Description):
             InputTensor=self.InputTensor,
             IndicesTensor=self.IndicesTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=indices_tensor_sizes,

@@ -129,13 +129,13 @@ class Join(Description):
         Member("Axis", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-JOIN-same-rank"),
-        Rule("DML-JOIN-input-count-range"),
-        Rule("DML-JOIN-axis-range"),
-        Rule("DML-JOIN-input-types"),
-        Rule("DML-JOIN-output-type"),
-        Rule("DML-JOIN-input-sizes-off-axis"),
-        Rule("DML-JOIN-output-sizes"),
+        Rule("DML-JOIN-same-rank", "docs"),
+        Rule("DML-JOIN-input-count-range", "docs"),
+        Rule("DML-JOIN-axis-range", "docs"),
+        Rule("DML-JOIN-input-types", "docs"),
+        Rule("DML-JOIN-output-type", "docs"),
+        Rule("DML-JOIN-input-sizes-off-axis", "docs"),
+        Rule("DML-JOIN-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -327,7 +327,7 @@ class Join(Description):
     def infer(self) -> Join:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensors = given(self, "InputTensors")
@@ -338,6 +338,7 @@ class Join(Description):
             InputCount=self.InputCount,
             InputTensors=self.InputTensors,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=output_tensor_data_type,
                 Sizes=output_tensor_sizes,

@@ -58,9 +58,9 @@ class LocalResponseNormalization(Description):
         Member("Bias", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-LOCAL_RESPONSE_NORMALIZATION-local-size-range"),
-        Rule("DML-LOCAL_RESPONSE_NORMALIZATION-same-type"),
-        Rule("DML-LOCAL_RESPONSE_NORMALIZATION-same-sizes"),
+        Rule("DML-LOCAL_RESPONSE_NORMALIZATION-local-size-range", "docs"),
+        Rule("DML-LOCAL_RESPONSE_NORMALIZATION-same-type", "docs"),
+        Rule("DML-LOCAL_RESPONSE_NORMALIZATION-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -214,7 +214,7 @@ class LocalResponseNormalization(Description):
     def infer(self) -> LocalResponseNormalization:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -223,6 +223,7 @@ class LocalResponseNormalization(Description):
         return LocalResponseNormalization(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

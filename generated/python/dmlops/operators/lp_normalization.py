@@ -65,11 +65,11 @@ class LpNormalization(Description):
         Member("P", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-LP_NORMALIZATION-same-rank"),
-        Rule("DML-LP_NORMALIZATION-axis-range"),
-        Rule("DML-LP_NORMALIZATION-p-values"),
-        Rule("DML-LP_NORMALIZATION-same-type"),
-        Rule("DML-LP_NORMALIZATION-same-sizes"),
+        Rule("DML-LP_NORMALIZATION-same-rank", "docs"),
+        Rule("DML-LP_NORMALIZATION-axis-range", "ours"),
+        Rule("DML-LP_NORMALIZATION-p-values", "docs"),
+        Rule("DML-LP_NORMALIZATION-same-type", "docs"),
+        Rule("DML-LP_NORMALIZATION-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -236,7 +236,7 @@ class LpNormalization(Description):
     def infer(self) -> LpNormalization:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -245,6 +245,7 @@ class LpNormalization(Description):
         return LpNormalization(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -93,13 +93,13 @@ class MaxPooling(Description):
         Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MAX_POOLING-same-rank"),
-        Rule("DML-MAX_POOLING-dimension-count"),
-        Rule("DML-MAX_POOLING-strides-range"),
-        Rule("DML-MAX_POOLING-window-size-range"),
-        Rule("DML-MAX_POOLING-same-type"),
-        Rule("DML-MAX_POOLING-window-fits"),
-        Rule("DML-MAX_POOLING-output-sizes"),
+        Rule("DML-MAX_POOLING-same-rank", "docs"),
+        Rule("DML-MAX_POOLING-dimension-count", "docs"),
+        Rule("DML-MAX_POOLING-strides-range", "ours"),
+        Rule("DML-MAX_POOLING-window-size-range", "ours"),
+        Rule("DML-MAX_POOLING-same-type", "docs"),
+        Rule("DML-MAX_POOLING-window-fits", "ours"),
+        Rule("DML-MAX_POOLING-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -311,7 +311,7 @@ class MaxPooling(Description):
     def infer(self) -> MaxPooling:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -327,6 +327,7 @@ class MaxPooling(Description):
         return MaxPooling(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=pooled_sizes,

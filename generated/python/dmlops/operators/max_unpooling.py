@@ -83,8 +83,8 @@ class MaxUnpooling(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MAX_UNPOOLING-same-type"),
-        Rule("DML-MAX_UNPOOLING-indices-sizes"),
+        Rule("DML-MAX_UNPOOLING-same-type", "docs"),
+        Rule("DML-MAX_UNPOOLING-indices-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
@@ -220,7 +220,7 @@ class MaxUnpooling(Description):
     def infer(self) -> MaxUnpooling:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -229,6 +229,7 @@ class MaxUnpooling(Description):
             InputTensor=self.InputTensor,
             IndicesTensor=self.IndicesTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
             ),

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, final
 
 from .. import judgement
 from ..arithmetic import entry, saturate
-from ..description import Description, Rule, Support, Tables
+from ..description import Description, Rule, Support, Tables, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType
 from ..member import Member
-from ..tensor import TensorDesc
+from ..tensor import TensorDesc, inferred
 from ..tensor_rules import is_sound
 from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
@@ -91,10 +91,10 @@ class NonzeroCoordinates(Description):
         Member("OutputCoordinatesTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-NONZERO_COORDINATES-count-scalar"),
-        Rule("DML-NONZERO_COORDINATES-coordinates-leading-ones"),
-        Rule("DML-NONZERO_COORDINATES-coordinates-rows"),
-        Rule("DML-NONZERO_COORDINATES-coordinates-columns"),
+        Rule("DML-NONZERO_COORDINATES-count-scalar", "docs"),
+        Rule("DML-NONZERO_COORDINATES-coordinates-leading-ones", "docs"),
+        Rule("DML-NONZERO_COORDINATES-coordinates-rows", "docs"),
+        Rule("DML-NONZERO_COORDINATES-coordinates-columns", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
@@ -257,6 +257,24 @@ class NonzeroCoordinates(Description):
                 )
             )
         return violations
+
+    def infer(self) -> NonzeroCoordinates:
+        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        """
+        well_typed(self)
+        return NonzeroCoordinates(
+            InputTensor=self.InputTensor,
+            OutputCountTensor=inferred(
+                "OutputCountTensor",
+                self.OutputCountTensor,
+            ),
+            OutputCoordinatesTensor=inferred(
+                "OutputCoordinatesTensor",
+                self.OutputCoordinatesTensor,
+            ),
+        )
 
 
 _OPEN = opened(NonzeroCoordinates)

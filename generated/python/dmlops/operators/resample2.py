@@ -75,10 +75,10 @@ class Resample2(Description):
         Member("OutputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-RESAMPLE2-same-rank"),
-        Rule("DML-RESAMPLE2-dimension-count"),
-        Rule("DML-RESAMPLE2-scales"),
-        Rule("DML-RESAMPLE2-same-type"),
+        Rule("DML-RESAMPLE2-same-rank", "docs"),
+        Rule("DML-RESAMPLE2-dimension-count", "docs"),
+        Rule("DML-RESAMPLE2-scales", "ours"),
+        Rule("DML-RESAMPLE2-same-type", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_5_1: _SINCE_5_1,
@@ -250,7 +250,7 @@ class Resample2(Description):
     def infer(self) -> Resample2:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -258,6 +258,7 @@ class Resample2(Description):
         return Resample2(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
             ),

@@ -71,10 +71,10 @@ class ResampleGrad(Description):
         Member("OutputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-RESAMPLE_GRAD-same-rank"),
-        Rule("DML-RESAMPLE_GRAD-dimension-count"),
-        Rule("DML-RESAMPLE_GRAD-scales"),
-        Rule("DML-RESAMPLE_GRAD-same-type"),
+        Rule("DML-RESAMPLE_GRAD-same-rank", "docs"),
+        Rule("DML-RESAMPLE_GRAD-dimension-count", "docs"),
+        Rule("DML-RESAMPLE_GRAD-scales", "ours"),
+        Rule("DML-RESAMPLE_GRAD-same-type", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
@@ -245,7 +245,7 @@ class ResampleGrad(Description):
     def infer(self) -> ResampleGrad:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_gradient_tensor = given(self, "InputGradientTensor")
@@ -253,6 +253,7 @@ class ResampleGrad(Description):
         return ResampleGrad(
             InputGradientTensor=self.InputGradientTensor,
             OutputGradientTensor=inferred(
+                "OutputGradientTensor",
                 self.OutputGradientTensor,
                 DataType=input_gradient_tensor_data_type,
             ),

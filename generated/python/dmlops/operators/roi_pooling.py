@@ -60,9 +60,9 @@ class RoiPooling(Description):
         Member("PooledSize", "SIZE_2D"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ROI_POOLING-same-type"),
-        Rule("DML-ROI_POOLING-roi-shape"),
-        Rule("DML-ROI_POOLING-output-shape"),
+        Rule("DML-ROI_POOLING-same-type", "docs"),
+        Rule("DML-ROI_POOLING-roi-shape", "docs"),
+        Rule("DML-ROI_POOLING-output-shape", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -265,7 +265,7 @@ class RoiPooling(Description):
     def infer(self) -> RoiPooling:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -280,6 +280,7 @@ class RoiPooling(Description):
             InputTensor=self.InputTensor,
             ROITensor=self.ROITensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,

@@ -116,11 +116,11 @@ class Slice(Description):
         Member("Strides", "UINT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-SLICE-same-rank"),
-        Rule("DML-SLICE-dimension-count"),
-        Rule("DML-SLICE-same-type"),
-        Rule("DML-SLICE-slice-bounds"),
-        Rule("DML-SLICE-output-sizes"),
+        Rule("DML-SLICE-same-rank", "docs"),
+        Rule("DML-SLICE-dimension-count", "docs"),
+        Rule("DML-SLICE-same-type", "docs"),
+        Rule("DML-SLICE-slice-bounds", "docs"),
+        Rule("DML-SLICE-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -302,7 +302,7 @@ class Slice(Description):
     def infer(self) -> Slice:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -311,6 +311,7 @@ class Slice(Description):
         return Slice(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=sizes,

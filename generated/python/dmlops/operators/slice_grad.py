@@ -102,13 +102,13 @@ class SliceGrad(Description):
         Member("InputWindowStrides", "INT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-SLICE_GRAD-same-rank"),
-        Rule("DML-SLICE_GRAD-dimension-count"),
-        Rule("DML-SLICE_GRAD-window-sizes-range"),
-        Rule("DML-SLICE_GRAD-strides-range"),
-        Rule("DML-SLICE_GRAD-same-type"),
-        Rule("DML-SLICE_GRAD-window-bounds"),
-        Rule("DML-SLICE_GRAD-input-gradient-sizes"),
+        Rule("DML-SLICE_GRAD-same-rank", "docs"),
+        Rule("DML-SLICE_GRAD-dimension-count", "docs"),
+        Rule("DML-SLICE_GRAD-window-sizes-range", "docs"),
+        Rule("DML-SLICE_GRAD-strides-range", "docs"),
+        Rule("DML-SLICE_GRAD-same-type", "docs"),
+        Rule("DML-SLICE_GRAD-window-bounds", "docs"),
+        Rule("DML-SLICE_GRAD-input-gradient-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
@@ -310,7 +310,7 @@ class SliceGrad(Description):
     def infer(self) -> SliceGrad:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_gradient_tensor = given(self, "InputGradientTensor")
@@ -318,6 +318,7 @@ class SliceGrad(Description):
         return SliceGrad(
             InputGradientTensor=self.InputGradientTensor,
             OutputGradientTensor=inferred(
+                "OutputGradientTensor",
                 self.OutputGradientTensor,
                 DataType=input_gradient_tensor_data_type,
             ),

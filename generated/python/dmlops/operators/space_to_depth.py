@@ -88,10 +88,10 @@ class SpaceToDepth(Description):
         Member("BlockSize", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-SPACE_TO_DEPTH-block-size-range"),
-        Rule("DML-SPACE_TO_DEPTH-same-type"),
-        Rule("DML-SPACE_TO_DEPTH-blocks-divide"),
-        Rule("DML-SPACE_TO_DEPTH-output-sizes"),
+        Rule("DML-SPACE_TO_DEPTH-block-size-range", "ours"),
+        Rule("DML-SPACE_TO_DEPTH-same-type", "docs"),
+        Rule("DML-SPACE_TO_DEPTH-blocks-divide", "ours"),
+        Rule("DML-SPACE_TO_DEPTH-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -242,7 +242,7 @@ class SpaceToDepth(Description):
     def infer(self) -> SpaceToDepth:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -253,6 +253,7 @@ class SpaceToDepth(Description):
         return SpaceToDepth(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,

@@ -79,10 +79,10 @@ class SpaceToDepth1(Description):
         Member("Order", "DEPTH_SPACE_ORDER"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-SPACE_TO_DEPTH1-block-size-range"),
-        Rule("DML-SPACE_TO_DEPTH1-same-type"),
-        Rule("DML-SPACE_TO_DEPTH1-blocks-divide"),
-        Rule("DML-SPACE_TO_DEPTH1-output-sizes"),
+        Rule("DML-SPACE_TO_DEPTH1-block-size-range", "ours"),
+        Rule("DML-SPACE_TO_DEPTH1-same-type", "docs"),
+        Rule("DML-SPACE_TO_DEPTH1-blocks-divide", "ours"),
+        Rule("DML-SPACE_TO_DEPTH1-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
@@ -236,7 +236,7 @@ class SpaceToDepth1(Description):
     def infer(self) -> SpaceToDepth1:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -247,6 +247,7 @@ class SpaceToDepth1(Description):
         return SpaceToDepth1(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,
