@@ -29,6 +29,7 @@ REPLAY = "-DWITHOUT_LIBFUZZER"
 ROOT = Path(__file__).parents[1]
 HEADER = ROOT / "generated/include/dmlops.h"
 LENGTH = 4096  # bytes of the longest input
+READABLE = 8  # entries of an array that is not of tensors, at most
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,7 @@ def shapes_header() -> str:
             "#define ALONE 0xffff",
             "#define ANY_TYPE 0xffff",
             f"#define OPERATOR_DESC {names.index('OPERATOR_DESC')}",
+            f"#define TENSOR_DESC {names.index('TENSOR_DESC')}",
             "typedef struct address { uint16_t offset, count, type, shape; } address;",
             "typedef struct shape { uint16_t size, first, end; } shape;",
             "static const address addresses[] = {",
@@ -123,6 +125,7 @@ def _image(place: int, name: str, count: int) -> bytes:
                 continue
             target = _number(image, start + one.offset, 8)
             entries = 1 if one.count is None else _number(image, start + one.count, 4)
+            entries = entries if one.shape == "TENSOR_DESC" else min(entries, READABLE)
             if target:
                 image[start + one.offset : start + one.offset + 8] = (1).to_bytes(8, "little")
                 targets += _image(target, one.shape, entries)

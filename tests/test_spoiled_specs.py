@@ -98,6 +98,7 @@ SPOILS = [
     Spoil("count-member", ELEMENTS, "Axis: {type: UINT,", "Axis: {type: UINT, count: AxisCount,", "unknown-name", "AxisCount"),
     Spoil("of-unknown", ELEMENTS, "of: [InputTensor, OutputTensor]", "of: [InputTensor, OutputTenser]", "unknown-name", "OutputTenser", "OutputTensor"),
     Spoil("file-name", ELEMENTS, "operator: GATHER_ELEMENTS", "operator: GATHER_ELEMENT", "file-name", "GATHER_ELEMENT\n"),
+    Spoil("alias-taken", ELEMENTS, 'since: "2.1"', 'since: "2.1"\nalias: GATHER', "duplicate-name", "GATHER"),
     Spoil("duplicate-value", ELEMENTS, "value: 107", "value: 67", "duplicate-value", "GATHER_ELEMENTS"),
     Spoil("duplicate-rule", ELEMENTS, "id: same-type", "id: same-rank", "duplicate-rule", "same-rank\n    same: DataType"),
     # Expressions

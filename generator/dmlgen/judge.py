@@ -286,11 +286,13 @@ class Judge:
                     break
             else:
                 rule = self.general.rules["dimension-count"]
-                yield (failure := Failure(rule, f"{slot.path}.DimensionCount", slot, (1, 0, number)))
-        for failure in self._operator_rules(environment, level, Stage.COUNTS):
-            yield failure
-        if failure is not None:
-            return
+                position = (Stage.COUNTS, 0, number)
+                yield (failure := Failure(rule, f"{slot.path}.DimensionCount", slot, position))
+        for stage in (Stage.COUNTS, Stage.ARRAYS):
+            for failure in self._operator_rules(environment, level, stage):
+                yield failure
+            if failure is not None:
+                return
         for number, (slot, verdict) in enumerate(tensors):
             type_ = verdict.complete.DataType
             for row in table[slot.member]:
@@ -298,12 +300,12 @@ class Judge:
                     break
             else:
                 rule = self.general.rules["data-type"]
-                yield (failure := Failure(rule, f"{slot.path}.DataType", slot, (2, 0, number)))
+                yield (failure := Failure(rule, f"{slot.path}.DataType", slot, (Stage.VALUES, 0, number)))
         for failure in self._operator_rules(environment, level, Stage.VALUES):
             yield failure
         for number, (slot, verdict) in enumerate(tensors):
             if verdict.values:
-                for failure in self._of_tensor(slot, verdict.values, level, (2, 2, number)):
+                for failure in self._of_tensor(slot, verdict.values, level, (Stage.VALUES, 2, number)):
                     yield failure
         if failure is None:
             yield from self._advice(description, environment, level)

@@ -146,15 +146,17 @@ class Struct:
 class Stage(IntEnum):
     """Rules are judged in stages, in the order in which a person would mend them.
 
-    A stage is judged only when all before it hold, so that its rules may rely on them: arrays exist and are
-    long enough once STRUCTURE holds; ranks agree and axes are in range once COUNTS holds. A rule at ADVICE is
-    never a violation, and is judged only where no other is broken.
+    A stage is judged only when all before it hold, so that its rules may rely on them: arrays exist once
+    STRUCTURE holds; ranks and counts agree once COUNTS holds, so that arrays have as many entries as their
+    counts say; ARRAYS are rules on these entries that values rely on. A rule at ADVICE is never a violation,
+    and is judged only where no other is broken.
     """
 
     STRUCTURE = 0
     COUNTS = 1
-    VALUES = 2
-    ADVICE = 3
+    ARRAYS = 2
+    VALUES = 3
+    ADVICE = 4
 
 
 @dataclass(frozen=True)
@@ -391,12 +393,18 @@ class Erratum:
 
 @dataclass(frozen=True)
 class Operator:
-    """One operator, complete."""
+    """One operator, complete.
+
+    DirectML.h declares the type at target versions from `since` on, and the struct from `struct_since` on.
+    `alias` is another name for both, which it declares from `since` on; "" where there is none.
+    """
 
     name: str
+    alias: str
     family: str
     value: int
     since: FeatureLevel
+    struct_since: FeatureLevel
     summary: str
     page: str
     in_place: tuple[str, ...]  # inputs whose buffer an output may share
@@ -418,6 +426,11 @@ class Operator:
     def c_name(self) -> str:
         """The name of the description's struct."""
         return f"DML_{self.name}_OPERATOR_DESC"
+
+    @property
+    def c_alias(self) -> str:
+        """The struct's other name, if it has one."""
+        return f"DML_{self.alias}_OPERATOR_DESC" if self.alias else ""
 
     @property
     def c_constant(self) -> str:

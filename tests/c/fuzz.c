@@ -1,8 +1,10 @@
-/* Validates descriptions that libFuzzer makes of bytes, and infers their outputs, under sanitizers. Bytes are read as
+/* Validates descriptions that libFuzzer makes of bytes, infers their outputs and plans their dispatches, under
+ * sanitizers. Bytes are read as
  *
  *     the feature level, in 2 bytes, and a DML_OPERATOR_DESC
  *     a struct, or an array of structs or numbers: itself, as it lies in memory; then, in order, what its addresses
- *         point to. An address is null if it is 0, or if so many entries are more than LENGTH
+ *         point to. An address is null if it is 0, or if it is that of more than LENGTH tensors. Any other array has no
+ *         more than READABLE entries, whatever its count says: so many a right count may have
  *
  * and are followed by zeros. Every struct and array is a block of exactly its size, so that a sanitizer sees any
  * access beside it, and what has a Type that is none has an address that leads nowhere. shapes.h, which
@@ -11,10 +13,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#define DMLOPS_DISPATCH
 #include "dmlops.h"
 #include "shapes.h"
 
 #define LENGTH 32
+#define READABLE DML_TENSOR_DIMENSION_COUNT_MAX1
 #define CAPACITY 8
 #define BLOCKS 8192
 
@@ -59,6 +63,9 @@ static void read_target(input* from, const address* read, unsigned char* owner) 
     memcpy(&given, owner + read->offset, sizeof given);
     if (read->count != ALONE) {
         memcpy(&count, owner + read->count, sizeof count);
+    }
+    if (read->shape != TENSOR_DESC && count > READABLE) {
+        count = READABLE;
     }
     if (given != 0 && count <= LENGTH) {
         target = read_shape(from, &shapes[read->shape], count);
@@ -111,6 +118,19 @@ static void infer(const DML_OPERATOR_DESC* desc) {
     }
 }
 
+static void plan(const DML_OPERATOR_DESC* desc) {
+    dmlops_dispatch* planned = (dmlops_dispatch*)block(CAPACITY * sizeof *planned);
+    const size_t count = dmlops_plan(desc, planned, CAPACITY);
+    check(dmlops_plan(desc, NULL, 0) == count);
+    check(count == 0 || dmlops_validate(desc, DML_FEATURE_LEVEL_6_4, NULL, 0) == 0);
+    for (size_t i = 0; i < count && i < CAPACITY; ++i) {
+        check(strlen(planned[i].shader) > strlen(".hlsl"));
+        check(planned[i].define_count <= DMLOPS_MAX_DEFINES);
+        check(planned[i].binding_count <= DMLOPS_MAX_BINDINGS);
+        check(planned[i].constant_count <= DMLOPS_MAX_CONSTANTS);
+    }
+}
+
 #ifdef __cplusplus
 extern "C"
 #endif
@@ -128,6 +148,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     desc = (const DML_OPERATOR_DESC*)read_shape(&from, &shapes[OPERATOR_DESC], 1);
     validate(desc, level);
     infer(desc);
+    plan(desc);
     while (block_count > 0) {
         free(blocks[--block_count]);
     }

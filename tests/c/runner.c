@@ -3,13 +3,15 @@
  *     block SIZE BYTES...        a block of memory, its bytes as two hexadecimal digits each; blocks count from 0
  *     point BLOCK OFFSET TARGET  the address of block TARGET at that offset of another block
  *     judge LEVEL BLOCK CAPACITY validates the DML_OPERATOR_DESC in a block, -1 for none, and forgets all blocks:
- *                                prints the number of violations, then rule, member and message of each
+ *                                prints the number of violations, then rule, member and message of each. Outputs are
+ *                                inferred and dispatches planned, too, to see that nothing else is read
  *
  * Every block is exactly of its size, so that a sanitizer sees any access beside it.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
+#define DMLOPS_DISPATCH
 #include "dmlops.h"
 
 static unsigned char* blocks[1024];
@@ -54,6 +56,14 @@ static void point(void) {
     memcpy(blocks[owner] + offset, &blocks[target], sizeof(void*));
 }
 
+static void infer_and_plan(const DML_OPERATOR_DESC* desc) {
+    DML_BUFFER_TENSOR_DESC tensor;
+    UINT sizes[DML_TENSOR_DIMENSION_COUNT_MAX1];
+    for (size_t i = 0; dmlops_infer_output(desc, i, &tensor, sizes) != DMLOPS_NO_OUTPUT; ++i) {
+    }
+    (void)dmlops_plan(desc, NULL, 0);
+}
+
 static void judge(void) {
     const uint32_t value = (uint32_t)number();
     const long place = number();
@@ -68,6 +78,7 @@ static void judge(void) {
     for (size_t i = 0; i < count && i < capacity; ++i) {
         printf("%s\t%s\t%s\n", found[i].rule, found[i].member, found[i].message);
     }
+    infer_and_plan(desc);
     while (block_count > 0) {
         free(blocks[--block_count]);
     }

@@ -2,6 +2,8 @@
 #include "dmlops.h"
 
 #include <array>
+#include <stdexcept>
+#include <string>
 #include <type_traits>
 
 #if __cplusplus >= 202002L
@@ -76,6 +78,49 @@ void tensors() {
     }
 }
 
+bool refused(const std::vector<UINT>& sizes, const std::vector<UINT>& strides) {
+    try {
+        const dmlops::tensor tensor(DML_TENSOR_DATA_TYPE_FLOAT32, sizes, strides);
+        return false;
+    } catch (const std::invalid_argument& error) {
+        const std::string counts =
+            std::to_string(strides.size()) + ", must be that of sizes, " + std::to_string(sizes.size());
+        return std::string(error.what()).find(counts) != std::string::npos;
+    }
+}
+
+void mistakes_stay_visible() {
+    expect(refused({2, 3}, {3}));
+    expect(refused({2, 3}, {6, 3, 1}));
+    expect(refused({}, {1}));
+    expect(!refused({2, 3}, {3, 1}) && !refused({2, 3}, {}));
+    DML_BUFFER_TENSOR_DESC without_sizes = {};
+    without_sizes.DimensionCount = 2;
+    bool thrown = false;
+    try {
+        const dmlops::tensor copy(without_sizes);
+    } catch (const std::invalid_argument&) {
+        thrown = true;
+    }
+    expect(thrown);
+}
+
+void total_size_and_alignment() {
+    const auto none = DML_TENSOR_FLAG_NONE;
+    const dmlops::tensor roomy(DML_TENSOR_DATA_TYPE_FLOAT32, {2, 3}, {}, none, 64, 256);
+    expect(roomy.buffer().TotalTensorSizeInBytes == 64 && roomy.buffer().GuaranteedBaseOffsetAlignment == 256);
+    const dmlops::tensor aligned(DML_TENSOR_DATA_TYPE_FLOAT32, {2, 3}, {}, none, std::nullopt, 16);
+    expect(aligned.buffer().TotalTensorSizeInBytes == 24 && aligned.buffer().GuaranteedBaseOffsetAlignment == 16);
+    const dmlops::tensor copy = aligned;
+    expect(copy.buffer().GuaranteedBaseOffsetAlignment == 16);
+    const DML_ACTIVATION_RELU_OPERATOR_DESC good = {roomy, aligned};
+    expect(dmlops::validate(good).empty());
+    const dmlops::tensor empty(DML_TENSOR_DATA_TYPE_FLOAT32, {2, 3}, {}, none, 0);
+    const DML_ACTIVATION_RELU_OPERATOR_DESC bad = {empty, aligned};
+    const std::vector<dmlops::violation> found = dmlops::validate(bad);
+    expect(found.size() == 1 && found[0].member == "InputTensor.TotalTensorSizeInBytes");
+}
+
 void names() {
     expect(dmlops::to_string(DML_OPERATOR_GATHER_ND1) == "GATHER_ND1");
     expect(dmlops::to_string(DML_FEATURE_LEVEL_6_4) == "6.4");
@@ -106,6 +151,8 @@ int main() {
     validation();
     advice();
     tensors();
+    mistakes_stay_visible();
+    total_size_and_alignment();
     names();
 #if __cplusplus >= 202002L
     newer_language();

@@ -29,8 +29,11 @@ from dmlgen.registry import (
     Struct,
 )
 
-_STANDARD = {"SIZE_T": "size_t"}  # number types that C has by another name
+# Number types that C has by another name. BOOL differs from one set of headers to another (signed on Windows,
+# unsigned in DirectX-Headers for Linux), so any declaration of ours would clash with some of them.
+_STANDARD = {"SIZE_T": "size_t", "BOOL": "int32_t"}
 _OPERATOR = "OPERATOR_DESC"
+_OPERATOR_TYPE = "OPERATOR_TYPE"
 _ALWAYS = (  # helpers that programs call, whatever the rules of tensors call
     *("add", "subtract", "multiply", "divide", "modulo", "min", "max", "abs"),
     *("bits", "signed", "power_of_two", "unsigned"),
@@ -68,10 +71,16 @@ class FieldView:
 
 @dataclass(frozen=True)
 class StructView:
-    """A struct or union, with its size for each size of a pointer."""
+    """A struct or union, with its size for each size of a pointer.
+
+    DirectML.h declares it as `declared_name` from the target version `since` on; `other_name` is another name
+    that it may have there, or "".
+    """
 
     keyword: str
     c_name: str
+    declared_name: str
+    other_name: str
     needs_d3d12: bool
     since: FeatureLevel
     summary: str
@@ -100,7 +109,8 @@ class RuleView:
     """A line of a rule and what judges it.
 
     A shared function is given two members, by position; a program, where it starts, the number of its phrase.
-    `alone` holds for rules that speak of no tensor: they hold of a fused activation too.
+    `alone` holds for rules that speak of no tensor: they hold of a fused activation too. `limits` holds for
+    those on the count of an array of numbers that can be judged before outputs are known.
     """
 
     id: str
@@ -108,6 +118,7 @@ class RuleView:
     start: int
     members: tuple[int, int]
     alone: bool
+    limits: bool
 
 
 @dataclass(frozen=True)
@@ -190,6 +201,7 @@ class OperatorView:
     members: tuple[MemberView, ...]
     conditions: tuple[int, ...]  # where the program of each case of the support tables starts
     counts: tuple[RuleView, ...]
+    arrays: tuple[RuleView, ...]
     values: tuple[RuleView, ...]
     advice: tuple[RuleView, ...]
     programs: tuple[ProgramView, ...]
@@ -199,7 +211,7 @@ class OperatorView:
     @property
     def rules(self) -> tuple[RuleView, ...]:
         """All of them, in the order of judgement."""
-        return self.counts + self.values + self.advice
+        return self.counts + self.arrays + self.values + self.advice
 
 
 class _Tables:
@@ -258,7 +270,11 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     code = [_Code(registry, operator) for operator in registry.operators]
     operators = [_operator(registry, tables, programs) for programs in code]
     members = {view.spec.name: [member.name for member in view.members] for view in operators}
-    dispatch = dispatches(registry, members, functions)
+    structure = _tensor_rules(registry, Stage.STRUCTURE, functions)
+    values = _tensor_rules(registry, Stage.VALUES, functions)
+    tensor_size = _tensor_size(registry, functions)
+    dispatch_functions: set[str] = set()
+    dispatch = dispatches(registry, members, dispatch_functions)
     general = (*registry.operator_rules, *(rule for rule in registry.tensor.rules if not rule.checks))
     header = templates.render(
         "c/dmlops.h.j2",
@@ -268,7 +284,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
             if name not in _STANDARD
         ],
         constants=registry.constants,
-        enums=[_enum(enum) for enum in _enums(registry)],
+        enums=[_enum(registry, enum) for enum in _enums(registry)],
         names=_names(registry),
         enum_names=list(tables.enums),
         data_types=registry.data_types,
@@ -276,8 +292,8 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         interfaces=_interfaces(registry),
         structs=[_struct(registry, struct) for struct in registry.structs.values()],
         operators=operators,
-        structure=_tensor_rules(registry, Stage.STRUCTURE, functions),
-        values=_tensor_rules(registry, Stage.VALUES, functions),
+        structure=structure,
+        values=values,
         sound=_soundness(registry),
         list_capacity=max(_longest_list(registry), dispatch.longest_list),
         general={rule.id: _general(rule) for rule in general},
@@ -287,8 +303,9 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         activations=list(tables.activations),
         positions=_positions(registry),
         first_outputs=list(accumulate((len(view.outputs) for view in operators), initial=0)),
-        tensor_size=_tensor_size(registry, functions),
+        tensor_size=tensor_size,
         functions=functions,
+        dispatch_functions=dispatch_functions - functions,
         operations=OPERATIONS,
         small=SMALL,
         slot=SLOT,
@@ -322,7 +339,7 @@ def _enums(registry: Registry) -> list[Enum]:
     )
     return [
         *registry.enums.values(),
-        Enum("OPERATOR_TYPE", "DML_OPERATOR_", False, lowest, "", operators),
+        Enum(_OPERATOR_TYPE, "DML_OPERATOR_", False, lowest, "", operators),
         Enum("FEATURE_LEVEL", "DML_FEATURE_LEVEL_", False, declared, "", levels),
     ]
 
@@ -334,8 +351,13 @@ def _names(registry: Registry) -> dict[str, list[tuple[int, str]]]:
     return {**names, "FEATURE_LEVEL": newest_first}
 
 
-def _enum(enum: Enum) -> EnumView:
-    entries = sorted(enum.entries, key=lambda entry: entry.since.ordinal)
+def _enum(registry: Registry, enum: Enum) -> EnumView:
+    aliases = [
+        EnumEntry(operator.alias, operator.value, operator.since, "")
+        for operator in registry.operators
+        if operator.alias and enum.name == _OPERATOR_TYPE
+    ]
+    entries = sorted((*enum.entries, *aliases), key=lambda entry: (entry.since.ordinal, entry.value))
     return EnumView(
         enum.c_name,
         enum.since,
@@ -348,11 +370,14 @@ def _enum(enum: Enum) -> EnumView:
 
 def _struct(registry: Registry, struct: Struct | Operator) -> StructView:
     layouts = [layout(registry, struct, size) for size in POINTER_SIZES]
+    declared_name, other_name, since = _declared(struct)
     return StructView(
         "union" if isinstance(struct, Struct) and struct.union else "struct",
         struct.c_name,
+        declared_name,
+        other_name,
         any(member.type in registry.foreign for member in struct.members),
-        struct.since,
+        since,
         struct.summary,
         tuple(
             FieldView(
@@ -365,6 +390,15 @@ def _struct(registry: Registry, struct: Struct | Operator) -> StructView:
         ),
         tuple(one.size for one in layouts),
     )
+
+
+def _declared(struct: Struct | Operator) -> tuple[str, str, FeatureLevel]:
+    """The name by which DirectML.h first declares a struct, its other name, and the first target version."""
+    if isinstance(struct, Struct):
+        return struct.c_name, "", struct.since
+    if struct.alias and struct.since.ordinal < struct.struct_since.ordinal:
+        return struct.c_alias, struct.c_name, struct.since
+    return struct.c_name, struct.c_alias, struct.struct_since
 
 
 def _interfaces(registry: Registry) -> list[str]:
@@ -416,7 +450,8 @@ class _Code:
         phrase = PhraseView(check.member, program.check(rule, check, parts(check)))
         number = self.phrases.setdefault(phrase, len(self.phrases))
         start = self._add(f"{rule.id}: {SOURCE.print(check.condition)}", program)
-        return RuleView(rule.id, "dmlops_by_program", start, (number, 0), not _speaks_of_tensors(rule))
+        alone, limits = not _speaks_of_tensors(rule), _limits(self._registry, self.operator, rule)
+        return RuleView(rule.id, "dmlops_by_program", start, (number, 0), alone, limits)
 
     def number(self, title: str, value: ir.Expr) -> int:
         """Where the program of an expression starts."""
@@ -443,11 +478,11 @@ def _operator(registry: Registry, tables: _Tables, code: _Code) -> OperatorView:
     operator = code.operator
     members, conditions = _members(registry, operator, tables)
     places = {member.name: place for place, member in enumerate(members)}
-    stages: dict[Stage, list[RuleView]] = {Stage.COUNTS: [], Stage.VALUES: [], Stage.ADVICE: []}
+    stages: dict[Stage, list[RuleView]] = {stage: [] for stage in Stage if stage is not Stage.STRUCTURE}
     for rule in operator.rules:
         if rule.form != "json" and rule.checks:
             if rule.stage is Stage.STRUCTURE:
-                message = f"{rule.id}: a rule of an operator is judged with counts or values"
+                message = f"{rule.id}: a rule of an operator is judged with counts, arrays or values"
                 raise SpecError([Finding(rule.position, "c-output", message)])
             stages[rule.stage] += [
                 _same_field(operator, rule, check, places) or code.check(rule, check) for check in rule.checks
@@ -460,6 +495,7 @@ def _operator(registry: Registry, tables: _Tables, code: _Code) -> OperatorView:
         members=members,
         conditions=tuple(starts),
         counts=tuple(stages[Stage.COUNTS]),
+        arrays=tuple(stages[Stage.ARRAYS]),
         values=tuple(stages[Stage.VALUES]),
         advice=tuple(stages[Stage.ADVICE]),
         programs=tuple(code.programs),
@@ -509,6 +545,18 @@ def _speaks_of_tensors(rule: Rule) -> bool:
     )
 
 
+def _limits(registry: Registry, operator: Operator, rule: Rule) -> bool:
+    """Whether a rule says how many entries an array of numbers may have, and speaks of no output."""
+    nodes = [node for check in rule.checks for part in parts(check) for node in ir.walk(part)]
+    counts = {
+        member.count for member in operator.attributes if member.count and member.type in registry.types
+    }
+    outputs = {member.name for member in operator.outputs}
+    tensors = {node.name for node in nodes if isinstance(node, ir.Tensor | ir.Tensors)}
+    members = {node.name for node in nodes if isinstance(node, ir.Member)}
+    return rule.stage is Stage.COUNTS and bool(counts & members) and not outputs & tensors
+
+
 def _same_field(operator: Operator, rule: Rule, check: Check, places: dict[str, int]) -> RuleView | None:
     """The line of a check that only compares a field of two tensors, for which there are shared functions.
 
@@ -525,7 +573,9 @@ def _same_field(operator: Operator, rule: Rule, check: Check, places: dict[str, 
             optional = {name for name in (left, right) if operator.member[name].optional}
             given = _given(check.guard)
             if given is not None and optional <= given <= {left, right}:
-                return RuleView(rule.id, f"dmlops_same_{field}", 0, (places[left], places[right]), False)
+                return RuleView(
+                    rule.id, f"dmlops_same_{field}", 0, (places[left], places[right]), False, False
+                )
     return None
 
 

@@ -10,7 +10,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK, upper_bound
 from dmlgen.outputs.c_printer import CPrinter
 from dmlgen.outputs.compute import bits, is_aligned, limited, moves
-from dmlgen.outputs.render import string
+from dmlgen.outputs.render import c_string
 from dmlgen.outputs.uniforms import Uniforms, macro, plain, tensors_read, uniforms_of
 from dmlgen.registry import EnumEntry, Operator, Registry
 
@@ -233,7 +233,7 @@ class _DispatchPrinter(CPrinter):
     def tell(self, uniforms: Uniforms) -> FunctionView | None:
         """What the shader is told, in the order of its constants; None where that is nothing."""
         for name, node in uniforms.switches.items():
-            self._tell("switch", string(name), self._value(node))
+            self._tell("switch", c_string(name), self._value(node))
         for node in uniforms.elements.values():
             number = node.arguments[0] if isinstance(node, ir.Call) else node
             if number.type not in (ir.FLOAT, node.type):

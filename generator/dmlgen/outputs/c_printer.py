@@ -14,7 +14,7 @@ from dataclasses import replace
 from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
 from dmlgen.expr.printer import ATOM, COMPARISON, SOURCE, Printer
-from dmlgen.outputs.render import string
+from dmlgen.outputs.render import c_string
 from dmlgen.registry import Check, Member, Operator, Registry, Rule
 
 TENSOR = "BUFFER_TENSOR_DESC"
@@ -356,8 +356,11 @@ class CPrinter(Printer):
                 conversion, argument = self._argument(part)
                 format += conversion
                 arguments.append(argument)
-        rule_id, place = ("rule->id", "run->outer") if self.operator else (string(rule.id), "place")
-        lines = [f"dmlops_report(run, {rule_id}, {place}, {string(check.member)}", f"    {string(format)}"]
+        rule_id, place = ("rule->id", "run->outer") if self.operator else (c_string(rule.id), "place")
+        lines = [
+            f"dmlops_report(run, {rule_id}, {place}, {c_string(check.member)}",
+            f"    {c_string(format)}",
+        ]
         lines += [f"    {argument}" for argument in arguments]
         return [*(f"{line}," for line in lines[:-1]), f"{lines[-1]});"]
 

@@ -25,7 +25,7 @@ WORD = 4  # bytes; offsets of members count words
 # Those from ADD to GREATER_OR_EQUAL make a number of two numbers.
 OPERATIONS = (
     *("NUMBER", "LEVEL", "UINT", "INT", "BOOL", "UINT64", "GIVEN", "THROUGH", "INSIDE"),
-    *("RANK", "TYPE", "SIZE", "ENTRY", "LENGTH", "PRODUCT", "SUM", "SAME", "GIVEN_ENTRY"),
+    *("RANK", "TYPE", "SIZE", "ENTRY", "LENGTH", "COUNT", "PRODUCT", "SUM", "SAME", "GIVEN_ENTRY"),
     *("ADD", "SUBTRACT", "MULTIPLY", "DIVIDE", "MODULO", "MIN", "MAX", "BIT_AND", "BIT_OR"),
     *("EQUAL", "NOT_EQUAL", "LESS", "LESS_OR_EQUAL", "GREATER", "GREATER_OR_EQUAL"),
     *("NOT", "ALL", "ANY", "ONE_OF", "SELECT", "REDUCE", "ABS", "BITS", "SIGNED", "POWER_OF_TWO"),
@@ -272,9 +272,12 @@ class Program:
 
     def _call(self, node: ir.Call) -> None:
         match node:
-            case ir.Call(function="len", arguments=(ir.Tensors(name=name) | ir.Member(name=name),)):
+            case ir.Call(function="len", arguments=(ir.Tensors(name=name),)):
                 counted = self.operator.member[name].count
                 self._scalar(self.operator.member[counted or ""], self.operator.c_name)
+            case ir.Call(function="len", arguments=(ir.Member(name=name),)):
+                self._op("COUNT")
+                self._offset(self.operator.c_name, self.operator.member[name].count or "")
             case ir.Call(function="len" | "product" | "sum" as function, arguments=(item,)):
                 self._op({"len": "LENGTH"}.get(function, function.upper()))
                 self._list(item)

@@ -283,6 +283,7 @@ class OperatorView:
     attribute_rules: StageView | None
     attribute_advice: StageView | None
     counts: StageView
+    arrays: StageView
     values: StageView
     advice: StageView
     inference: InferenceView
@@ -300,7 +301,7 @@ class OperatorView:
     @property
     def judged(self) -> tuple[MemberView, ...]:
         """The members that validation reads."""
-        named = self.counts.members | self.values.members
+        named = self.counts.members | self.arrays.members | self.values.members
         tested = ("tensor", "enum", "scalar", "operator")
         return tuple(
             member
@@ -480,7 +481,7 @@ def _operator(registry: Registry, operator: Operator) -> OperatorView:
     printers: list[PythonPrinter] = []
     stages: dict[Stage, StageView] = {}
     assigned = {field_local(t.name, name) for t in operator.tensors if not t.count for name in _HOISTED}
-    for stage in (Stage.COUNTS, Stage.VALUES, Stage.ADVICE):
+    for stage in (Stage.COUNTS, Stage.ARRAYS, Stage.VALUES, Stage.ADVICE):
         printers.append(PythonPrinter(registry, operator, stage))
         rules = [rule for rule in operator.rules if rule.stage is stage]
         stages[stage] = _stage(
@@ -524,6 +525,7 @@ def _operator(registry: Registry, operator: Operator) -> OperatorView:
         attribute_rules=attribute_rules,
         attribute_advice=attribute_advice,
         counts=stages[Stage.COUNTS],
+        arrays=stages[Stage.ARRAYS],
         values=stages[Stage.VALUES],
         advice=stages[Stage.ADVICE],
         inference=inference,

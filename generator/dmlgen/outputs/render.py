@@ -30,11 +30,14 @@ class Templates:
         )
         self._environment.globals["version"] = __version__
         self._environment.filters.update(string=string, comment=comment)
+        self._for_c = self._environment.overlay()
+        self._for_c.filters = {**self._environment.filters, "string": c_string}
 
     def render(self, name: str, **context: Any) -> bytes:
         """The template's text for this context, after its head."""
         sources = ("specs/", f"templates/{name}")
-        text = self._environment.get_template(name).render(**context, banner=banner(*sources))
+        environment = self._for_c if name.startswith("c/") else self._environment
+        text = environment.get_template(name).render(**context, banner=banner(*sources))
         return (head(name.removesuffix(".j2"), *sources) + text).encode()
 
     def plain_files(self, folder: str) -> dict[str, bytes]:
@@ -49,8 +52,17 @@ class Templates:
 
 
 def string(text: str) -> str:
-    """A string literal, the same in Python, C and HLSL: ASCII in double quotes."""
+    """A string literal, the same in Python and HLSL: ASCII in double quotes."""
     return json.dumps(text)
+
+
+def c_string(text: str) -> str:
+    """A string literal of C11 and C++11: printable ASCII as it is, other bytes of its UTF-8 in octal.
+
+    An octal escape ends after three digits, whatever follows it, and `?` escaped is no trigraph.
+    """
+    plain = {ord('"'): '\\"', ord("\\"): "\\\\", ord("?"): "\\?"}
+    return '"' + "".join(plain.get(b, chr(b) if 32 <= b < 127 else f"\\{b:03o}") for b in text.encode()) + '"'
 
 
 def comment(text: str) -> str:

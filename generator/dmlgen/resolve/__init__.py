@@ -159,11 +159,15 @@ def _checked(node: Node, rules: Validator) -> Mapping:
 
 
 def _clashes(operators: list[Operator]) -> Iterator[Finding]:
-    keys: dict[str, Callable[[Operator], object]] = {"name": lambda o: o.name, "value": lambda o: o.value}
+    keys: dict[str, Callable[[Operator], tuple[object, ...]]] = {
+        "name": lambda o: (o.name, o.alias) if o.alias else (o.name,),
+        "value": lambda o: (o.value,),
+    }
     for what, key in keys.items():
         first: dict[object, Operator] = {}
         for operator in operators:
-            other = first.setdefault(key(operator), operator)
-            if other is not operator:
-                message = f"{what} {key(operator)} is that of {other.name} at {other.position} too"
-                yield Finding(operator.position, f"duplicate-{what}", message)
+            for value in key(operator):
+                other = first.setdefault(value, operator)
+                if other is not operator:
+                    message = f"{what} {value} is that of {other.name} at {other.position} too"
+                    yield Finding(operator.position, f"duplicate-{what}", message)

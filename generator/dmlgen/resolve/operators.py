@@ -92,9 +92,11 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
     faults.stop()
     return Operator(
         name=name,
+        alias=text(node, "alias"),
         family=path.parent.name,
         value=integer(node, "value"),
         since=since,
+        struct_since=general.level_at(node, "struct_since") or since,
         summary=text(node, "summary"),
         page=text(node, "page"),
         in_place=in_place,

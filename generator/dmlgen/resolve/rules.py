@@ -17,7 +17,7 @@ from dmlgen.resolve.general import General
 from dmlgen.resolve.nodes import Faults, fault, flag, mapping, mappings, place, required, scalars, text
 from dmlgen.source import Mapping, Node, Scalar
 
-_STAGES = {"structure": Stage.STRUCTURE, "counts": Stage.COUNTS, "values": Stage.VALUES}
+_STAGES = {stage.name.lower(): stage for stage in Stage}
 
 
 def expression(node: Node | None, scope: Scope, expected: ir.Type | None = None) -> ir.Expr:
@@ -122,9 +122,11 @@ def operator_rule(
 
 def _rule(general: General, node: Mapping, owner: str, checks: tuple[Check, ...]) -> Rule:
     slug = text(node, "id")
-    stage = Stage.ADVICE if flag(node, "advice") else _STAGES.get(text(node, "stage"))
-    if stage is None:
-        stage = sugar.stage_of(checks) if checks else Stage.STRUCTURE
+    automatic = sugar.stage_of(checks) if checks else Stage.STRUCTURE
+    stage = Stage.ADVICE if flag(node, "advice") else _STAGES.get(text(node, "stage"), automatic)
+    if stage is Stage.COUNTS and automatic is Stage.VALUES:
+        message = "a rule that reads an array is judged where counts are right: with arrays or values"
+        raise fault(place(node, "stage"), "stage", message)
     return Rule(
         id=f"DML-{owner}-{slug}",
         slug=slug,

@@ -209,8 +209,6 @@ class Fold(Description):
             or output_tensor_rank not in output_tensor_ranks
         ):  # fmt: skip
             judgement.dimension_counts(self, level, violations)
-        window_extents = tuple(saturate(saturate(entry(dilations, d) * (window_sizes[d] - 1)) + 1) for d in range(len(window_sizes)))  # fmt: skip
-        padded_sizes = tuple(entry(output_tensor_sizes, d + 2) + start_padding[d] + entry(end_padding, d) for d in range(len(start_padding)))  # fmt: skip
         # DML-FOLD-spatial-dimensions
         if output_tensor_rank != dimension_count + 2:
             violations.append(
@@ -220,6 +218,12 @@ class Fold(Description):
                     f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal DimensionCount + 2, {dimension_count + 2} (batch and channel come before the spatial dimensions)",
                 )
             )
+        if violations:
+            return violations
+
+        # Arrays.
+        window_extents = tuple(saturate(saturate(entry(dilations, d) * (window_sizes[d] - 1)) + 1) for d in range(len(window_sizes)))  # fmt: skip
+        padded_sizes = tuple(entry(output_tensor_sizes, d + 2) + start_padding[d] + entry(end_padding, d) for d in range(len(start_padding)))  # fmt: skip
         # DML-FOLD-window-sizes-range
         for d in range(len(window_sizes)):
             if window_sizes[d] < 1:

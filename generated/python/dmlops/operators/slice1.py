@@ -239,6 +239,10 @@ class Slice1(Description):
                     f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
+        if violations:
+            return violations
+
+        # Arrays.
         # DML-SLICE1-window-sizes-range
         for i in range(len(input_window_sizes)):
             if input_window_sizes[i] < 1:

@@ -232,6 +232,10 @@ class Tile(Description):
                     f"RepeatsCount is {repeats_count}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
+        if violations:
+            return violations
+
+        # Arrays.
         # DML-TILE-repeats-range
         for i in range(len(repeats)):
             if repeats[i] < 1:

@@ -207,8 +207,6 @@ class Unfold(Description):
             or output_tensor_rank not in output_tensor_ranks
         ):  # fmt: skip
             judgement.dimension_counts(self, level, violations)
-        window_extents = tuple(saturate(saturate(entry(dilations, d) * (window_sizes[d] - 1)) + 1) for d in range(len(window_sizes)))  # fmt: skip
-        padded_sizes = tuple(entry(input_tensor_sizes, d + 2) + start_padding[d] + entry(end_padding, d) for d in range(len(start_padding)))  # fmt: skip
         # DML-UNFOLD-spatial-dimensions
         if input_tensor_rank != dimension_count + 2:
             violations.append(
@@ -218,6 +216,12 @@ class Unfold(Description):
                     f"InputTensor.DimensionCount is {input_tensor_rank}; it must equal DimensionCount + 2, {dimension_count + 2} (batch and channel come before the spatial dimensions)",
                 )
             )
+        if violations:
+            return violations
+
+        # Arrays.
+        window_extents = tuple(saturate(saturate(entry(dilations, d) * (window_sizes[d] - 1)) + 1) for d in range(len(window_sizes)))  # fmt: skip
+        padded_sizes = tuple(entry(input_tensor_sizes, d + 2) + start_padding[d] + entry(end_padding, d) for d in range(len(start_padding)))  # fmt: skip
         # DML-UNFOLD-window-sizes-range
         for d in range(len(window_sizes)):
             if window_sizes[d] < 1:
