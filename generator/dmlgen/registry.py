@@ -155,6 +155,14 @@ class Stage(IntEnum):
 
 
 @dataclass(frozen=True)
+class Hint:
+    """What is added to a message where a condition says that a mistake is a common one."""
+
+    when: ir.Expr
+    message: tuple[str | ir.Expr, ...]
+
+
+@dataclass(frozen=True)
 class Check:
     """One condition of a rule, in the form that every target prints.
 
@@ -168,6 +176,13 @@ class Check:
     guard: ir.Expr | None
     condition: ir.Expr
     message: tuple[str | ir.Expr, ...]
+    hint: Hint | None = None
+
+    @property
+    def read(self) -> tuple[ir.Expr, ...]:
+        """The expressions that say whether the condition holds; those of the message are not among them."""
+        loops = tuple(part for loop in self.loops for part in ir.children(loop))
+        return (self.condition, *([] if self.guard is None else [self.guard]), *loops)
 
 
 @dataclass(frozen=True)

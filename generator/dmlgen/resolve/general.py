@@ -76,6 +76,11 @@ class General:
             }
             for name, struct in self.structs.items()
         }
+        self.hints = {
+            name: str(node.value)
+            for name, node in mapping(files["rules"], "hints").items()
+            if isinstance(node, Scalar)
+        }
         self.operator_rules = tuple(
             self._operator_rule(node) for node in mappings(files["rules"], "operator")
         )

@@ -4,17 +4,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping as Map
+from types import MappingProxyType
 from typing import cast
 
 from dmlgen import sugar
 from dmlgen.diagnostics import nearest
 from dmlgen.expr import ir
 from dmlgen.expr.parse import Scope, parse
-from dmlgen.registry import Check, Definition, Form, Inference, Member, Provenance, Rule, Stage, TensorRules
+from dmlgen.message import Part, joined
+from dmlgen.registry import (
+    Check,
+    Definition,
+    Form,
+    Hint,
+    Inference,
+    Member,
+    Provenance,
+    Rule,
+    Stage,
+    TensorRules,
+)
 from dmlgen.resolve.general import General
 from dmlgen.resolve.nodes import Faults, fault, mapping, mappings, place, required, scalars, text
 from dmlgen.source import Mapping, Node, Scalar
+from dmlgen.sugar import Wording
 
+_SHOWN = ("int", "bool", "float", "ints", "enum")  # types of values that a message can show
 _STAGES = {"structure": Stage.STRUCTURE, "counts": Stage.COUNTS, "values": Stage.VALUES}
 
 
@@ -40,6 +55,49 @@ def define(node: Mapping, scope: Scope) -> tuple[Scope, tuple[Definition, ...]]:
             scope = scope.with_names({entry.name: ir.Definition(entry.name, value)})
     faults.stop()
     return scope, tuple(definitions)
+
+
+def wording(
+    general: General, node: Mapping, scope: Scope, tensors: Map[str, Member] = MappingProxyType({})
+) -> Wording:
+    """What a rule's `says`, `because` and `hint` say, with expressions in braces."""
+    hint = mapping(node, "hint")
+
+    def inner(loops: sugar.Loops) -> Scope:
+        return scope.with_names({loop.variable.name: loop.variable for loop in loops})
+
+    def hint_of(loops: sugar.Loops) -> Hint | None:
+        if not hint.entries:
+            return None
+        when = expression(required(hint, "when"), inner(loops), ir.BOOL)
+        return Hint(when, ("; ", *template(hint.get("says"), inner(loops))))
+
+    return Wording(
+        position=place(node, "id"),
+        says=lambda loops: template(node.get("says"), inner(loops)),
+        because=lambda loops: template(node.get("because"), inner(loops)),
+        hint=hint_of,
+        general=general.hints,
+        inputs=frozenset(name for name, member in tensors.items() if member.role == "input"),
+    )
+
+
+def template(node: Node | None, scope: Scope) -> tuple[Part, ...]:
+    """A text in which expressions in braces stand for their values; () where there is no text."""
+    if node is None:
+        return ()
+    assert isinstance(node, Scalar)
+    text_, parts, start = str(node.value), list[Part](), 0
+    for match in re.finditer(r"\{([^{}]*)\}|[{}]", text_):
+        if match[1] is None:
+            raise fault(node.at(match.start()), "message", "a brace without its other one")
+        offset = match.start(1)
+        value = parse(match[1], scope, lambda i, offset=offset: node.at(offset + i))  # type: ignore[misc]
+        if value.type.kind not in _SHOWN:
+            raise fault(node.at(offset), "message", f"a {value.type} cannot be shown in a message")
+        parts += [text_[start : match.start()], value]
+        start = match.end()
+    return joined([*parts, text_[start:]])
 
 
 def known_tensor(node: Scalar, tensors: Map[str, Member]) -> Member:
@@ -75,7 +133,7 @@ def tensor_rules(general: General, node: Mapping) -> TensorRules:
             checks: tuple[Check, ...] = ()  # where every output has its own way to judge it
             if item.get("require") is not None:
                 condition = expression(item.get("require"), scope, ir.BOOL)
-                checks = sugar.require(condition, _guard(item, scope), text(item, "because") or None)
+                checks = sugar.require(condition, _guard(item, scope), wording(general, item, scope))
             rules.append(_rule(general, item, "TENSOR", checks))
     defaults: dict[str, ir.Expr] = {}
     for entry in mapping(node, "defaults").entries:
@@ -99,14 +157,14 @@ def operator_rule(
         raise fault(node.position, "rule-form", message)
     inferences: tuple[Inference, ...] = ()
     if forms == ["same"]:
-        checks, inferences = _same(general, node, tensors)
+        checks, inferences = _same(general, node, scope, tensors)
     elif forms == ["shape"]:
         checks, inferences = _shape(general, node, scope, tensors)
     elif forms == ["infer"]:
         checks, inferences = _infer(general, node, scope, tensors)
     else:
         condition = expression(node.get("require"), scope, ir.BOOL)
-        checks = sugar.require(condition, _guard(node, scope), text(node, "because") or None)
+        checks = sugar.require(condition, _guard(node, scope), wording(general, node, scope, tensors))
     return _rule(general, node, operator, checks), inferences
 
 
@@ -133,7 +191,7 @@ def _guard(node: Mapping, scope: Scope) -> ir.Expr | None:
 
 
 def _same(
-    general: General, node: Mapping, tensors: Map[str, Member]
+    general: General, node: Mapping, scope: Scope, tensors: Map[str, Member]
 ) -> tuple[tuple[Check, ...], tuple[Inference, ...]]:
     """`same: FIELD, of: [...]`: an output has the field of the first input."""
     if node.get("when") is not None:
@@ -155,7 +213,8 @@ def _same(
         outputs = [member for member in members if member.role == "output" and not member.count]
         inferences = tuple(Inference(member.name, field, value) for member in outputs)
     optional = {member.name for member in members if member.optional}
-    return sugar.same(field, type_, references, optional), inferences
+    words = wording(general, node, scope, tensors)
+    return sugar.same(field, type_, references, optional, words), inferences
 
 
 def name_dimensions(
@@ -184,12 +243,13 @@ def _shape(
     given = [ir.Present(tensor)] if member.optional else []
     guard = sugar.conjunction(part for part in (*given, _guard(node, scope)) if part is not None)
     expected = [expression(item, scope, ir.INT) for item in scalars(node, "is")]
+    words = wording(general, node, scope, tensors)
     checks: list[Check] = []
     for axis, value in enumerate(expected):
         size = ir.Index(sizes, ir.Number(axis, ir.INT))
         if not (isinstance(value, ir.Definition) and value.value == size):
             condition = ir.Compare("==", size, value)
-            checks += sugar.require(condition, guard, text(node, "because") or None)
+            checks += sugar.require(condition, guard, words)
     inferences: tuple[Inference, ...] = ()
     if member.role == "output" and not any(
         isinstance(part, ir.Tensor) and part.name == member.name
@@ -220,6 +280,6 @@ def _infer(
     given = [ir.Present(ir.Tensor(tensor))] if outputs[tensor].optional else []
     guard = sugar.conjunction(part for part in (*given, _guard(node, scope)) if part is not None)
     condition = ir.Compare("==", ir.Field(ir.Tensor(tensor), field, type_), value)
-    checks = sugar.require(condition, guard, text(node, "because") or None)
+    checks = sugar.require(condition, guard, wording(general, node, scope, tensors))
     always = node.get("when") is None  # what holds in some cases only tells nothing by itself
     return checks, (Inference(tensor, field, value),) if always else ()
