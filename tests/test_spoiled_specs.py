@@ -112,6 +112,8 @@ SPOILS = [
     Spoil("shadowing", ELEMENTS, "all(IndicesTensor.Sizes[d] == InputTensor.Sizes[d] for d in axes(InputTensor) if d != Axis)", "all(Axis == 1 for Axis in axes(InputTensor))", "name-clash", "Axis in axes"),
     Spoil("deep", ELEMENTS, "Axis < InputTensor.DimensionCount", "Axis < " + "-(" * 80 + "1" + ")" * 80, "expression-size", ""),
     Spoil("long", ELEMENTS, "Axis < InputTensor.DimensionCount", "Axis < " + " + ".join(["1"] * 400), "wrong-size", "Axis < 1"),
+    Spoil("nested-loops", ELEMENTS, "Axis < InputTensor.DimensionCount", "Axis < sum(sum(sum(sum(1 for a in range(64)) for b in range(64)) for c in range(64)) for e in range(64))", "expression-size", "Axis < sum"),
+    Spoil("doubling", ELEMENTS, "\nrules:\n", "\nlet:\n  a0: Axis + 1\n" + "".join(f"  a{i}: a{i - 1} + a{i - 1}\n" for i in range(1, 30)) + "rules:\n", "expression-size", "a9 + a9"),
     Spoil("huge-number", ELEMENTS, "Axis < InputTensor.DimensionCount", "Axis < 99999999999999999999", "expression-size", "99999999999999999999"),
     Spoil("no-effect", ELEMENTS, "infer: OutputTensor.Sizes =", "infer: InputTensor.Sizes =", "unknown-name", "InputTensor.Sizes = Ind"),
     Spoil("circular", ELEMENTS, "= IndicesTensor.Sizes", "= OutputTensor.Sizes", "circular", "OutputTensor.Sizes\n    source"),

@@ -9,6 +9,7 @@ from typing import cast
 
 from dmlgen.diagnostics import nearest
 from dmlgen.expr import ir
+from dmlgen.expr.cost import MAX_RULES_COST, cost_of_check
 from dmlgen.expr.parse import Scope
 from dmlgen.registry import (
     Compute,
@@ -166,6 +167,12 @@ def _rules(
                 raise fault(place(item, "id"), "duplicate-rule", message)
             resolved[rule.slug] = rule
             inferences += inferred
+    with faults:
+        checks = [check for rule in resolved.values() for check in rule.checks]
+        total = sum(cost_of_check(check.loops, check.condition) for check in checks)
+        if total > MAX_RULES_COST:
+            message = f"the rules together can take {total} steps; at most {MAX_RULES_COST} are allowed"
+            raise fault(place(node, "rules"), "expression-size", message)
     return scope, definitions, tuple(resolved.values()), tuple(inferences)
 
 
