@@ -1,14 +1,15 @@
 """What a broken rule says, in a user's words: the value found, and what would make it right.
 
 Only names that a user knows may be read in a message: members, fields of tensors, values of enumerations. The
-names of a `let` are replaced by what they stand for. What would be too long, or a program, is left out, and the
-value stands alone; where even the value found has no short name, the spec has to say it by `says`.
+names of a `let` are replaced by what they stand for. What would be too long, or a program, is left out, and
+the value stands alone; where even the value found has no short name, the spec has to say it by `says`.
 """
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from dmlgen.expr import ir
 
@@ -24,6 +25,8 @@ _MUST = {
 }
 _SPOKEN: dict[str, str] = {"+": "+", "-": "-", "*": "x"}
 _OF_ARRAY = {"len": "length", "product": "product", "sum": "sum"}
+_COUNTED: dict[str, Callable[[int, int], int]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+_ONE = ir.Number(1, ir.INT)
 _BINDING = {"+": 1, "-": 1, "*": 2}
 _MOST_VALUES = 5  # a longer sum is harder to read than its value
 
@@ -40,7 +43,9 @@ def explain(condition: ir.Expr, case: Sequence[Part] = ()) -> tuple[Part, ...]:
 def circumstance(test: ir.Expr) -> list[Part]:
     """The words for a test on one member, by the value that it has; [] for any other test."""
     match test:
-        case ir.Compare(op="==" | "!=", left=ir.Member() as member, right=ir.EnumValue()) | (ir.Member() as member):
+        case ir.Compare(op="==" | "!=", left=ir.Member() as member, right=ir.EnumValue()) | (
+            ir.Member() as member
+        ):
             return ["with ", member.name, " ", member, " "]
         case ir.Not(operand=operand):
             return circumstance(operand)
@@ -54,7 +59,7 @@ def has_words(node: ir.Expr) -> bool:
 
 
 def settled(parts: Sequence[Part], read: Sequence[ir.Expr]) -> tuple[Part, ...]:
-    """The parts without uses of definitions that nothing but the message makes, as no valid case needs them."""
+    """The parts without definitions that only the message uses, so that nobody works them out for no message."""
     kept = {part for node in read for part in ir.walk(node) if isinstance(part, ir.Definition)}
 
     def without(node: ir.Expr) -> ir.Expr:
@@ -123,9 +128,9 @@ def _sentence(condition: ir.Expr, case: Sequence[Part]) -> Iterator[Part]:
             if found := _found(item):
                 yield from [*found, *must, "be a power of two"]
         case ir.Present(item=given):
-            yield from [*_path(given), " is absent", *must, "be given"]
+            yield from [*(_path(given) or []), " is absent", *must, "be given"]
         case ir.Not(operand=ir.Present(item=given)):
-            yield from [*_path(given), " is given", *must, "be absent"]
+            yield from [*(_path(given) or []), " is given", *must, "be absent"]
         case ir.Logic(op="or"):
             if names := _tensors_asked_for(condition):
                 yield f"{', '.join(names[:-1])} and {names[-1]} are absent; one of them must be given"
@@ -152,7 +157,9 @@ def _operand(node: ir.Expr) -> list[Part]:
     words = _words(node)
     if words is None:
         return [node]
-    return words if isinstance(node, ir.Number | ir.EnumValue) else [*words, ", ", node]
+    if isinstance(node, ir.EnumValue) or _number(words) is not None:
+        return words
+    return [*words, ", ", node]
 
 
 def _alternatives(choices: tuple[ir.Expr, ...]) -> list[Part]:
@@ -169,7 +176,11 @@ def _words(node: ir.Expr) -> list[Part] | None:
     if path is not None:
         return path
     sum_ = _sum(node, 0)
-    return sum_ if sum_ is not None and sum(isinstance(part, ir.Expr) for part in sum_) <= 2 * _MOST_VALUES else None
+    return (
+        sum_
+        if sum_ is not None and sum(isinstance(part, ir.Expr) for part in sum_) <= 2 * _MOST_VALUES
+        else None
+    )
 
 
 def _sum(node: ir.Expr, outer: int) -> list[Part] | None:
@@ -184,6 +195,12 @@ def _sum(node: ir.Expr, outer: int) -> list[Part] | None:
             first, second = _sum(left, inner), _sum(right, inner + 1)
             if first is None or second is None:
                 return None
+            if first == [_ONE] and op == "*":
+                return _sum(right, outer)
+            if isinstance(left_value := _number(first), int) and isinstance(
+                right_value := _number(second), int
+            ):
+                return [ir.Number(_COUNTED[op](left_value, right_value), ir.INT)]
             both = [*first, f" {_SPOKEN[op]} ", *second]
             return ["(", *both, ")"] if inner < outer else both
         case _:
@@ -192,6 +209,14 @@ def _sum(node: ir.Expr, outer: int) -> list[Part] | None:
                 return _sum(reduced, outer)
             path = _path(node)
             return None if path is None else [*path, " (", node, ")"]
+
+
+def _number(words: list[Part]) -> int | None:
+    """The number that is all the words."""
+    match words:
+        case [ir.Number(value=int(value))]:
+            return value
+    return None
 
 
 def _path(node: ir.Expr) -> list[Part] | None:
@@ -227,6 +252,8 @@ def _entry(node: ir.Expr) -> ir.Expr | None:
     match node:
         case ir.Index(sequence=ir.Definition(value=value), index=index):
             return _entry(ir.Index(value, index))
-        case ir.Index(sequence=ir.Reduce(kind="list", loop=ir.Loop(variable, ir.Number(value=0), _, None), body=body)):
+        case ir.Index(
+            sequence=ir.Reduce(kind="list", loop=ir.Loop(variable, ir.Number(value=0), _, None), body=body)
+        ):
             return ir.substitute(body, {variable: node.index})
     return None

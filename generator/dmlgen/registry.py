@@ -179,6 +179,12 @@ class Check:
     hint: Hint | None = None
 
     @property
+    def shown(self) -> tuple[ir.Expr, ...]:
+        """The expressions whose values the message shows, and the condition of its hint."""
+        parts = [*self.message, *((self.hint.when, *self.hint.message) if self.hint is not None else ())]
+        return tuple(part for part in parts if not isinstance(part, str))
+
+    @property
     def read(self) -> tuple[ir.Expr, ...]:
         """The expressions that say whether the condition holds; those of the message are not among them."""
         loops = tuple(part for loop in self.loops for part in ir.children(loop))
@@ -395,6 +401,7 @@ class Registry:
     constants: tuple[NamedConstant, ...]
     structs: Mapping[str, Struct]
     operator_rules: tuple[Rule, ...]  # of every operator: DML-OPERATOR-...
+    hints: Mapping[str, str]  # of mistakes that are the same with every operator, with names in braces
     tensor: TensorRules  # of every tensor of every operator: DML-TENSOR-...
     operators: tuple[Operator, ...]
     identifiers: frozenset[str]

@@ -104,7 +104,9 @@ def _checks(
             yield from _checks(then, _both(guard, test), loops, case, wording)
         case ir.Compare(op=op, left=ir.Number() | ir.Constant() as left, right=right):
             yield from _checks(ir.Compare(_FLIP[op], right, left), guard, loops, case, wording)
-        case ir.Compare(op=op, left=left, right=right) if not wording.says(loops) and (cases := _cases(right)):
+        case ir.Compare(op=op, left=left, right=right) if not wording.says(loops) and (
+            cases := _cases(right)
+        ):
             for test, value in cases:
                 which = (*case, *circumstance(test))
                 yield from _checks(ir.Compare(op, left, value), _both(guard, test), loops, which, wording)
@@ -121,7 +123,11 @@ def _check(
         reason = "no words tell a user how this condition is broken; write them, as `says`"
         raise SpecError([Finding(wording.position, "message", reason)])
     member = subject(condition) or (subject(loops[0].upper) if loops else None) or ""
-    read = [condition, *([] if guard is None else [guard]), *(part for loop in loops for part in ir.children(loop))]
+    read = [
+        condition,
+        *([] if guard is None else [guard]),
+        *(part for loop in loops for part in ir.children(loop)),
+    ]
     hint = wording.hint(loops) or _general_hint(condition, wording)
     if hint is not None:
         (when,) = settled([hint.when], read)
@@ -135,7 +141,10 @@ def _cases(node: ir.Expr) -> list[tuple[ir.Expr, ir.Expr]]:
     match node:
         case ir.Definition(value=value):
             return _cases(value)
-        case ir.Conditional(test=test, then=then, otherwise=otherwise) if node.type not in (ir.INTS, ir.FLOATS):
+        case ir.Conditional(test=test, then=then, otherwise=otherwise) if node.type not in (
+            ir.INTS,
+            ir.FLOATS,
+        ):
             if circumstance(test) and (has_words(then) or has_words(otherwise)):
                 return [(test, then), (ir.Not(test), otherwise)]
     return []
@@ -148,7 +157,9 @@ def _both(guard: ir.Expr | None, test: ir.Expr) -> ir.Expr:
 def _general_hint(condition: ir.Expr, wording: Wording) -> Hint | None:
     """The hint for a mistake that is the same with every operator."""
     match condition:
-        case ir.Compare(op="==", left=ir.Field(tensor, "Sizes") as left, right=right) if tensor.name in wording.inputs:
+        case ir.Compare(op="==", left=ir.Field(tensor, "Sizes") as left, right=right) if (
+            tensor.name in wording.inputs
+        ):
             return _hint(broadcasts(left, right), wording, "broadcast", {"expected": right})
         case ir.Compare(op="<" | "<=", left=left, right=right) if _is_unsigned(left) and any(
             isinstance(part, ir.Field) and part.name == "DimensionCount" for part in ir.walk(right)
@@ -159,8 +170,8 @@ def _general_hint(condition: ir.Expr, wording: Wording) -> Hint | None:
     return None
 
 
-def _hint(when: ir.Expr, wording: Wording, name: str, values: Mapping[str, ir.Expr]) -> Hint | None:
-    return Hint(when, filled(wording.general[name], values)) if name in wording.general else None
+def _hint(when: ir.Expr, wording: Wording, name: str, values: Mapping[str, ir.Expr]) -> Hint:
+    return Hint(when, filled(wording.general[name], values))
 
 
 def broadcasts(sizes: ir.Field, expected: ir.Expr) -> ir.Expr:

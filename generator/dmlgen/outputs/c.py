@@ -13,9 +13,10 @@ from dmlgen.expr.printer import SOURCE
 from dmlgen.message import explain
 from dmlgen.outputs.c_dispatch import dispatches
 from dmlgen.outputs.c_layout import POINTER_SIZES, layout
-from dmlgen.outputs.c_printer import CPrinter, escaped, parts
+from dmlgen.outputs.c_printer import CPrinter, escaped, field_bit, parts
 from dmlgen.outputs.c_program import ENTRY, OPERATIONS, REDUCTIONS, SLOT, SMALL, VALUES, WORD, Program, Slots
 from dmlgen.outputs.render import Templates
+from dmlgen.reads import reads
 from dmlgen.registry import (
     Check,
     Enum,
@@ -28,6 +29,7 @@ from dmlgen.registry import (
     Stage,
     Struct,
 )
+from dmlgen.sugar import broadcasts
 
 _STANDARD = {"SIZE_T": "size_t"}  # number types that C has by another name
 _OPERATOR = "OPERATOR_DESC"
@@ -95,7 +97,7 @@ class PhraseView:
 
 @dataclass(frozen=True)
 class RuleView:
-    """A line of a rule and what judges it.
+    """A line of a rule and what judges it; `reads` is where the members that it reads are listed.
 
     A shared function is given two members, by position; a program, where it starts, the number of its phrase.
     `alone` holds for rules that speak of no tensor: they hold of a fused activation too.
@@ -104,6 +106,7 @@ class RuleView:
     id: str
     judge: str
     start: int
+    reads: int
     members: tuple[int, int]
     alone: bool
 
@@ -290,6 +293,9 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
             max(programs.slots.integers for programs in code), max(programs.slots.lists for programs in code)
         ),
         flags=[enum.name for enum in registry.enums.values() if enum.flags],
+        tensor_fields=[member.name for member in registry.structs["BUFFER_TENSOR_DESC"].members],
+        most_members=max(len(operator.members) for operator in registry.operators),
+        hints={name: _pieces(text) for name, text in registry.hints.items()},
         newest=registry.levels[-1].value,
         dispatch=dispatch,
     )
@@ -398,6 +404,7 @@ class _Code:
         self.programs: list[ProgramView] = []
         self.phrases: dict[PhraseView, int] = {}
         self.slots = Slots(1, 1)
+        self._reads: dict[tuple[int, ...], int] = {}
         self._end = 0
 
     def check(self, rule: Rule, check: Check) -> RuleView:
@@ -405,26 +412,39 @@ class _Code:
         program = Program(self._registry, self.operator)
         phrase = PhraseView(check.member, program.check(rule, check, parts(check)))
         number = self.phrases.setdefault(phrase, len(self.phrases))
-        start = self._add(f"{rule.id}: {SOURCE.print(check.condition)}", program)
-        return RuleView(rule.id, "dmlops_by_program", start, (number, 0), not _speaks_of_tensors(rule))
+        start = self._add(f"{rule.id}: {SOURCE.print(check.condition)}", program.code, program.slots)
+        alone = not _speaks_of_tensors(rule)
+        return RuleView(rule.id, "dmlops_by_program", start, self.reads(rule), (number, 0), alone)
+
+    def reads(self, rule: Rule) -> int:
+        """Where the list of what a rule reads starts: members by position, each with its bits, then 255."""
+        bits: dict[int, int] = {}
+        positions = [member.name for member in self.operator.members]
+        for path in sorted(reads(rule)):
+            owner, _, field = path.partition(".")
+            position = positions.index(owner)
+            bits[position] = bits.get(position, 0) | field_bit(self._registry, field)
+        code = (*(byte for pair in sorted(bits.items()) for byte in pair), 0xFF)
+        if code not in self._reads:
+            self._reads[code] = self._add("reads", [str(byte) for byte in code], Slots(0, 0))
+        return self._reads[code]
 
     def number(self, title: str, value: ir.Expr) -> int:
         """Where the program of an expression starts."""
         program = Program(self._registry, self.operator)
         program.number(value)
-        return self._add(f"{title}: {SOURCE.print(value)}", program)
+        return self._add(f"{title}: {SOURCE.print(value)}", program.code, program.slots)
 
     def array(self, title: str, value: ir.Expr) -> int:
         """Where the program of an array starts."""
         program = Program(self._registry, self.operator)
         program.array(value)
-        return self._add(f"{title}: {SOURCE.print(value)}", program)
+        return self._add(f"{title}: {SOURCE.print(value)}", program.code, program.slots)
 
-    def _add(self, title: str, program: Program) -> int:
+    def _add(self, title: str, code: list[str], used: Slots) -> int:
         start = self._end
-        self.programs.append(ProgramView(title, tuple(program.code)))
-        self._end += len(program.code)
-        used = program.slots
+        self.programs.append(ProgramView(title, tuple(code)))
+        self._end += len(code)
         self.slots = Slots(max(self.slots.integers, used.integers), max(self.slots.lists, used.lists))
         return start
 
@@ -440,7 +460,7 @@ def _operator(registry: Registry, tables: _Tables, code: _Code) -> OperatorView:
                 message = f"{rule.id}: a rule of an operator is judged with counts or values"
                 raise SpecError([Finding(rule.position, "c-output", message)])
             stages[rule.stage] += [
-                _same_field(operator, rule, check, places) or code.check(rule, check) for check in rule.checks
+                _same_field(code, rule, check, places) or code.check(rule, check) for check in rule.checks
             ]
     starts = [code.number(f"case {number}", condition) for condition, number in conditions.items()]
     outputs = _outputs(code, places)
@@ -498,7 +518,7 @@ def _speaks_of_tensors(rule: Rule) -> bool:
     )
 
 
-def _same_field(operator: Operator, rule: Rule, check: Check, places: dict[str, int]) -> RuleView | None:
+def _same_field(code: _Code, rule: Rule, check: Check, places: dict[str, int]) -> RuleView | None:
     """The line of a check that only compares a field of two tensors, for which there are shared functions.
 
     They skip a tensor that is absent, so the guard may ask for both to be there, as it must for the optional.
@@ -508,13 +528,16 @@ def _same_field(operator: Operator, rule: Rule, check: Check, places: dict[str, 
     match check.condition:
         case ir.Compare(
             op="==",
-            left=ir.Field(tensor=ir.Tensor(name=left, index=None), name=field),
+            left=ir.Field(tensor=ir.Tensor(name=left, index=None), name=field) as one,
             right=ir.Field(tensor=ir.Tensor(name=right, index=None), name=other),
-        ) if field == other and field in _SHARED and check.message == explain(check.condition, None):
-            optional = {name for name in (left, right) if operator.member[name].optional}
+        ) if field == other and field in _SHARED and check.message == explain(check.condition):
+            if check.hint is not None and check.hint.when != broadcasts(one, check.condition.right):
+                return None
+            optional = {name for name in (left, right) if code.operator.member[name].optional}
             given = _given(check.guard)
             if given is not None and optional <= given <= {left, right}:
-                return RuleView(rule.id, f"dmlops_same_{field}", 0, (places[left], places[right]), False)
+                members = places[left], places[right]
+                return RuleView(rule.id, f"dmlops_same_{field}", 0, code.reads(rule), members, False)
     return None
 
 

@@ -18,6 +18,7 @@ from dmlgen.outputs.python_printer import (
 )
 from dmlgen.outputs.python_soundness import Soundness, SoundnessView
 from dmlgen.outputs.render import Templates
+from dmlgen.reads import reads
 from dmlgen.registry import (
     Check,
     Definition,
@@ -155,6 +156,7 @@ class TensorView:
     structure: TensorStageView
     values: TensorStageView
     soundness: SoundnessView
+    reads: tuple[tuple[str, str], ...]
     enum_values: tuple[AssignmentView, ...]
     imports: Imports
 
@@ -260,6 +262,7 @@ class OperatorView:
     data: tuple[str, ...]
     members: tuple[MemberView, ...]
     rules: tuple[Rule, ...]
+    reads: tuple[tuple[str, str], ...]  # for each rule the paths that it reads, with spaces between
     rows: tuple[RowView, ...]
     tables: tuple[TableView, ...]
     levels: tuple[tuple[FeatureLevel, str], ...]
@@ -361,6 +364,7 @@ def _tensor(registry: Registry) -> TensorView:
         structure=structure,
         values=values,
         soundness=soundness,
+        reads=_reads(registry.tensor.rules),
         enum_values=tuple(
             AssignmentView(name, f"{pascal(value.type.name or '')}.{value.name}")
             for name, value in sorted(enum_values.items())
@@ -425,7 +429,7 @@ def _check(rule: Rule, check: Check, printer: PythonPrinter, of_tensor: bool) ->
         failure = printer.print(_all([*conditions, opposite(check.condition)]))
         member = f'f"{{path}}.{check.member}"' if of_tensor else f'"{check.member}"'
         loops = tuple(LoopView(snake(loop.variable.name), printer.range(loop)) for loop in check.loops)
-        return CheckView(rule.id, loops, failure, member, printer.message(check.message))
+        return CheckView(rule.id, loops, failure, member, printer.message(check))
 
 
 def _in_force(rule: Rule, operator: Operator | None) -> list[ir.Expr]:
@@ -444,12 +448,11 @@ def _all(conditions: Sequence[ir.Expr]) -> ir.Expr:
 
 def _parts(check: Check) -> list[ir.Expr]:
     """Every expression of a check."""
-    parts = [check.condition, *(part for part in check.message if not isinstance(part, str))]
-    if check.guard is not None:
-        parts.append(check.guard)
-    for loop in check.loops:
-        parts += [loop.lower, loop.upper, *([] if loop.condition is None else [loop.condition])]
-    return parts
+    return [*check.shown, *check.read]
+
+
+def _reads(rules: Iterable[Rule]) -> tuple[tuple[str, str], ...]:
+    return tuple((rule.id, " ".join(sorted(reads(rule)))) for rule in rules if rule.checks)
 
 
 def used_definitions(definitions: Iterable[Definition], expressions: Iterable[ir.Expr]) -> list[Definition]:
@@ -496,6 +499,7 @@ def _operator(registry: Registry, operator: Operator) -> OperatorView:
         data=tuple(prose(requirement.text) for requirement in operator.data),
         members=members,
         rules=operator.rules,
+        reads=_reads(operator.rules),
         rows=rows,
         tables=tables,
         levels=levels,
@@ -581,6 +585,7 @@ def _operator_imports(
     sound = {f"SOUND_{tensor.role.upper()}" for tensor in operator.tensors}
     return imports_of(
         {
+            "collections.abc": ["Mapping"],
             "dataclasses": ["dataclass"],
             "typing": ["ClassVar"],
             "..": ["judgement"],

@@ -72,7 +72,15 @@ class PythonPrinter(Printer):
             return f"{self._use('saturate')}({self.exact(node)})"
         return self.exact(node, outer)
 
-    def message(self, parts: Iterable[str | ir.Expr]) -> str:
+    def message(self, check: Check) -> str:
+        """The message of a check, and its hint where that applies."""
+        text = self._text(check.message)
+        if check.hint is None:
+            return text
+        hint, when = self._text(check.hint.message), self.print(check.hint.when)
+        return f'{text} + ({hint} if {when} else "")'
+
+    def _text(self, parts: Iterable[str | ir.Expr]) -> str:
         """A literal, an f-string where values are shown."""
         parts = tuple(str(part.value) if isinstance(part, ir.Constant) else part for part in parts)
         if all(isinstance(part, str) for part in parts):

@@ -61,6 +61,7 @@ def load_registry(specs: Path) -> Registry:
         enums=general.enums,
         constants=general.constants,
         structs=general.structs,
+        hints=general.hints,
         operator_rules=general.operator_rules,
         tensor=tensor,
         operators=tuple(sorted(operators, key=lambda operator: operator.value)),

@@ -43,7 +43,7 @@ class Description:
     each level from then on, by tensor. `LEVELS` are the levels at which a table or a rule changes. Where
     tables depend on other members, `SUPPORT` has what any description may use, and `CASES` has the rows by
     the position of the condition under which they hold, -1 for always. `FUSABLE` are the operators that it
-    takes as activation.
+    takes as activation. `READS` has for each rule the members and fields that it reads, with spaces between.
     """
 
     __slots__ = ()
@@ -52,6 +52,7 @@ class Description:
     SINCE: ClassVar[FeatureLevel]
     MEMBERS: ClassVar[tuple[Member, ...]]
     RULES: ClassVar[tuple[Rule, ...]]
+    READS: ClassVar[Mapping[str, str]]
     SUPPORT: ClassVar[Tables]
     LEVELS: ClassVar[tuple[FeatureLevel, ...]]
     CASES: ClassVar[Cases] = {}

@@ -5,6 +5,7 @@ ACTIVATION_CELU: Gives max(0, x) + min(0, Alpha * (exp(x / Alpha) - 1)), ELU wit
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -53,6 +54,11 @@ class ActivationCelu(Description):
         Rule("DML-ACTIVATION_CELU-same-type"),
         Rule("DML-ACTIVATION_CELU-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ACTIVATION_CELU-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ACTIVATION_CELU-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ACTIVATION_CELU-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
         FeatureLevel.LEVEL_3_1: _SINCE_3_0,
@@ -122,7 +128,7 @@ class ActivationCelu(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -152,7 +158,7 @@ class ActivationCelu(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ActivationCelu:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ ACTIVATION_ELU: Keeps x from 0 on and gives Alpha * (exp(x) - 1) below; Alpha is
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -75,6 +76,11 @@ class ActivationElu(Description):
         Rule("DML-ACTIVATION_ELU-same-type"),
         Rule("DML-ACTIVATION_ELU-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ACTIVATION_ELU-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ACTIVATION_ELU-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ACTIVATION_ELU-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
@@ -151,7 +157,7 @@ class ActivationElu(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -181,7 +187,7 @@ class ActivationElu(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ActivationElu:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ ACTIVATION_GELU: Gives 0.5 * x * (1 + erf(x / sqrt(2))).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -51,6 +52,11 @@ class ActivationGelu(Description):
         Rule("DML-ACTIVATION_GELU-same-type"),
         Rule("DML-ACTIVATION_GELU-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ACTIVATION_GELU-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ACTIVATION_GELU-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ACTIVATION_GELU-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_5_1: _SINCE_5_1,
         FeatureLevel.LEVEL_5_2: _SINCE_5_1,
@@ -114,7 +120,7 @@ class ActivationGelu(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -144,7 +150,7 @@ class ActivationGelu(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ActivationGelu:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ ACTIVATION_HARD_SWISH: Gives x times Alpha * x + Beta, the latter limited to 0 a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -56,6 +57,11 @@ class ActivationHardSwish(Description):
         Rule("DML-ACTIVATION_HARD_SWISH-same-type"),
         Rule("DML-ACTIVATION_HARD_SWISH-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ACTIVATION_HARD_SWISH-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ACTIVATION_HARD_SWISH-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ACTIVATION_HARD_SWISH-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_2: _SINCE_6_2,
         FeatureLevel.LEVEL_6_3: _SINCE_6_2,
@@ -117,7 +123,7 @@ class ActivationHardSwish(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -147,7 +153,7 @@ class ActivationHardSwish(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ActivationHardSwish:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ ACTIVATION_HARDMAX: Gives 1 for the first of the largest elements of each row an
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -74,6 +75,12 @@ class ActivationHardmax(Description):
         Rule("DML-ACTIVATION_HARDMAX-effective-rank"),
         Rule("DML-ACTIVATION_HARDMAX-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ACTIVATION_HARDMAX-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ACTIVATION_HARDMAX-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ACTIVATION_HARDMAX-effective-rank": "InputTensor.DimensionCount InputTensor.Sizes",
+        "DML-ACTIVATION_HARDMAX-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
@@ -149,7 +156,7 @@ class ActivationHardmax(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -190,7 +197,7 @@ class ActivationHardmax(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ActivationHardmax:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ ACTIVATION_HARDMAX1: Gives 1 for the first of the largest elements along the axe
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -56,6 +57,12 @@ class ActivationHardmax1(Description):
         Rule("DML-ACTIVATION_HARDMAX1-same-type"),
         Rule("DML-ACTIVATION_HARDMAX1-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ACTIVATION_HARDMAX1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ACTIVATION_HARDMAX1-axes-range": "Axes InputTensor.DimensionCount",
+        "DML-ACTIVATION_HARDMAX1-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ACTIVATION_HARDMAX1-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_5_1: _SINCE_5_1,
         FeatureLevel.LEVEL_5_2: _SINCE_5_1,
@@ -134,7 +141,7 @@ class ActivationHardmax1(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -153,7 +160,7 @@ class ActivationHardmax1(Description):
                     Violation(
                         "DML-ACTIVATION_HARDMAX1-axes-range",
                         "Axes",
-                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}",
+                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}" + (f"; axes count from 0, and {axes[i]} is {axes[i] - 4294967296} as an unsigned number" if axes[i] >= 2147483648 else ""),
                     )
                 )
                 break
@@ -175,7 +182,7 @@ class ActivationHardmax1(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ActivationHardmax1:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ ACTIVATION_LINEAR: Gives Alpha * x + Beta.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -77,6 +78,11 @@ class ActivationLinear(Description):
         Rule("DML-ACTIVATION_LINEAR-same-type"),
         Rule("DML-ACTIVATION_LINEAR-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ACTIVATION_LINEAR-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ACTIVATION_LINEAR-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ACTIVATION_LINEAR-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
@@ -154,7 +160,7 @@ class ActivationLinear(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -184,7 +190,7 @@ class ActivationLinear(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ActivationLinear:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ ACTIVATION_PARAMETERIZED_RELU: Keeps x from 0 on and gives slope * x below, with
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -94,6 +95,11 @@ class ActivationParameterizedRelu(Description):
         Rule("DML-ACTIVATION_PARAMETERIZED_RELU-same-type"),
         Rule("DML-ACTIVATION_PARAMETERIZED_RELU-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ACTIVATION_PARAMETERIZED_RELU-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount SlopeTensor.DimensionCount",
+        "DML-ACTIVATION_PARAMETERIZED_RELU-same-type": "InputTensor.DataType OutputTensor.DataType SlopeTensor.DataType",
+        "DML-ACTIVATION_PARAMETERIZED_RELU-same-sizes": "InputTensor.Sizes OutputTensor.Sizes SlopeTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
@@ -186,7 +192,7 @@ class ActivationParameterizedRelu(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -223,7 +229,7 @@ class ActivationParameterizedRelu(Description):
                 Violation(
                     "DML-ACTIVATION_PARAMETERIZED_RELU-same-sizes",
                     "SlopeTensor.Sizes",
-                    f"SlopeTensor.Sizes is {list(slope_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"SlopeTensor.Sizes is {list(slope_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if slope_tensor_rank == len(input_tensor_sizes) and all(slope_tensor_sizes[d] == input_tensor_sizes[d] or slope_tensor_sizes[d] == 1 for d in range(slope_tensor_rank)) else ""),
                 )
             )
         if output_tensor_sizes != input_tensor_sizes:
@@ -234,7 +240,7 @@ class ActivationParameterizedRelu(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ActivationParameterizedRelu:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ ACTIVATION_PARAMETRIC_SOFTPLUS: Gives Alpha * ln(1 + exp(Beta * x)).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -78,6 +79,11 @@ class ActivationParametricSoftplus(Description):
         Rule("DML-ACTIVATION_PARAMETRIC_SOFTPLUS-same-type"),
         Rule("DML-ACTIVATION_PARAMETRIC_SOFTPLUS-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ACTIVATION_PARAMETRIC_SOFTPLUS-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ACTIVATION_PARAMETRIC_SOFTPLUS-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ACTIVATION_PARAMETRIC_SOFTPLUS-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
@@ -155,7 +161,7 @@ class ActivationParametricSoftplus(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -185,7 +191,7 @@ class ActivationParametricSoftplus(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ActivationParametricSoftplus:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ ACTIVATION_RELU: Gives max(0, x).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -87,6 +88,11 @@ class ActivationRelu(Description):
         Rule("DML-ACTIVATION_RELU-same-type"),
         Rule("DML-ACTIVATION_RELU-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ACTIVATION_RELU-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ACTIVATION_RELU-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ACTIVATION_RELU-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
@@ -163,7 +169,7 @@ class ActivationRelu(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -193,7 +199,7 @@ class ActivationRelu(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ActivationRelu:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ ACTIVATION_SCALED_ELU: Gives Gamma * x above 0 and Gamma * Alpha * (exp(x) - 1) 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -78,6 +79,11 @@ class ActivationScaledElu(Description):
         Rule("DML-ACTIVATION_SCALED_ELU-same-type"),
         Rule("DML-ACTIVATION_SCALED_ELU-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ACTIVATION_SCALED_ELU-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ACTIVATION_SCALED_ELU-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ACTIVATION_SCALED_ELU-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
@@ -155,7 +161,7 @@ class ActivationScaledElu(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -185,7 +191,7 @@ class ActivationScaledElu(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ActivationScaledElu:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ ACTIVATION_SCALED_TANH: Gives Alpha * tanh(Beta * x); Alpha is usually 1.0, Beta
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -78,6 +79,11 @@ class ActivationScaledTanh(Description):
         Rule("DML-ACTIVATION_SCALED_TANH-same-type"),
         Rule("DML-ACTIVATION_SCALED_TANH-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ACTIVATION_SCALED_TANH-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ACTIVATION_SCALED_TANH-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ACTIVATION_SCALED_TANH-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
@@ -155,7 +161,7 @@ class ActivationScaledTanh(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -185,7 +191,7 @@ class ActivationScaledTanh(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ActivationScaledTanh:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ ACTIVATION_SHRINK: Moves elements beyond Threshold by Bias towards 0 and gives 0
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -83,6 +84,11 @@ class ActivationShrink(Description):
         Rule("DML-ACTIVATION_SHRINK-same-type"),
         Rule("DML-ACTIVATION_SHRINK-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ACTIVATION_SHRINK-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ACTIVATION_SHRINK-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ACTIVATION_SHRINK-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
         FeatureLevel.LEVEL_2_1: _SINCE_2_0,
@@ -159,7 +165,7 @@ class ActivationShrink(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -189,7 +195,7 @@ class ActivationShrink(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ActivationShrink:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ ACTIVATION_SIGMOID: Gives 1 / (1 + exp(-x)).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -74,6 +75,11 @@ class ActivationSigmoid(Description):
         Rule("DML-ACTIVATION_SIGMOID-same-type"),
         Rule("DML-ACTIVATION_SIGMOID-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ACTIVATION_SIGMOID-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ACTIVATION_SIGMOID-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ACTIVATION_SIGMOID-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
@@ -149,7 +155,7 @@ class ActivationSigmoid(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -179,7 +185,7 @@ class ActivationSigmoid(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ActivationSigmoid:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ ACTIVATION_SOFTMAX: Gives each element's exponential divided by the sum of the e
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -74,6 +75,12 @@ class ActivationSoftmax(Description):
         Rule("DML-ACTIVATION_SOFTMAX-effective-rank"),
         Rule("DML-ACTIVATION_SOFTMAX-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ACTIVATION_SOFTMAX-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ACTIVATION_SOFTMAX-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ACTIVATION_SOFTMAX-effective-rank": "InputTensor.DimensionCount InputTensor.Sizes",
+        "DML-ACTIVATION_SOFTMAX-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
@@ -149,7 +156,7 @@ class ActivationSoftmax(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -190,7 +197,7 @@ class ActivationSoftmax(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ActivationSoftmax:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

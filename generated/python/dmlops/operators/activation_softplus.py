@@ -5,6 +5,7 @@ ACTIVATION_SOFTPLUS: Gives ln(1 + exp(Steepness * x)) / Steepness.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -79,6 +80,12 @@ class ActivationSoftplus(Description):
         Rule("DML-ACTIVATION_SOFTPLUS-same-sizes"),
         Rule("DML-ACTIVATION_SOFTPLUS-steepness-range", until=FeatureLevel.LEVEL_6_4),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ACTIVATION_SOFTPLUS-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ACTIVATION_SOFTPLUS-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ACTIVATION_SOFTPLUS-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+        "DML-ACTIVATION_SOFTPLUS-steepness-range": "Steepness",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
@@ -163,11 +170,11 @@ class ActivationSoftplus(Description):
                 Violation(
                     "DML-ACTIVATION_SOFTPLUS-steepness-range",
                     "Steepness",
-                    f"Steepness is {as_float(steepness):g}; it must be at least 1.0 (smaller values need feature level 6.4)",
+                    f"Steepness is {as_float(steepness):g}; it must be at least 1.0, 1.0 (smaller values need feature level 6.4)",
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -197,7 +204,7 @@ class ActivationSoftplus(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def attribute_violations(self, level: FeatureLevel | str) -> list[Violation]:
         """The rules that speak of no tensor: those that hold of a fused activation too."""
@@ -210,7 +217,7 @@ class ActivationSoftplus(Description):
                 Violation(
                     "DML-ACTIVATION_SOFTPLUS-steepness-range",
                     "Steepness",
-                    f"Steepness is {as_float(steepness):g}; it must be at least 1.0 (smaller values need feature level 6.4)",
+                    f"Steepness is {as_float(steepness):g}; it must be at least 1.0, 1.0 (smaller values need feature level 6.4)",
                 )
             )
         return violations

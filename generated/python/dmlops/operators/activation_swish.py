@@ -5,6 +5,7 @@ ACTIVATION_SWISH: Gives x times the sigmoid of SigmoidInputScale * x.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -53,6 +54,11 @@ class ActivationSwish(Description):
         Rule("DML-ACTIVATION_SWISH-same-type"),
         Rule("DML-ACTIVATION_SWISH-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ACTIVATION_SWISH-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ACTIVATION_SWISH-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ACTIVATION_SWISH-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_2: _SINCE_6_2,
         FeatureLevel.LEVEL_6_3: _SINCE_6_2,
@@ -113,7 +119,7 @@ class ActivationSwish(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -143,7 +149,7 @@ class ActivationSwish(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ActivationSwish:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

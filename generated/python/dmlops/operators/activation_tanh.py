@@ -5,6 +5,7 @@ ACTIVATION_TANH: Gives the hyperbolic tangent of x.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -73,6 +74,11 @@ class ActivationTanh(Description):
         Rule("DML-ACTIVATION_TANH-same-type"),
         Rule("DML-ACTIVATION_TANH-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ACTIVATION_TANH-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ACTIVATION_TANH-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ACTIVATION_TANH-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
@@ -148,7 +154,7 @@ class ActivationTanh(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -178,7 +184,7 @@ class ActivationTanh(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ActivationTanh:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

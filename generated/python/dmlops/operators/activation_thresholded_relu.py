@@ -5,6 +5,7 @@ ACTIVATION_THRESHOLDED_RELU: Keeps x above Alpha and gives 0 elsewhere; Alpha is
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -76,6 +77,11 @@ class ActivationThresholdedRelu(Description):
         Rule("DML-ACTIVATION_THRESHOLDED_RELU-same-type"),
         Rule("DML-ACTIVATION_THRESHOLDED_RELU-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ACTIVATION_THRESHOLDED_RELU-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ACTIVATION_THRESHOLDED_RELU-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ACTIVATION_THRESHOLDED_RELU-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
@@ -152,7 +158,7 @@ class ActivationThresholdedRelu(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -182,7 +188,7 @@ class ActivationThresholdedRelu(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ActivationThresholdedRelu:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

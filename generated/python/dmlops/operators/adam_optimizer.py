@@ -5,10 +5,12 @@ ADAM_OPTIMIZER: Updates parameters, and the estimates of both moments of their g
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from .. import judgement
+from ..arithmetic import entry
 from ..description import Description, Rule, Support, Tables, given
 from ..enums import FeatureLevel, TensorDataType, name_of
 from ..member import Member
@@ -83,6 +85,11 @@ class AdamOptimizer(Description):
         Rule("DML-ADAM_OPTIMIZER-same-sizes"),
         Rule("DML-ADAM_OPTIMIZER-training-step-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ADAM_OPTIMIZER-same-type": "GradientTensor.DataType InputFirstMomentTensor.DataType InputParametersTensor.DataType InputSecondMomentTensor.DataType OutputFirstMomentTensor.DataType OutputParametersTensor.DataType OutputSecondMomentTensor.DataType",
+        "DML-ADAM_OPTIMIZER-same-sizes": "GradientTensor.Sizes InputFirstMomentTensor.Sizes InputParametersTensor.Sizes InputSecondMomentTensor.Sizes OutputFirstMomentTensor.Sizes OutputParametersTensor.Sizes OutputSecondMomentTensor.Sizes",
+        "DML-ADAM_OPTIMIZER-training-step-sizes": "TrainingStepTensor.DimensionCount TrainingStepTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
         FeatureLevel.LEVEL_3_1: _SINCE_3_0,
@@ -194,7 +201,7 @@ class AdamOptimizer(Description):
         ):  # fmt: skip
             judgement.dimension_counts(self, level, violations)
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_parameters_tensor_data_type = input_parameters_tensor.DataType
@@ -273,7 +280,7 @@ class AdamOptimizer(Description):
                 Violation(
                     "DML-ADAM_OPTIMIZER-same-sizes",
                     "InputFirstMomentTensor.Sizes",
-                    f"InputFirstMomentTensor.Sizes is {list(input_first_moment_tensor_sizes)}; it must equal InputParametersTensor.Sizes, {list(input_parameters_tensor_sizes)}",
+                    f"InputFirstMomentTensor.Sizes is {list(input_first_moment_tensor_sizes)}; it must equal InputParametersTensor.Sizes, {list(input_parameters_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(input_parameters_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if input_first_moment_tensor_rank == len(input_parameters_tensor_sizes) and all(input_first_moment_tensor_sizes[d] == entry(input_parameters_tensor_sizes, d) or input_first_moment_tensor_sizes[d] == 1 for d in range(input_first_moment_tensor_rank)) else ""),
                 )
             )
         if input_second_moment_tensor_sizes != input_parameters_tensor_sizes:
@@ -281,7 +288,7 @@ class AdamOptimizer(Description):
                 Violation(
                     "DML-ADAM_OPTIMIZER-same-sizes",
                     "InputSecondMomentTensor.Sizes",
-                    f"InputSecondMomentTensor.Sizes is {list(input_second_moment_tensor_sizes)}; it must equal InputParametersTensor.Sizes, {list(input_parameters_tensor_sizes)}",
+                    f"InputSecondMomentTensor.Sizes is {list(input_second_moment_tensor_sizes)}; it must equal InputParametersTensor.Sizes, {list(input_parameters_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(input_parameters_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if input_second_moment_tensor_rank == len(input_parameters_tensor_sizes) and all(input_second_moment_tensor_sizes[d] == entry(input_parameters_tensor_sizes, d) or input_second_moment_tensor_sizes[d] == 1 for d in range(input_second_moment_tensor_rank)) else ""),
                 )
             )
         if gradient_tensor_sizes != input_parameters_tensor_sizes:
@@ -289,7 +296,7 @@ class AdamOptimizer(Description):
                 Violation(
                     "DML-ADAM_OPTIMIZER-same-sizes",
                     "GradientTensor.Sizes",
-                    f"GradientTensor.Sizes is {list(gradient_tensor_sizes)}; it must equal InputParametersTensor.Sizes, {list(input_parameters_tensor_sizes)}",
+                    f"GradientTensor.Sizes is {list(gradient_tensor_sizes)}; it must equal InputParametersTensor.Sizes, {list(input_parameters_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(input_parameters_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if gradient_tensor_rank == len(input_parameters_tensor_sizes) and all(gradient_tensor_sizes[d] == entry(input_parameters_tensor_sizes, d) or gradient_tensor_sizes[d] == 1 for d in range(gradient_tensor_rank)) else ""),
                 )
             )
         if output_parameters_tensor_sizes != input_parameters_tensor_sizes:
@@ -327,7 +334,7 @@ class AdamOptimizer(Description):
                     )
                 )
                 break
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> AdamOptimizer:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ ARGMIN: Finds the index of the smallest value along one or more axes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -92,6 +93,12 @@ class Argmin(Description):
         Rule("DML-ARGMIN-axes-range"),
         Rule("DML-ARGMIN-output-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ARGMIN-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ARGMIN-axis-count": "AxisCount InputTensor.DimensionCount",
+        "DML-ARGMIN-axes-range": "Axes InputTensor.DimensionCount",
+        "DML-ARGMIN-output-sizes": "Axes InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
         FeatureLevel.LEVEL_3_1: _SINCE_3_0,
@@ -188,11 +195,11 @@ class Argmin(Description):
                 Violation(
                     "DML-ARGMIN-axis-count",
                     "AxisCount",
-                    f"AxisCount is {axis_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank} (a dimension is reduced once)",
+                    f"AxisCount is {axis_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank} (a dimension is reduced once)" + (f"; axes count from 0, and {axis_count} is {axis_count - 4294967296} as an unsigned number" if axis_count >= 2147483648 else ""),
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -212,7 +219,7 @@ class Argmin(Description):
                     Violation(
                         "DML-ARGMIN-axes-range",
                         "Axes",
-                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}",
+                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}" + (f"; axes count from 0, and {axes[i]} is {axes[i] - 4294967296} as an unsigned number" if axes[i] >= 2147483648 else ""),
                     )
                 )
                 break
@@ -222,10 +229,10 @@ class Argmin(Description):
                 Violation(
                     "DML-ARGMIN-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal ReducedSizes, {list(reduced_sizes)} (reduced dimensions have size 1)",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(reduced_sizes)} (reduced dimensions have size 1)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Argmin:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ BATCH_NORMALIZATION: Normalizes the input by means and variances that are given,
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -94,6 +95,17 @@ class BatchNormalization(Description):
         Rule("DML-BATCH_NORMALIZATION-variance-not-spatial", until=FeatureLevel.LEVEL_4_0),
         Rule("DML-BATCH_NORMALIZATION-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-BATCH_NORMALIZATION-same-rank": "BiasTensor.DimensionCount InputTensor.DimensionCount MeanTensor.DimensionCount OutputTensor.DimensionCount ScaleTensor.DimensionCount VarianceTensor.DimensionCount",
+        "DML-BATCH_NORMALIZATION-same-type": "BiasTensor.DataType InputTensor.DataType MeanTensor.DataType OutputTensor.DataType ScaleTensor.DataType VarianceTensor.DataType",
+        "DML-BATCH_NORMALIZATION-mean-broadcast": "InputTensor.Sizes MeanTensor.DimensionCount MeanTensor.Sizes",
+        "DML-BATCH_NORMALIZATION-variance-broadcast": "InputTensor.Sizes VarianceTensor.DimensionCount VarianceTensor.Sizes",
+        "DML-BATCH_NORMALIZATION-scale-broadcast": "InputTensor.Sizes ScaleTensor.DimensionCount ScaleTensor.Sizes",
+        "DML-BATCH_NORMALIZATION-bias-broadcast": "BiasTensor.DimensionCount BiasTensor.Sizes InputTensor.Sizes",
+        "DML-BATCH_NORMALIZATION-mean-not-spatial": "InputTensor.DimensionCount InputTensor.Sizes MeanTensor.Sizes Spatial",
+        "DML-BATCH_NORMALIZATION-variance-not-spatial": "InputTensor.DimensionCount InputTensor.Sizes Spatial VarianceTensor.Sizes",
+        "DML-BATCH_NORMALIZATION-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -264,7 +276,7 @@ class BatchNormalization(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -400,7 +412,7 @@ class BatchNormalization(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> BatchNormalization:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

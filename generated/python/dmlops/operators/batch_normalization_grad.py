@@ -5,6 +5,7 @@ BATCH_NORMALIZATION_GRAD: Gradients of BATCH_NORMALIZATION with respect to input
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -74,6 +75,13 @@ class BatchNormalizationGrad(Description):
         Rule("DML-BATCH_NORMALIZATION_GRAD-mean-broadcast"),
         Rule("DML-BATCH_NORMALIZATION_GRAD-mean-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-BATCH_NORMALIZATION_GRAD-same-rank": "InputGradientTensor.DimensionCount InputTensor.DimensionCount MeanTensor.DimensionCount OutputBiasGradientTensor.DimensionCount OutputGradientTensor.DimensionCount OutputScaleGradientTensor.DimensionCount ScaleTensor.DimensionCount VarianceTensor.DimensionCount",
+        "DML-BATCH_NORMALIZATION_GRAD-same-type": "InputGradientTensor.DataType InputTensor.DataType MeanTensor.DataType OutputBiasGradientTensor.DataType OutputGradientTensor.DataType OutputScaleGradientTensor.DataType ScaleTensor.DataType VarianceTensor.DataType",
+        "DML-BATCH_NORMALIZATION_GRAD-input-sizes": "InputGradientTensor.Sizes InputTensor.Sizes OutputGradientTensor.Sizes",
+        "DML-BATCH_NORMALIZATION_GRAD-mean-broadcast": "InputTensor.Sizes MeanTensor.DimensionCount MeanTensor.Sizes",
+        "DML-BATCH_NORMALIZATION_GRAD-mean-sizes": "MeanTensor.Sizes OutputBiasGradientTensor.Sizes OutputScaleGradientTensor.Sizes ScaleTensor.Sizes VarianceTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_1: _SINCE_3_1,
         FeatureLevel.LEVEL_4_0: _SINCE_3_1,
@@ -238,7 +246,7 @@ class BatchNormalizationGrad(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -325,7 +333,7 @@ class BatchNormalizationGrad(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_GRAD-input-sizes",
                     "InputGradientTensor.Sizes",
-                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if input_gradient_tensor_rank == len(input_tensor_sizes) and all(input_gradient_tensor_sizes[d] == input_tensor_sizes[d] or input_gradient_tensor_sizes[d] == 1 for d in range(input_gradient_tensor_rank)) else ""),
                 )
             )
         if output_gradient_tensor_sizes != input_tensor_sizes:
@@ -353,7 +361,7 @@ class BatchNormalizationGrad(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_GRAD-mean-sizes",
                     "VarianceTensor.Sizes",
-                    f"VarianceTensor.Sizes is {list(variance_tensor_sizes)}; it must equal MeanTensor.Sizes, {list(mean_tensor_sizes)}",
+                    f"VarianceTensor.Sizes is {list(variance_tensor_sizes)}; it must equal MeanTensor.Sizes, {list(mean_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(mean_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if variance_tensor_rank == len(mean_tensor_sizes) and all(variance_tensor_sizes[d] == mean_tensor_sizes[d] or variance_tensor_sizes[d] == 1 for d in range(variance_tensor_rank)) else ""),
                 )
             )
         if scale_tensor_sizes != mean_tensor_sizes:
@@ -361,7 +369,7 @@ class BatchNormalizationGrad(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_GRAD-mean-sizes",
                     "ScaleTensor.Sizes",
-                    f"ScaleTensor.Sizes is {list(scale_tensor_sizes)}; it must equal MeanTensor.Sizes, {list(mean_tensor_sizes)}",
+                    f"ScaleTensor.Sizes is {list(scale_tensor_sizes)}; it must equal MeanTensor.Sizes, {list(mean_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(mean_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if scale_tensor_rank == len(mean_tensor_sizes) and all(scale_tensor_sizes[d] == mean_tensor_sizes[d] or scale_tensor_sizes[d] == 1 for d in range(scale_tensor_rank)) else ""),
                 )
             )
         if output_scale_gradient_tensor_sizes != mean_tensor_sizes:
@@ -380,7 +388,7 @@ class BatchNormalizationGrad(Description):
                     f"OutputBiasGradientTensor.Sizes is {list(output_bias_gradient_tensor_sizes)}; it must equal MeanTensor.Sizes, {list(mean_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> BatchNormalizationGrad:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

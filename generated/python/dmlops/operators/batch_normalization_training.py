@@ -5,10 +5,12 @@ BATCH_NORMALIZATION_TRAINING: Normalizes the input by its own means and variance
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from .. import judgement
+from ..arithmetic import entry
 from ..description import Description, Rule, Support, Tables, given
 from ..enums import FeatureLevel, TensorDataType, name_of
 from ..member import Member
@@ -73,6 +75,13 @@ class BatchNormalizationTraining(Description):
         Rule("DML-BATCH_NORMALIZATION_TRAINING-scale-sizes"),
         Rule("DML-BATCH_NORMALIZATION_TRAINING-input-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-BATCH_NORMALIZATION_TRAINING-same-rank": "BiasTensor.DimensionCount FusedAddTensor FusedAddTensor.DimensionCount InputTensor.DimensionCount OutputMeanTensor.DimensionCount OutputTensor.DimensionCount OutputVarianceTensor.DimensionCount ScaleTensor.DimensionCount",
+        "DML-BATCH_NORMALIZATION_TRAINING-same-type": "BiasTensor.DataType FusedAddTensor FusedAddTensor.DataType InputTensor.DataType OutputMeanTensor.DataType OutputTensor.DataType OutputVarianceTensor.DataType ScaleTensor.DataType",
+        "DML-BATCH_NORMALIZATION_TRAINING-scale-broadcast": "InputTensor.Sizes ScaleTensor.DimensionCount ScaleTensor.Sizes",
+        "DML-BATCH_NORMALIZATION_TRAINING-scale-sizes": "BiasTensor.Sizes OutputMeanTensor.Sizes OutputVarianceTensor.Sizes ScaleTensor.Sizes",
+        "DML-BATCH_NORMALIZATION_TRAINING-input-sizes": "FusedAddTensor FusedAddTensor.Sizes InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_4_1: _SINCE_4_1,
         FeatureLevel.LEVEL_5_0: _SINCE_4_1,
@@ -245,7 +254,7 @@ class BatchNormalizationTraining(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -333,7 +342,7 @@ class BatchNormalizationTraining(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING-scale-sizes",
                     "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes is {list(bias_tensor_sizes)}; it must equal ScaleTensor.Sizes, {list(scale_tensor_sizes)}",
+                    f"BiasTensor.Sizes is {list(bias_tensor_sizes)}; it must equal ScaleTensor.Sizes, {list(scale_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(scale_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if bias_tensor_rank == len(scale_tensor_sizes) and all(bias_tensor_sizes[d] == scale_tensor_sizes[d] or bias_tensor_sizes[d] == 1 for d in range(bias_tensor_rank)) else ""),
                 )
             )
         if output_mean_tensor_sizes != scale_tensor_sizes:
@@ -358,7 +367,7 @@ class BatchNormalizationTraining(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING-input-sizes",
                     "FusedAddTensor.Sizes",
-                    f"FusedAddTensor.Sizes is {list(fused_add_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"FusedAddTensor.Sizes is {list(fused_add_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if fused_add_tensor_rank == len(input_tensor_sizes) and all(fused_add_tensor_sizes[d] == entry(input_tensor_sizes, d) or fused_add_tensor_sizes[d] == 1 for d in range(fused_add_tensor_rank)) else ""),
                 )
             )
         if output_tensor_sizes != input_tensor_sizes:
@@ -369,7 +378,7 @@ class BatchNormalizationTraining(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> BatchNormalizationTraining:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ BATCH_NORMALIZATION_TRAINING_GRAD: Gradients of BATCH_NORMALIZATION_TRAINING wit
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -75,6 +76,13 @@ class BatchNormalizationTrainingGrad(Description):
         Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-broadcast"),
         Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank": "InputGradientTensor.DimensionCount InputTensor.DimensionCount MeanTensor.DimensionCount OutputBiasGradientTensor.DimensionCount OutputGradientTensor.DimensionCount OutputScaleGradientTensor.DimensionCount ScaleTensor.DimensionCount VarianceTensor.DimensionCount",
+        "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type": "InputGradientTensor.DataType InputTensor.DataType MeanTensor.DataType OutputBiasGradientTensor.DataType OutputGradientTensor.DataType OutputScaleGradientTensor.DataType ScaleTensor.DataType VarianceTensor.DataType",
+        "DML-BATCH_NORMALIZATION_TRAINING_GRAD-input-sizes": "InputGradientTensor.Sizes InputTensor.Sizes OutputGradientTensor.Sizes",
+        "DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-broadcast": "InputTensor.Sizes MeanTensor.DimensionCount MeanTensor.Sizes",
+        "DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes": "MeanTensor.Sizes OutputBiasGradientTensor.Sizes OutputScaleGradientTensor.Sizes ScaleTensor.Sizes VarianceTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_4_1: _SINCE_4_1,
         FeatureLevel.LEVEL_5_0: _SINCE_4_1,
@@ -237,7 +245,7 @@ class BatchNormalizationTrainingGrad(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -324,7 +332,7 @@ class BatchNormalizationTrainingGrad(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-input-sizes",
                     "InputGradientTensor.Sizes",
-                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if input_gradient_tensor_rank == len(input_tensor_sizes) and all(input_gradient_tensor_sizes[d] == input_tensor_sizes[d] or input_gradient_tensor_sizes[d] == 1 for d in range(input_gradient_tensor_rank)) else ""),
                 )
             )
         if output_gradient_tensor_sizes != input_tensor_sizes:
@@ -352,7 +360,7 @@ class BatchNormalizationTrainingGrad(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes",
                     "VarianceTensor.Sizes",
-                    f"VarianceTensor.Sizes is {list(variance_tensor_sizes)}; it must equal MeanTensor.Sizes, {list(mean_tensor_sizes)}",
+                    f"VarianceTensor.Sizes is {list(variance_tensor_sizes)}; it must equal MeanTensor.Sizes, {list(mean_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(mean_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if variance_tensor_rank == len(mean_tensor_sizes) and all(variance_tensor_sizes[d] == mean_tensor_sizes[d] or variance_tensor_sizes[d] == 1 for d in range(variance_tensor_rank)) else ""),
                 )
             )
         if scale_tensor_sizes != mean_tensor_sizes:
@@ -360,7 +368,7 @@ class BatchNormalizationTrainingGrad(Description):
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes",
                     "ScaleTensor.Sizes",
-                    f"ScaleTensor.Sizes is {list(scale_tensor_sizes)}; it must equal MeanTensor.Sizes, {list(mean_tensor_sizes)}",
+                    f"ScaleTensor.Sizes is {list(scale_tensor_sizes)}; it must equal MeanTensor.Sizes, {list(mean_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(mean_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if scale_tensor_rank == len(mean_tensor_sizes) and all(scale_tensor_sizes[d] == mean_tensor_sizes[d] or scale_tensor_sizes[d] == 1 for d in range(scale_tensor_rank)) else ""),
                 )
             )
         if output_scale_gradient_tensor_sizes != mean_tensor_sizes:
@@ -379,7 +387,7 @@ class BatchNormalizationTrainingGrad(Description):
                     f"OutputBiasGradientTensor.Sizes is {list(output_bias_gradient_tensor_sizes)}; it must equal MeanTensor.Sizes, {list(mean_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> BatchNormalizationTrainingGrad:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

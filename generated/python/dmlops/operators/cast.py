@@ -5,6 +5,7 @@ CAST: Converts every element to the data type of the output.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -111,6 +112,10 @@ class Cast(Description):
         Rule("DML-CAST-same-rank"),
         Rule("DML-CAST-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-CAST-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-CAST-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -187,7 +192,7 @@ class Cast(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -208,7 +213,7 @@ class Cast(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Cast:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ CUMULATIVE_PRODUCT: Multiplies along one axis and writes each product on the way
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -89,6 +90,12 @@ class CumulativeProduct(Description):
         Rule("DML-CUMULATIVE_PRODUCT-same-type"),
         Rule("DML-CUMULATIVE_PRODUCT-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-CUMULATIVE_PRODUCT-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-CUMULATIVE_PRODUCT-axis-range": "Axis InputTensor.DimensionCount",
+        "DML-CUMULATIVE_PRODUCT-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-CUMULATIVE_PRODUCT-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_1: _SINCE_3_1,
         FeatureLevel.LEVEL_4_0: _SINCE_4_0,
@@ -178,11 +185,11 @@ class CumulativeProduct(Description):
                 Violation(
                     "DML-CUMULATIVE_PRODUCT-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}" + (f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""),
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -212,7 +219,7 @@ class CumulativeProduct(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> CumulativeProduct:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

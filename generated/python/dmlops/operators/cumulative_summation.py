@@ -5,6 +5,7 @@ CUMULATIVE_SUMMATION: Adds along one axis and writes each sum on the way.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -89,6 +90,12 @@ class CumulativeSummation(Description):
         Rule("DML-CUMULATIVE_SUMMATION-same-type"),
         Rule("DML-CUMULATIVE_SUMMATION-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-CUMULATIVE_SUMMATION-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-CUMULATIVE_SUMMATION-axis-range": "Axis InputTensor.DimensionCount",
+        "DML-CUMULATIVE_SUMMATION-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-CUMULATIVE_SUMMATION-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
         FeatureLevel.LEVEL_3_0: _SINCE_2_1,
@@ -180,11 +187,11 @@ class CumulativeSummation(Description):
                 Violation(
                     "DML-CUMULATIVE_SUMMATION-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}" + (f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""),
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -214,7 +221,7 @@ class CumulativeSummation(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> CumulativeSummation:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ DEQUANTIZE: Subtracts a zero point and multiplies by a scale, element by element
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -90,6 +91,16 @@ class Dequantize(Description):
         Rule("DML-DEQUANTIZE-scale-type"),
         Rule("DML-DEQUANTIZE-zero-point-type"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-DEQUANTIZE-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount QuantizationTensors QuantizationTensors.DimensionCount",
+        "DML-DEQUANTIZE-quantization-type": "QuantizationType",
+        "DML-DEQUANTIZE-quantization-tensor-count": "QuantizationTensorCount QuantizationType",
+        "DML-DEQUANTIZE-block-sizes": "InputTensor.DimensionCount InputTensor.Sizes QuantizationTensors.Sizes",
+        "DML-DEQUANTIZE-zero-point-sizes": "QuantizationTensors.Sizes QuantizationType",
+        "DML-DEQUANTIZE-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+        "DML-DEQUANTIZE-scale-type": "OutputTensor.DataType QuantizationTensors.DataType",
+        "DML-DEQUANTIZE-zero-point-type": "InputTensor.DataType QuantizationTensors.DataType QuantizationType",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_3: _SINCE_6_3,
         FeatureLevel.LEVEL_6_4: _SINCE_6_3,
@@ -207,7 +218,7 @@ class Dequantize(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -227,7 +238,7 @@ class Dequantize(Description):
                     Violation(
                         "DML-DEQUANTIZE-block-sizes",
                         "InputTensor.Sizes",
-                        f"InputTensor.Sizes[{d}] % QuantizationTensors[0].Sizes[{d}] is {remainder(input_tensor_sizes[d], entry(tensor_at(quantization_tensors, 0).Sizes, d))}; it must equal 0 (along each dimension a scale serves a block of input elements, and all blocks are of one size)",
+                        f"InputTensor.Sizes[{d}] is {input_tensor_sizes[d]}; it must be a multiple of QuantizationTensors[0].Sizes[{d}], {entry(tensor_at(quantization_tensors, 0).Sizes, d)} (along each dimension a scale serves a block of input elements, and all blocks are of one size)",
                     )
                 )
                 break
@@ -237,7 +248,7 @@ class Dequantize(Description):
                 Violation(
                     "DML-DEQUANTIZE-zero-point-sizes",
                     "QuantizationTensors.Sizes",
-                    f"QuantizationTensors[1].Sizes is {list(tensor_at(quantization_tensors, 1).Sizes)}; it must equal QuantizationTensors[0].Sizes, {list(tensor_at(quantization_tensors, 0).Sizes)} (each scale has its zero point)",
+                    f"QuantizationTensors[1].Sizes is {list(tensor_at(quantization_tensors, 1).Sizes)}; it must equal QuantizationTensors[0].Sizes, {list(tensor_at(quantization_tensors, 0).Sizes)} (each scale has its zero point)" + (f"; DirectML broadcasts by strides: Sizes {list(tensor_at(quantization_tensors, 0).Sizes)}, with a stride of 0 in each dimension that repeats" if tensor_at(quantization_tensors, 1).DimensionCount == len(tensor_at(quantization_tensors, 0).Sizes) and all(tensor_at(quantization_tensors, 1).Sizes[d] == entry(tensor_at(quantization_tensors, 0).Sizes, d) or tensor_at(quantization_tensors, 1).Sizes[d] == 1 for d in range(tensor_at(quantization_tensors, 1).DimensionCount)) else ""),
                 )
             )
         # DML-DEQUANTIZE-same-sizes
@@ -267,7 +278,7 @@ class Dequantize(Description):
                     f"QuantizationTensors[1].DataType is {name_of(TensorDataType, tensor_at(quantization_tensors, 1).DataType)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Dequantize:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

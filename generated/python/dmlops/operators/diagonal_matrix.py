@@ -5,6 +5,7 @@ DIAGONAL_MATRIX: Writes matrices with one value along a diagonal and 0 elsewhere
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -98,6 +99,8 @@ class DiagonalMatrix(Description):
         Member("Value", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = ()
+    READS: ClassVar[Mapping[str, str]] = {
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
@@ -160,7 +163,7 @@ class DiagonalMatrix(Description):
         ):  # fmt: skip
             judgement.dimension_counts(self, level, violations)
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         output_tensor_data_type = output_tensor.DataType
@@ -170,7 +173,7 @@ class DiagonalMatrix(Description):
             or output_tensor_data_type not in output_tensor_types
         ):  # fmt: skip
             judgement.values(self, level, violations)
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
 
 _ACCEPTED = judgement.accepted_by_level(DiagonalMatrix.SUPPORT)

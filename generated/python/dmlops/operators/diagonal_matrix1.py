@@ -5,6 +5,7 @@ DIAGONAL_MATRIX1: Writes one value into a band of diagonals, or outside of it, a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -69,6 +70,12 @@ class DiagonalMatrix1(Description):
         Rule("DML-DIAGONAL_MATRIX1-value-data-type"),
         Rule("DML-DIAGONAL_MATRIX1-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-DIAGONAL_MATRIX1-same-rank": "InputTensor InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-DIAGONAL_MATRIX1-same-type": "InputTensor InputTensor.DataType OutputTensor.DataType",
+        "DML-DIAGONAL_MATRIX1-value-data-type": "OutputTensor.DataType ValueDataType",
+        "DML-DIAGONAL_MATRIX1-same-sizes": "InputTensor InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_5_1: _SINCE_5_1,
         FeatureLevel.LEVEL_5_2: _SINCE_5_1,
@@ -148,7 +155,7 @@ class DiagonalMatrix1(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = (input_tensor or ABSENT).DataType
@@ -187,7 +194,7 @@ class DiagonalMatrix1(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
 
 _ACCEPTED = judgement.accepted_by_level(DiagonalMatrix1.SUPPORT)

@@ -5,6 +5,7 @@ DYNAMIC_QUANTIZE_LINEAR: Finds the scale and the zero point that cover all value
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -71,6 +72,13 @@ class DynamicQuantizeLinear(Description):
         Rule("DML-DYNAMIC_QUANTIZE_LINEAR-output-zero-point-sizes"),
         Rule("DML-DYNAMIC_QUANTIZE_LINEAR-output-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-DYNAMIC_QUANTIZE_LINEAR-same-rank": "InputTensor.DimensionCount OutputScaleTensor.DimensionCount OutputTensor.DimensionCount OutputZeroPointTensor.DimensionCount",
+        "DML-DYNAMIC_QUANTIZE_LINEAR-same-type": "OutputTensor.DataType OutputZeroPointTensor.DataType",
+        "DML-DYNAMIC_QUANTIZE_LINEAR-output-scale-sizes": "InputTensor.DimensionCount OutputScaleTensor.Sizes",
+        "DML-DYNAMIC_QUANTIZE_LINEAR-output-zero-point-sizes": "InputTensor.DimensionCount OutputZeroPointTensor.Sizes",
+        "DML-DYNAMIC_QUANTIZE_LINEAR-output-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_4_0: _SINCE_4_0,
         FeatureLevel.LEVEL_4_1: _SINCE_4_0,
@@ -169,7 +177,7 @@ class DynamicQuantizeLinear(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -200,7 +208,7 @@ class DynamicQuantizeLinear(Description):
                 Violation(
                     "DML-DYNAMIC_QUANTIZE_LINEAR-output-scale-sizes",
                     "OutputScaleTensor.Sizes",
-                    f"OutputScaleTensor.Sizes is {list(output_scale_tensor_sizes)}; it must equal [1 for d in range(InputTensor.DimensionCount)], {[1 for d in range(input_tensor_rank)]} (one scale serves the whole input)",
+                    f"OutputScaleTensor.Sizes is {list(output_scale_tensor_sizes)}; it must be {[1 for d in range(input_tensor_rank)]} (one scale serves the whole input)",
                 )
             )
         # DML-DYNAMIC_QUANTIZE_LINEAR-output-zero-point-sizes
@@ -209,7 +217,7 @@ class DynamicQuantizeLinear(Description):
                 Violation(
                     "DML-DYNAMIC_QUANTIZE_LINEAR-output-zero-point-sizes",
                     "OutputZeroPointTensor.Sizes",
-                    f"OutputZeroPointTensor.Sizes is {list(output_zero_point_tensor_sizes)}; it must equal [1 for d in range(InputTensor.DimensionCount)], {[1 for d in range(input_tensor_rank)]} (one zero point serves the whole input)",
+                    f"OutputZeroPointTensor.Sizes is {list(output_zero_point_tensor_sizes)}; it must be {[1 for d in range(input_tensor_rank)]} (one zero point serves the whole input)",
                 )
             )
         # DML-DYNAMIC_QUANTIZE_LINEAR-output-sizes
@@ -221,7 +229,7 @@ class DynamicQuantizeLinear(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> DynamicQuantizeLinear:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

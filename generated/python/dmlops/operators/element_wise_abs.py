@@ -5,6 +5,7 @@ ELEMENT_WISE_ABS: Takes the magnitude of each element.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -97,6 +98,11 @@ class ElementWiseAbs(Description):
         Rule("DML-ELEMENT_WISE_ABS-same-type"),
         Rule("DML-ELEMENT_WISE_ABS-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_ABS-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_ABS-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ELEMENT_WISE_ABS-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -174,7 +180,7 @@ class ElementWiseAbs(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -204,7 +210,7 @@ class ElementWiseAbs(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseAbs:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ ELEMENT_WISE_ATANH: Takes the inverse hyperbolic tangent of each element.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -66,6 +67,11 @@ class ElementWiseAtanh(Description):
         Rule("DML-ELEMENT_WISE_ATANH-same-type"),
         Rule("DML-ELEMENT_WISE_ATANH-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_ATANH-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_ATANH-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ELEMENT_WISE_ATANH-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
         FeatureLevel.LEVEL_2_1: _SINCE_2_0,
@@ -140,7 +146,7 @@ class ElementWiseAtanh(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -170,7 +176,7 @@ class ElementWiseAtanh(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseAtanh:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ ELEMENT_WISE_BIT_COUNT: Counts the bits that are set in each element.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -77,6 +78,10 @@ class ElementWiseBitCount(Description):
         Rule("DML-ELEMENT_WISE_BIT_COUNT-same-rank"),
         Rule("DML-ELEMENT_WISE_BIT_COUNT-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_BIT_COUNT-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_BIT_COUNT-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
         FeatureLevel.LEVEL_3_1: _SINCE_3_0,
@@ -148,7 +153,7 @@ class ElementWiseBitCount(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -169,7 +174,7 @@ class ElementWiseBitCount(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseBitCount:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

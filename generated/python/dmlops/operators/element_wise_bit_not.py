@@ -5,6 +5,7 @@ ELEMENT_WISE_BIT_NOT: Inverts every bit of each element.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -73,6 +74,11 @@ class ElementWiseBitNot(Description):
         Rule("DML-ELEMENT_WISE_BIT_NOT-same-type"),
         Rule("DML-ELEMENT_WISE_BIT_NOT-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_BIT_NOT-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_BIT_NOT-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ELEMENT_WISE_BIT_NOT-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
         FeatureLevel.LEVEL_3_1: _SINCE_3_0,
@@ -144,7 +150,7 @@ class ElementWiseBitNot(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -174,7 +180,7 @@ class ElementWiseBitNot(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseBitNot:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

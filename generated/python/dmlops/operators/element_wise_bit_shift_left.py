@@ -5,6 +5,7 @@ ELEMENT_WISE_BIT_SHIFT_LEFT: Shifts the bits of each element towards the highest
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -85,6 +86,11 @@ class ElementWiseBitShiftLeft(Description):
         Rule("DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-type"),
         Rule("DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-rank": "ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-type": "ATensor.DataType BTensor.DataType OutputTensor.DataType",
+        "DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-sizes": "ATensor.Sizes BTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
@@ -174,7 +180,7 @@ class ElementWiseBitShiftLeft(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         a_tensor_data_type = a_tensor.DataType
@@ -211,7 +217,7 @@ class ElementWiseBitShiftLeft(Description):
                 Violation(
                     "DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-sizes",
                     "BTensor.Sizes",
-                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ATensor.Sizes, {list(a_tensor_sizes)}",
+                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ATensor.Sizes, {list(a_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(a_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if b_tensor_rank == len(a_tensor_sizes) and all(b_tensor_sizes[d] == a_tensor_sizes[d] or b_tensor_sizes[d] == 1 for d in range(b_tensor_rank)) else ""),
                 )
             )
         if output_tensor_sizes != a_tensor_sizes:
@@ -222,7 +228,7 @@ class ElementWiseBitShiftLeft(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal ATensor.Sizes, {list(a_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseBitShiftLeft:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

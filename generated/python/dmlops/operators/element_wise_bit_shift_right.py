@@ -5,6 +5,7 @@ ELEMENT_WISE_BIT_SHIFT_RIGHT: Shifts the bits of each element towards the lowest
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -85,6 +86,11 @@ class ElementWiseBitShiftRight(Description):
         Rule("DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-type"),
         Rule("DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-rank": "ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-type": "ATensor.DataType BTensor.DataType OutputTensor.DataType",
+        "DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-sizes": "ATensor.Sizes BTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
@@ -174,7 +180,7 @@ class ElementWiseBitShiftRight(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         a_tensor_data_type = a_tensor.DataType
@@ -211,7 +217,7 @@ class ElementWiseBitShiftRight(Description):
                 Violation(
                     "DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-sizes",
                     "BTensor.Sizes",
-                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ATensor.Sizes, {list(a_tensor_sizes)}",
+                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ATensor.Sizes, {list(a_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(a_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if b_tensor_rank == len(a_tensor_sizes) and all(b_tensor_sizes[d] == a_tensor_sizes[d] or b_tensor_sizes[d] == 1 for d in range(b_tensor_rank)) else ""),
                 )
             )
         if output_tensor_sizes != a_tensor_sizes:
@@ -222,7 +228,7 @@ class ElementWiseBitShiftRight(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal ATensor.Sizes, {list(a_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseBitShiftRight:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

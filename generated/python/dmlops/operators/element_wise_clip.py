@@ -5,6 +5,7 @@ ELEMENT_WISE_CLIP: Limits each element to the range from Min to Max, given as fl
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -111,6 +112,11 @@ class ElementWiseClip(Description):
         Rule("DML-ELEMENT_WISE_CLIP-same-type"),
         Rule("DML-ELEMENT_WISE_CLIP-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_CLIP-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_CLIP-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ELEMENT_WISE_CLIP-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -190,7 +196,7 @@ class ElementWiseClip(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -220,7 +226,7 @@ class ElementWiseClip(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseClip:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ ELEMENT_WISE_CLIP1: Limits each element to the range from Min to Max, given in t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -70,6 +71,12 @@ class ElementWiseClip1(Description):
         Rule("DML-ELEMENT_WISE_CLIP1-min-max-data-type"),
         Rule("DML-ELEMENT_WISE_CLIP1-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_CLIP1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_CLIP1-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ELEMENT_WISE_CLIP1-min-max-data-type": "MinMaxDataType OutputTensor.DataType",
+        "DML-ELEMENT_WISE_CLIP1-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_5_0: _SINCE_5_0,
         FeatureLevel.LEVEL_5_1: _SINCE_5_0,
@@ -148,7 +155,7 @@ class ElementWiseClip1(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -187,7 +194,7 @@ class ElementWiseClip1(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseClip1:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

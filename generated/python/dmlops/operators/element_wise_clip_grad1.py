@@ -5,6 +5,7 @@ ELEMENT_WISE_CLIP_GRAD1: Gradient of ELEMENT_WISE_CLIP1: passes the incoming gra
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -70,6 +71,12 @@ class ElementWiseClipGrad1(Description):
         Rule("DML-ELEMENT_WISE_CLIP_GRAD1-min-max-data-type"),
         Rule("DML-ELEMENT_WISE_CLIP_GRAD1-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_CLIP_GRAD1-same-rank": "InputGradientTensor.DimensionCount InputTensor.DimensionCount OutputGradientTensor.DimensionCount",
+        "DML-ELEMENT_WISE_CLIP_GRAD1-same-type": "InputGradientTensor.DataType InputTensor.DataType OutputGradientTensor.DataType",
+        "DML-ELEMENT_WISE_CLIP_GRAD1-min-max-data-type": "InputTensor.DataType MinMaxDataType",
+        "DML-ELEMENT_WISE_CLIP_GRAD1-same-sizes": "InputGradientTensor.Sizes InputTensor.Sizes OutputGradientTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_5_0: _SINCE_5_0,
         FeatureLevel.LEVEL_5_1: _SINCE_5_0,
@@ -163,7 +170,7 @@ class ElementWiseClipGrad1(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -209,7 +216,7 @@ class ElementWiseClipGrad1(Description):
                 Violation(
                     "DML-ELEMENT_WISE_CLIP_GRAD1-same-sizes",
                     "InputGradientTensor.Sizes",
-                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if input_gradient_tensor_rank == len(input_tensor_sizes) and all(input_gradient_tensor_sizes[d] == input_tensor_sizes[d] or input_gradient_tensor_sizes[d] == 1 for d in range(input_gradient_tensor_rank)) else ""),
                 )
             )
         if output_gradient_tensor_sizes != input_tensor_sizes:
@@ -220,7 +227,7 @@ class ElementWiseClipGrad1(Description):
                     f"OutputGradientTensor.Sizes is {list(output_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseClipGrad1:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

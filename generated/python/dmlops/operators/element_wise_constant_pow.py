@@ -5,6 +5,7 @@ ELEMENT_WISE_CONSTANT_POW: Raises each element to one and the same power.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -68,6 +69,11 @@ class ElementWiseConstantPow(Description):
         Rule("DML-ELEMENT_WISE_CONSTANT_POW-same-type"),
         Rule("DML-ELEMENT_WISE_CONSTANT_POW-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_CONSTANT_POW-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_CONSTANT_POW-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ELEMENT_WISE_CONSTANT_POW-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -144,7 +150,7 @@ class ElementWiseConstantPow(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -174,7 +180,7 @@ class ElementWiseConstantPow(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseConstantPow:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ ELEMENT_WISE_ERF: Takes the Gauss error function of each element.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -65,6 +66,11 @@ class ElementWiseErf(Description):
         Rule("DML-ELEMENT_WISE_ERF-same-type"),
         Rule("DML-ELEMENT_WISE_ERF-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_ERF-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_ERF-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ELEMENT_WISE_ERF-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
         FeatureLevel.LEVEL_2_1: _SINCE_2_0,
@@ -139,7 +145,7 @@ class ElementWiseErf(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -169,7 +175,7 @@ class ElementWiseErf(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseErf:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

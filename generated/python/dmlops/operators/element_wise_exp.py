@@ -5,6 +5,7 @@ ELEMENT_WISE_EXP: Raises e to the power of each element.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -65,6 +66,11 @@ class ElementWiseExp(Description):
         Rule("DML-ELEMENT_WISE_EXP-same-type"),
         Rule("DML-ELEMENT_WISE_EXP-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_EXP-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_EXP-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ELEMENT_WISE_EXP-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -140,7 +146,7 @@ class ElementWiseExp(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -170,7 +176,7 @@ class ElementWiseExp(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseExp:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

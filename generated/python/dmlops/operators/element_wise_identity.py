@@ -5,6 +5,7 @@ ELEMENT_WISE_IDENTITY: Copies each element; with strides of its own the output i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -109,6 +110,11 @@ class ElementWiseIdentity(Description):
         Rule("DML-ELEMENT_WISE_IDENTITY-same-type"),
         Rule("DML-ELEMENT_WISE_IDENTITY-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_IDENTITY-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_IDENTITY-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ELEMENT_WISE_IDENTITY-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -186,7 +192,7 @@ class ElementWiseIdentity(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -216,7 +222,7 @@ class ElementWiseIdentity(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseIdentity:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

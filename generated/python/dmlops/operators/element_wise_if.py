@@ -5,6 +5,7 @@ ELEMENT_WISE_IF: Takes each element from one of two tensors, as a condition says
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -102,6 +103,11 @@ class ElementWiseIf(Description):
         Rule("DML-ELEMENT_WISE_IF-same-type"),
         Rule("DML-ELEMENT_WISE_IF-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_IF-same-rank": "ATensor.DimensionCount BTensor.DimensionCount ConditionTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_IF-same-type": "ATensor.DataType BTensor.DataType OutputTensor.DataType",
+        "DML-ELEMENT_WISE_IF-same-sizes": "ATensor.Sizes BTensor.Sizes ConditionTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
         FeatureLevel.LEVEL_2_1: _SINCE_2_0,
@@ -208,7 +214,7 @@ class ElementWiseIf(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         condition_tensor_data_type = condition_tensor.DataType
@@ -247,7 +253,7 @@ class ElementWiseIf(Description):
                 Violation(
                     "DML-ELEMENT_WISE_IF-same-sizes",
                     "ATensor.Sizes",
-                    f"ATensor.Sizes is {list(a_tensor_sizes)}; it must equal ConditionTensor.Sizes, {list(condition_tensor_sizes)}",
+                    f"ATensor.Sizes is {list(a_tensor_sizes)}; it must equal ConditionTensor.Sizes, {list(condition_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(condition_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if a_tensor_rank == len(condition_tensor_sizes) and all(a_tensor_sizes[d] == condition_tensor_sizes[d] or a_tensor_sizes[d] == 1 for d in range(a_tensor_rank)) else ""),
                 )
             )
         if b_tensor_sizes != condition_tensor_sizes:
@@ -255,7 +261,7 @@ class ElementWiseIf(Description):
                 Violation(
                     "DML-ELEMENT_WISE_IF-same-sizes",
                     "BTensor.Sizes",
-                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ConditionTensor.Sizes, {list(condition_tensor_sizes)}",
+                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ConditionTensor.Sizes, {list(condition_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(condition_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if b_tensor_rank == len(condition_tensor_sizes) and all(b_tensor_sizes[d] == condition_tensor_sizes[d] or b_tensor_sizes[d] == 1 for d in range(b_tensor_rank)) else ""),
                 )
             )
         if output_tensor_sizes != condition_tensor_sizes:
@@ -266,7 +272,7 @@ class ElementWiseIf(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal ConditionTensor.Sizes, {list(condition_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseIf:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

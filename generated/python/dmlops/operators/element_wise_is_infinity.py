@@ -5,6 +5,7 @@ ELEMENT_WISE_IS_INFINITY: Tells for each element whether it is infinite, of eith
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -70,6 +71,10 @@ class ElementWiseIsInfinity(Description):
         Rule("DML-ELEMENT_WISE_IS_INFINITY-same-rank"),
         Rule("DML-ELEMENT_WISE_IS_INFINITY-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_IS_INFINITY-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_IS_INFINITY-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
@@ -149,7 +154,7 @@ class ElementWiseIsInfinity(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -170,7 +175,7 @@ class ElementWiseIsInfinity(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseIsInfinity:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ ELEMENT_WISE_IS_NAN: Tells for each element whether it is NaN.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -74,6 +75,10 @@ class ElementWiseIsNan(Description):
         Rule("DML-ELEMENT_WISE_IS_NAN-same-rank"),
         Rule("DML-ELEMENT_WISE_IS_NAN-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_IS_NAN-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_IS_NAN-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
         FeatureLevel.LEVEL_2_1: _SINCE_2_0,
@@ -147,7 +152,7 @@ class ElementWiseIsNan(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -168,7 +173,7 @@ class ElementWiseIsNan(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseIsNan:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ ELEMENT_WISE_LOGICAL_LESS_THAN: Tells for each pair of elements whether the left
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -133,6 +134,11 @@ class ElementWiseLogicalLessThan(Description):
         Rule("DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-type"),
         Rule("DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-rank": "ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-type": "ATensor.DataType BTensor.DataType",
+        "DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-sizes": "ATensor.Sizes BTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
@@ -226,7 +232,7 @@ class ElementWiseLogicalLessThan(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         a_tensor_data_type = a_tensor.DataType
@@ -255,7 +261,7 @@ class ElementWiseLogicalLessThan(Description):
                 Violation(
                     "DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-sizes",
                     "BTensor.Sizes",
-                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ATensor.Sizes, {list(a_tensor_sizes)}",
+                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ATensor.Sizes, {list(a_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(a_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if b_tensor_rank == len(a_tensor_sizes) and all(b_tensor_sizes[d] == a_tensor_sizes[d] or b_tensor_sizes[d] == 1 for d in range(b_tensor_rank)) else ""),
                 )
             )
         if output_tensor_sizes != a_tensor_sizes:
@@ -266,7 +272,7 @@ class ElementWiseLogicalLessThan(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal ATensor.Sizes, {list(a_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseLogicalLessThan:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

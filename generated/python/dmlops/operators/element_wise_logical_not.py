@@ -5,6 +5,7 @@ ELEMENT_WISE_LOGICAL_NOT: Turns true into false and false into true.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -71,6 +72,11 @@ class ElementWiseLogicalNot(Description):
         Rule("DML-ELEMENT_WISE_LOGICAL_NOT-same-type"),
         Rule("DML-ELEMENT_WISE_LOGICAL_NOT-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_LOGICAL_NOT-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_LOGICAL_NOT-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ELEMENT_WISE_LOGICAL_NOT-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
@@ -146,7 +152,7 @@ class ElementWiseLogicalNot(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -176,7 +182,7 @@ class ElementWiseLogicalNot(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseLogicalNot:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ ELEMENT_WISE_MODULUS_TRUNCATE: Takes the remainder of a division that rounds tow
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -101,6 +102,11 @@ class ElementWiseModulusTruncate(Description):
         Rule("DML-ELEMENT_WISE_MODULUS_TRUNCATE-same-type"),
         Rule("DML-ELEMENT_WISE_MODULUS_TRUNCATE-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_MODULUS_TRUNCATE-same-rank": "ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_MODULUS_TRUNCATE-same-type": "ATensor.DataType BTensor.DataType OutputTensor.DataType",
+        "DML-ELEMENT_WISE_MODULUS_TRUNCATE-same-sizes": "ATensor.Sizes BTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
@@ -190,7 +196,7 @@ class ElementWiseModulusTruncate(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         a_tensor_data_type = a_tensor.DataType
@@ -227,7 +233,7 @@ class ElementWiseModulusTruncate(Description):
                 Violation(
                     "DML-ELEMENT_WISE_MODULUS_TRUNCATE-same-sizes",
                     "BTensor.Sizes",
-                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ATensor.Sizes, {list(a_tensor_sizes)}",
+                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ATensor.Sizes, {list(a_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(a_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if b_tensor_rank == len(a_tensor_sizes) and all(b_tensor_sizes[d] == a_tensor_sizes[d] or b_tensor_sizes[d] == 1 for d in range(b_tensor_rank)) else ""),
                 )
             )
         if output_tensor_sizes != a_tensor_sizes:
@@ -238,7 +244,7 @@ class ElementWiseModulusTruncate(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal ATensor.Sizes, {list(a_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseModulusTruncate:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

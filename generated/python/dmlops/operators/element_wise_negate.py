@@ -5,6 +5,7 @@ ELEMENT_WISE_NEGATE: Changes the sign of each element.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -56,6 +57,11 @@ class ElementWiseNegate(Description):
         Rule("DML-ELEMENT_WISE_NEGATE-same-type"),
         Rule("DML-ELEMENT_WISE_NEGATE-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_NEGATE-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_NEGATE-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ELEMENT_WISE_NEGATE-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_5_0: _SINCE_5_0,
         FeatureLevel.LEVEL_5_1: _SINCE_5_0,
@@ -120,7 +126,7 @@ class ElementWiseNegate(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -150,7 +156,7 @@ class ElementWiseNegate(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseNegate:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ ELEMENT_WISE_POW: Raises each element to a power of its own.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -78,6 +79,12 @@ class ElementWisePow(Description):
         Rule("DML-ELEMENT_WISE_POW-exponent-type", until=FeatureLevel.LEVEL_3_0),
         Rule("DML-ELEMENT_WISE_POW-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_POW-same-rank": "ExponentTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_POW-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ELEMENT_WISE_POW-exponent-type": "ExponentTensor.DataType InputTensor.DataType",
+        "DML-ELEMENT_WISE_POW-same-sizes": "ExponentTensor.Sizes InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -170,7 +177,7 @@ class ElementWisePow(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -208,7 +215,7 @@ class ElementWisePow(Description):
                 Violation(
                     "DML-ELEMENT_WISE_POW-same-sizes",
                     "ExponentTensor.Sizes",
-                    f"ExponentTensor.Sizes is {list(exponent_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"ExponentTensor.Sizes is {list(exponent_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if exponent_tensor_rank == len(input_tensor_sizes) and all(exponent_tensor_sizes[d] == input_tensor_sizes[d] or exponent_tensor_sizes[d] == 1 for d in range(exponent_tensor_rank)) else ""),
                 )
             )
         if output_tensor_sizes != input_tensor_sizes:
@@ -219,7 +226,7 @@ class ElementWisePow(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWisePow:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,10 +5,12 @@ ELEMENT_WISE_QUANTIZE_LINEAR: Divides each element by a scale, rounds it, adds a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from .. import judgement
+from ..arithmetic import entry
 from ..description import Description, Rule, Support, Tables, given
 from ..enums import FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
@@ -132,6 +134,13 @@ class ElementWiseQuantizeLinear(Description):
         Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-zero-point-output"),
         Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given": "ZeroPointTensor",
+        "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount ScaleTensor.DimensionCount ZeroPointTensor ZeroPointTensor.DimensionCount",
+        "DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type": "InputTensor.DataType ScaleTensor.DataType",
+        "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-zero-point-output": "OutputTensor.DataType ZeroPointTensor ZeroPointTensor.DataType",
+        "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes": "InputTensor.Sizes OutputTensor.Sizes ScaleTensor.Sizes ZeroPointTensor ZeroPointTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -251,7 +260,7 @@ class ElementWiseQuantizeLinear(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -299,7 +308,7 @@ class ElementWiseQuantizeLinear(Description):
                 Violation(
                     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes",
                     "ScaleTensor.Sizes",
-                    f"ScaleTensor.Sizes is {list(scale_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"ScaleTensor.Sizes is {list(scale_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if scale_tensor_rank == len(input_tensor_sizes) and all(scale_tensor_sizes[d] == input_tensor_sizes[d] or scale_tensor_sizes[d] == 1 for d in range(scale_tensor_rank)) else ""),
                 )
             )
         if zero_point_tensor is not None and zero_point_tensor_sizes != input_tensor_sizes:
@@ -307,7 +316,7 @@ class ElementWiseQuantizeLinear(Description):
                 Violation(
                     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes",
                     "ZeroPointTensor.Sizes",
-                    f"ZeroPointTensor.Sizes is {list(zero_point_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"ZeroPointTensor.Sizes is {list(zero_point_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if zero_point_tensor_rank == len(input_tensor_sizes) and all(zero_point_tensor_sizes[d] == entry(input_tensor_sizes, d) or zero_point_tensor_sizes[d] == 1 for d in range(zero_point_tensor_rank)) else ""),
                 )
             )
         if output_tensor_sizes != input_tensor_sizes:
@@ -318,7 +327,7 @@ class ElementWiseQuantizeLinear(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseQuantizeLinear:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ ELEMENT_WISE_QUANTIZED_LINEAR_ADD: Adds two quantized tensors element by element
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -99,6 +100,19 @@ class ElementWiseQuantizedLinearAdd(Description):
         Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-zero-point-sizes"),
         Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank": "AScaleTensor.DimensionCount ATensor.DimensionCount AZeroPointTensor AZeroPointTensor.DimensionCount BScaleTensor.DimensionCount BTensor.DimensionCount BZeroPointTensor BZeroPointTensor.DimensionCount OutputScaleTensor.DimensionCount OutputTensor.DimensionCount OutputZeroPointTensor OutputZeroPointTensor.DimensionCount",
+        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-a-zero-point": "ATensor.DataType AZeroPointTensor AZeroPointTensor.DataType",
+        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-b-zero-point": "BTensor.DataType BZeroPointTensor BZeroPointTensor.DataType",
+        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-output-zero-point": "OutputTensor.DataType OutputZeroPointTensor OutputZeroPointTensor.DataType",
+        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-scale-sizes": "AScaleTensor.DimensionCount AScaleTensor.Sizes",
+        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-zero-point-sizes": "AZeroPointTensor AZeroPointTensor.DimensionCount AZeroPointTensor.Sizes",
+        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-scale-sizes": "BScaleTensor.DimensionCount BScaleTensor.Sizes",
+        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-zero-point-sizes": "BZeroPointTensor BZeroPointTensor.DimensionCount BZeroPointTensor.Sizes",
+        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-scale-sizes": "OutputScaleTensor.DimensionCount OutputScaleTensor.Sizes",
+        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-zero-point-sizes": "OutputZeroPointTensor OutputZeroPointTensor.DimensionCount OutputZeroPointTensor.Sizes",
+        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes": "ATensor.Sizes BTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_4_0: _SINCE_4_0,
         FeatureLevel.LEVEL_4_1: _SINCE_4_0,
@@ -277,7 +291,7 @@ class ElementWiseQuantizedLinearAdd(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         a_tensor_data_type = a_tensor.DataType
@@ -402,7 +416,7 @@ class ElementWiseQuantizedLinearAdd(Description):
                 Violation(
                     "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes",
                     "BTensor.Sizes",
-                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ATensor.Sizes, {list(a_tensor_sizes)}",
+                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ATensor.Sizes, {list(a_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(a_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if b_tensor_rank == len(a_tensor_sizes) and all(b_tensor_sizes[d] == a_tensor_sizes[d] or b_tensor_sizes[d] == 1 for d in range(b_tensor_rank)) else ""),
                 )
             )
         if output_tensor_sizes != a_tensor_sizes:
@@ -413,7 +427,7 @@ class ElementWiseQuantizedLinearAdd(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal ATensor.Sizes, {list(a_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseQuantizedLinearAdd:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ ELEMENT_WISE_RECIP: Divides 1 by each element.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -66,6 +67,11 @@ class ElementWiseRecip(Description):
         Rule("DML-ELEMENT_WISE_RECIP-same-type"),
         Rule("DML-ELEMENT_WISE_RECIP-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_RECIP-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_RECIP-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ELEMENT_WISE_RECIP-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -141,7 +147,7 @@ class ElementWiseRecip(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -171,7 +177,7 @@ class ElementWiseRecip(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseRecip:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ ELEMENT_WISE_ROUND: Rounds each element to a whole number, in one of three ways.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -65,6 +66,11 @@ class ElementWiseRound(Description):
         Rule("DML-ELEMENT_WISE_ROUND-same-type"),
         Rule("DML-ELEMENT_WISE_ROUND-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_ROUND-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_ROUND-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ELEMENT_WISE_ROUND-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
@@ -144,7 +150,7 @@ class ElementWiseRound(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -174,7 +180,7 @@ class ElementWiseRound(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseRound:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

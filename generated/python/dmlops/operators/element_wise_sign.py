@@ -5,6 +5,7 @@ ELEMENT_WISE_SIGN: Gives 1 for positive elements, -1 for negative ones and 0 for
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -104,6 +105,11 @@ class ElementWiseSign(Description):
         Rule("DML-ELEMENT_WISE_SIGN-same-type"),
         Rule("DML-ELEMENT_WISE_SIGN-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_SIGN-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_SIGN-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ELEMENT_WISE_SIGN-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
@@ -179,7 +185,7 @@ class ElementWiseSign(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -209,7 +215,7 @@ class ElementWiseSign(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseSign:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ ELEMENT_WISE_THRESHOLD: Raises each element that is below Min to Min.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -91,6 +92,11 @@ class ElementWiseThreshold(Description):
         Rule("DML-ELEMENT_WISE_THRESHOLD-same-type"),
         Rule("DML-ELEMENT_WISE_THRESHOLD-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_THRESHOLD-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_THRESHOLD-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ELEMENT_WISE_THRESHOLD-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -168,7 +174,7 @@ class ElementWiseThreshold(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -198,7 +204,7 @@ class ElementWiseThreshold(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseThreshold:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ FILL_VALUE_CONSTANT: Writes one value into every element of the output.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -88,6 +89,9 @@ class FillValueConstant(Description):
         Member("Value", "SCALAR_UNION", typed_by="ValueDataType"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (Rule("DML-FILL_VALUE_CONSTANT-value-data-type"),)
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-FILL_VALUE_CONSTANT-value-data-type": "OutputTensor.DataType ValueDataType",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
         FeatureLevel.LEVEL_3_0: _SINCE_2_1,
@@ -154,7 +158,7 @@ class FillValueConstant(Description):
         ):  # fmt: skip
             judgement.dimension_counts(self, level, violations)
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         output_tensor_data_type = output_tensor.DataType
@@ -173,7 +177,7 @@ class FillValueConstant(Description):
                     f"ValueDataType is {name_of(TensorDataType, value_data_type)}; it must equal OutputTensor.DataType, {name_of(TensorDataType, output_tensor_data_type)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
 
 _ACCEPTED = judgement.accepted_by_level(FillValueConstant.SUPPORT)

@@ -5,6 +5,7 @@ FILL_VALUE_SEQUENCE: Fills the output with numbers in even steps, in the order o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -89,6 +90,9 @@ class FillValueSequence(Description):
         Member("ValueDelta", "SCALAR_UNION", typed_by="ValueDataType"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (Rule("DML-FILL_VALUE_SEQUENCE-value-data-type"),)
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-FILL_VALUE_SEQUENCE-value-data-type": "OutputTensor.DataType ValueDataType",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
         FeatureLevel.LEVEL_3_0: _SINCE_2_1,
@@ -158,7 +162,7 @@ class FillValueSequence(Description):
         ):  # fmt: skip
             judgement.dimension_counts(self, level, violations)
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         output_tensor_data_type = output_tensor.DataType
@@ -177,7 +181,7 @@ class FillValueSequence(Description):
                     f"ValueDataType is {name_of(TensorDataType, value_data_type)}; it must equal OutputTensor.DataType, {name_of(TensorDataType, output_tensor_data_type)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
 
 _ACCEPTED = judgement.accepted_by_level(FillValueSequence.SUPPORT)

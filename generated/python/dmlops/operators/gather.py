@@ -5,6 +5,7 @@ GATHER: Picks whole slices of the input along one axis, one slice for every inde
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -138,6 +139,15 @@ class Gather(Description):
         Rule("DML-GATHER-output-rank"),
         Rule("DML-GATHER-output-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-GATHER-same-rank": "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-GATHER-axis-range": "Axis InputTensor.DimensionCount",
+        "DML-GATHER-index-dimensions-range": "IndexDimensions IndicesTensor.DimensionCount",
+        "DML-GATHER-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-GATHER-indices-leading-ones": "IndexDimensions IndicesTensor.DimensionCount IndicesTensor.Sizes",
+        "DML-GATHER-output-rank": "Axis IndexDimensions IndicesTensor.DimensionCount IndicesTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes",
+        "DML-GATHER-output-sizes": "Axis IndexDimensions IndicesTensor.DimensionCount IndicesTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -241,7 +251,7 @@ class Gather(Description):
                 Violation(
                     "DML-GATHER-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}" + (f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""),
                 )
             )
         # DML-GATHER-index-dimensions-range
@@ -250,11 +260,11 @@ class Gather(Description):
                 Violation(
                     "DML-GATHER-index-dimensions-range",
                     "IndexDimensions",
-                    f"IndexDimensions is {index_dimensions}; it must be at most IndicesTensor.DimensionCount, {indices_tensor_rank}",
+                    f"IndexDimensions is {index_dimensions}; it must be at most IndicesTensor.DimensionCount, {indices_tensor_rank}" + (f"; axes count from 0, and {index_dimensions} is {index_dimensions - 4294967296} as an unsigned number" if index_dimensions >= 2147483648 else ""),
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -296,7 +306,7 @@ class Gather(Description):
                     Violation(
                         "DML-GATHER-output-rank",
                         "InputTensor.Sizes",
-                        f"GatheredSizes[{d}] is {gathered_sizes[d]}; it must equal 1 (sizes that do not fit the output's dimension count are cut off, and only 1 may be)",
+                        f"the gathered sizes are {list(gathered_sizes)}; OutputTensor has {output_tensor_rank} dimensions, and only leading sizes of 1 may be left out (sizes that do not fit the output's dimension count are cut off, and only 1 may be)",
                     )
                 )
                 break
@@ -306,10 +316,10 @@ class Gather(Description):
                 Violation(
                     "DML-GATHER-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal align(GatheredSizes, InputTensor.DimensionCount, 1), {list(align(gathered_sizes, input_tensor_rank, 1))}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(align(gathered_sizes, input_tensor_rank, 1))} (the sizes of the input with those of the indices in place of the axis, after leading 1s)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Gather:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ GATHER_ELEMENTS: Picks one input element for every index, along one axis.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -120,6 +121,13 @@ class GatherElements(Description):
         Rule("DML-GATHER_ELEMENTS-indices-sizes"),
         Rule("DML-GATHER_ELEMENTS-output-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-GATHER_ELEMENTS-same-rank": "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-GATHER_ELEMENTS-axis-range": "Axis InputTensor.DimensionCount",
+        "DML-GATHER_ELEMENTS-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-GATHER_ELEMENTS-indices-sizes": "Axis IndicesTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes",
+        "DML-GATHER_ELEMENTS-output-sizes": "IndicesTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
@@ -217,11 +225,11 @@ class GatherElements(Description):
                 Violation(
                     "DML-GATHER_ELEMENTS-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}" + (f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""),
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -264,7 +272,7 @@ class GatherElements(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal IndicesTensor.Sizes, {list(indices_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> GatherElements:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ GEMM: Multiplies matrices, scales the product and adds a scaled third matrix, on
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -85,6 +86,14 @@ class Gemm(Description):
         Rule("DML-GEMM-output-sizes"),
         Rule("DML-GEMM-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-GEMM-same-rank": "ATensor.DimensionCount BTensor.DimensionCount CTensor CTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-GEMM-same-type": "ATensor.DataType BTensor.DataType CTensor CTensor.DataType OutputTensor.DataType",
+        "DML-GEMM-batch-sizes": "ATensor.DimensionCount ATensor.Sizes BTensor.Sizes",
+        "DML-GEMM-inner-size": "ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes TransA TransB",
+        "DML-GEMM-output-sizes": "ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes OutputTensor.Sizes TransA TransB",
+        "DML-GEMM-same-sizes": "CTensor CTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -234,7 +243,7 @@ class Gemm(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         a_tensor_data_type = a_tensor.DataType
@@ -295,7 +304,7 @@ class Gemm(Description):
                 Violation(
                     "DML-GEMM-inner-size",
                     "BTensor.Sizes",
-                    f"BTensor.Sizes[{b_tensor_rank - (2 if trans_b == MATRIX_TRANSFORM_NONE else 1)}] is {entry(b_tensor_sizes, b_tensor_rank - (2 if trans_b == MATRIX_TRANSFORM_NONE else 1))}; it must equal K, {k} (A has as many columns as B has rows, after their transforms)",
+                    f"BTensor.Sizes[{b_tensor_rank - (2 if trans_b == MATRIX_TRANSFORM_NONE else 1)}] is {entry(b_tensor_sizes, b_tensor_rank - (2 if trans_b == MATRIX_TRANSFORM_NONE else 1))}; it must equal ATensor.Sizes[{a_tensor_rank - (1 if trans_a == MATRIX_TRANSFORM_NONE else 2)}], {k} (A has as many columns as B has rows, after their transforms)",
                 )
             )
         # DML-GEMM-output-sizes
@@ -304,7 +313,7 @@ class Gemm(Description):
                 Violation(
                     "DML-GEMM-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N], {[*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n]}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {[*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n]} (the batch, the rows of A and the columns of B, each after its transform)",
                 )
             )
         # DML-GEMM-same-sizes
@@ -313,10 +322,10 @@ class Gemm(Description):
                 Violation(
                     "DML-GEMM-same-sizes",
                     "CTensor.Sizes",
-                    f"CTensor.Sizes is {list(c_tensor_sizes)}; it must equal OutputTensor.Sizes, {list(output_tensor_sizes)}",
+                    f"CTensor.Sizes is {list(c_tensor_sizes)}; it must equal OutputTensor.Sizes, {list(output_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(output_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if c_tensor_rank == len(output_tensor_sizes) and all(c_tensor_sizes[d] == entry(output_tensor_sizes, d) or c_tensor_sizes[d] == 1 for d in range(c_tensor_rank)) else ""),
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Gemm:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ JOIN: Puts tensors one after the other along one axis.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -135,6 +136,15 @@ class Join(Description):
         Rule("DML-JOIN-input-sizes-off-axis"),
         Rule("DML-JOIN-output-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-JOIN-same-rank": "InputTensors InputTensors.DimensionCount OutputTensor.DimensionCount",
+        "DML-JOIN-input-count-range": "InputCount",
+        "DML-JOIN-axis-range": "Axis OutputTensor.DimensionCount",
+        "DML-JOIN-input-types": "InputTensors InputTensors.DataType",
+        "DML-JOIN-output-type": "InputTensors.DataType OutputTensor.DataType",
+        "DML-JOIN-input-sizes-off-axis": "Axis InputTensors InputTensors.DimensionCount InputTensors.Sizes",
+        "DML-JOIN-output-sizes": "Axis InputTensors InputTensors.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -241,11 +251,11 @@ class Join(Description):
                 Violation(
                     "DML-JOIN-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than OutputTensor.DimensionCount, {output_tensor_rank}",
+                    f"Axis is {axis}; it must be less than OutputTensor.DimensionCount, {output_tensor_rank}" + (f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""),
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         output_tensor_data_type = output_tensor.DataType
@@ -297,10 +307,10 @@ class Join(Description):
                 Violation(
                     "DML-JOIN-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal replace(InputTensors[0].Sizes, Axis, sum(InputTensors[i].Sizes[Axis] for i in range(len(InputTensors)))), {list(replaced(tensor_at(input_tensors, 0).Sizes, axis, saturate(sum(entry(input_tensors[i].Sizes, axis) for i in range(len(input_tensors))))))}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(replaced(tensor_at(input_tensors, 0).Sizes, axis, saturate(sum(entry(input_tensors[i].Sizes, axis) for i in range(len(input_tensors))))))} (along Axis, {axis}, the inputs add up; the other sizes are theirs)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Join:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

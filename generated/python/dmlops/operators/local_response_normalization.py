@@ -5,6 +5,7 @@ LOCAL_RESPONSE_NORMALIZATION: Divides each element by a power of the sum of squa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -61,6 +62,11 @@ class LocalResponseNormalization(Description):
         Rule("DML-LOCAL_RESPONSE_NORMALIZATION-same-type"),
         Rule("DML-LOCAL_RESPONSE_NORMALIZATION-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-LOCAL_RESPONSE_NORMALIZATION-local-size-range": "LocalSize",
+        "DML-LOCAL_RESPONSE_NORMALIZATION-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-LOCAL_RESPONSE_NORMALIZATION-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -141,7 +147,7 @@ class LocalResponseNormalization(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -171,7 +177,7 @@ class LocalResponseNormalization(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> LocalResponseNormalization:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,10 +5,12 @@ LOCAL_RESPONSE_NORMALIZATION_GRAD: Gradient of LOCAL_RESPONSE_NORMALIZATION with
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from .. import judgement
+from ..arithmetic import entry
 from ..description import Description, Rule, Support, Tables, given
 from ..enums import FeatureLevel, TensorDataType, name_of
 from ..member import Member
@@ -64,6 +66,11 @@ class LocalResponseNormalizationGrad(Description):
         Rule("DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-type"),
         Rule("DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-local-size-range": "LocalSize",
+        "DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-type": "InputGradientTensor.DataType InputTensor.DataType OutputGradientTensor.DataType",
+        "DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-sizes": "InputGradientTensor.Sizes InputTensor.Sizes OutputGradientTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_1: _SINCE_3_1,
         FeatureLevel.LEVEL_4_0: _SINCE_3_1,
@@ -148,7 +155,7 @@ class LocalResponseNormalizationGrad(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -185,7 +192,7 @@ class LocalResponseNormalizationGrad(Description):
                 Violation(
                     "DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-sizes",
                     "InputGradientTensor.Sizes",
-                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if input_gradient_tensor_rank == len(input_tensor_sizes) and all(input_gradient_tensor_sizes[d] == entry(input_tensor_sizes, d) or input_gradient_tensor_sizes[d] == 1 for d in range(input_gradient_tensor_rank)) else ""),
                 )
             )
         if output_gradient_tensor_sizes != input_tensor_sizes:
@@ -196,7 +203,7 @@ class LocalResponseNormalizationGrad(Description):
                     f"OutputGradientTensor.Sizes is {list(output_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> LocalResponseNormalizationGrad:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ LP_NORMALIZATION: Divides each element by the L1 or L2 norm of the elements alon
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -70,6 +71,13 @@ class LpNormalization(Description):
         Rule("DML-LP_NORMALIZATION-same-type"),
         Rule("DML-LP_NORMALIZATION-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-LP_NORMALIZATION-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-LP_NORMALIZATION-axis-range": "Axis InputTensor.DimensionCount",
+        "DML-LP_NORMALIZATION-p-values": "P",
+        "DML-LP_NORMALIZATION-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-LP_NORMALIZATION-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -156,7 +164,7 @@ class LpNormalization(Description):
                 Violation(
                     "DML-LP_NORMALIZATION-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}" + (f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""),
                 )
             )
         # DML-LP_NORMALIZATION-p-values
@@ -169,7 +177,7 @@ class LpNormalization(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -199,7 +207,7 @@ class LpNormalization(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> LpNormalization:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ LP_POOLING: Takes the Lp norm of the elements under a window that slides over th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -70,6 +71,16 @@ class LpPooling(Description):
         Rule("DML-LP_POOLING-output-sizes"),
         Rule("DML-LP_POOLING-p-range"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-LP_POOLING-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-LP_POOLING-dimension-count": "DimensionCount InputTensor.DimensionCount",
+        "DML-LP_POOLING-strides-range": "Strides",
+        "DML-LP_POOLING-window-size-range": "WindowSize",
+        "DML-LP_POOLING-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-LP_POOLING-window-fits": "EndPadding InputTensor.DimensionCount InputTensor.Sizes StartPadding WindowSize",
+        "DML-LP_POOLING-output-sizes": "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides WindowSize",
+        "DML-LP_POOLING-p-range": "P",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -188,7 +199,7 @@ class LpPooling(Description):
                 Violation(
                     "DML-LP_POOLING-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount - 2, {input_tensor_rank - 2} (batches and channels are no spatial dimensions)",
+                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount ({input_tensor_rank}) - 2, {input_tensor_rank - 2} (batches and channels are no spatial dimensions)",
                 )
             )
         # DML-LP_POOLING-p-range
@@ -201,7 +212,7 @@ class LpPooling(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -253,7 +264,7 @@ class LpPooling(Description):
                     Violation(
                         "DML-LP_POOLING-window-fits",
                         "WindowSize",
-                        f"WindowSize[{i}] is {window_size[i]}; it must be at most PaddedSizes[{i}], {entry(padded_sizes, i)} (the padded input holds the window at least once)",
+                        f"WindowSize[{i}] is {window_size[i]}; it must be at most InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), {entry(padded_sizes, i)} (the padded input holds the window at least once)" + (f"; axes count from 0, and {window_size[i]} is {window_size[i] - 4294967296} as an unsigned number" if window_size[i] >= 2147483648 else ""),
                     )
                 )
                 break
@@ -263,10 +274,10 @@ class LpPooling(Description):
                 Violation(
                     "DML-LP_POOLING-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal PooledSizes, {list(pooled_sizes)}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(pooled_sizes)} (each spatial size is (padded input - window {list(window_size)}) / Strides {list(strides)}, rounded down, plus 1)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> LpPooling:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

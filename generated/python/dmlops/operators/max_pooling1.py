@@ -5,6 +5,7 @@ MAX_POOLING1: Takes the largest of the elements under a window that slides over 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -117,6 +118,17 @@ class MaxPooling1(Description):
         Rule("DML-MAX_POOLING1-indices-rank"),
         Rule("DML-MAX_POOLING1-indices-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-MAX_POOLING1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-MAX_POOLING1-dimension-count": "DimensionCount InputTensor.DimensionCount",
+        "DML-MAX_POOLING1-strides-range": "Strides",
+        "DML-MAX_POOLING1-window-size-range": "WindowSize",
+        "DML-MAX_POOLING1-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-MAX_POOLING1-window-fits": "EndPadding InputTensor.DimensionCount InputTensor.Sizes StartPadding WindowSize",
+        "DML-MAX_POOLING1-output-sizes": "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides WindowSize",
+        "DML-MAX_POOLING1-indices-rank": "InputTensor.DimensionCount OutputIndicesTensor OutputIndicesTensor.DimensionCount",
+        "DML-MAX_POOLING1-indices-sizes": "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputIndicesTensor OutputIndicesTensor.Sizes StartPadding Strides WindowSize",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
         FeatureLevel.LEVEL_2_1: _SINCE_2_0,
@@ -243,7 +255,7 @@ class MaxPooling1(Description):
                 Violation(
                     "DML-MAX_POOLING1-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount - 2, {input_tensor_rank - 2} (batches and channels are no spatial dimensions)",
+                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount ({input_tensor_rank}) - 2, {input_tensor_rank - 2} (batches and channels are no spatial dimensions)",
                 )
             )
         # DML-MAX_POOLING1-indices-rank
@@ -256,7 +268,7 @@ class MaxPooling1(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -310,7 +322,7 @@ class MaxPooling1(Description):
                     Violation(
                         "DML-MAX_POOLING1-window-fits",
                         "WindowSize",
-                        f"WindowSize[{i}] is {window_size[i]}; it must be at most PaddedSizes[{i}], {entry(padded_sizes, i)} (the padded input holds the window at least once)",
+                        f"WindowSize[{i}] is {window_size[i]}; it must be at most InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), {entry(padded_sizes, i)} (the padded input holds the window at least once)" + (f"; axes count from 0, and {window_size[i]} is {window_size[i] - 4294967296} as an unsigned number" if window_size[i] >= 2147483648 else ""),
                     )
                 )
                 break
@@ -320,7 +332,7 @@ class MaxPooling1(Description):
                 Violation(
                     "DML-MAX_POOLING1-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal PooledSizes, {list(pooled_sizes)}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(pooled_sizes)} (each spatial size is (padded input - window {list(window_size)}) / Strides {list(strides)}, rounded down, plus 1)",
                 )
             )
         # DML-MAX_POOLING1-indices-sizes
@@ -329,10 +341,10 @@ class MaxPooling1(Description):
                 Violation(
                     "DML-MAX_POOLING1-indices-sizes",
                     "OutputIndicesTensor.Sizes",
-                    f"OutputIndicesTensor.Sizes is {list(output_indices_tensor_sizes)}; it must equal PooledSizes, {list(pooled_sizes)}",
+                    f"OutputIndicesTensor.Sizes is {list(output_indices_tensor_sizes)}; it must be {list(pooled_sizes)} (every window has one index)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> MaxPooling1:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,10 +5,12 @@ MAX_UNPOOLING: Puts the maxima of a pooling back to where they were found, among
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from .. import judgement
+from ..arithmetic import entry
 from ..description import Description, Rule, Support, Tables, given
 from ..enums import FeatureLevel, TensorDataType, name_of
 from ..member import Member
@@ -85,6 +87,10 @@ class MaxUnpooling(Description):
         Rule("DML-MAX_UNPOOLING-same-type"),
         Rule("DML-MAX_UNPOOLING-indices-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-MAX_UNPOOLING-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-MAX_UNPOOLING-indices-sizes": "IndicesTensor.Sizes InputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
         FeatureLevel.LEVEL_2_1: _SINCE_2_0,
@@ -157,7 +163,7 @@ class MaxUnpooling(Description):
         ):  # fmt: skip
             judgement.dimension_counts(self, level, violations)
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -186,10 +192,10 @@ class MaxUnpooling(Description):
                 Violation(
                     "DML-MAX_UNPOOLING-indices-sizes",
                     "IndicesTensor.Sizes",
-                    f"IndicesTensor.Sizes is {list(indices_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"IndicesTensor.Sizes is {list(indices_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if indices_tensor_rank == len(input_tensor_sizes) and all(indices_tensor_sizes[d] == entry(input_tensor_sizes, d) or indices_tensor_sizes[d] == 1 for d in range(indices_tensor_rank)) else ""),
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> MaxUnpooling:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ MEAN_VARIANCE_NORMALIZATION: Normalizes the input by its own mean and variance, 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -71,6 +72,14 @@ class MeanVarianceNormalization(Description):
         Rule("DML-MEAN_VARIANCE_NORMALIZATION-bias-broadcast"),
         Rule("DML-MEAN_VARIANCE_NORMALIZATION-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-MEAN_VARIANCE_NORMALIZATION-scale-required": "BiasTensor ScaleTensor",
+        "DML-MEAN_VARIANCE_NORMALIZATION-bias-required": "BiasTensor ScaleTensor",
+        "DML-MEAN_VARIANCE_NORMALIZATION-same-type": "BiasTensor BiasTensor.DataType InputTensor.DataType OutputTensor.DataType ScaleTensor ScaleTensor.DataType",
+        "DML-MEAN_VARIANCE_NORMALIZATION-scale-broadcast": "InputTensor.Sizes ScaleTensor ScaleTensor.DimensionCount ScaleTensor.Sizes",
+        "DML-MEAN_VARIANCE_NORMALIZATION-bias-broadcast": "BiasTensor BiasTensor.DimensionCount BiasTensor.Sizes InputTensor.Sizes",
+        "DML-MEAN_VARIANCE_NORMALIZATION-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -204,7 +213,7 @@ class MeanVarianceNormalization(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -276,7 +285,7 @@ class MeanVarianceNormalization(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> MeanVarianceNormalization:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ MEAN_VARIANCE_NORMALIZATION1: Normalizes the input by its own mean and variance 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -95,6 +96,19 @@ class MeanVarianceNormalization1(Description):
         Rule("DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels", until=FeatureLevel.LEVEL_4_0),
         Rule("DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels", until=FeatureLevel.LEVEL_4_0),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-MEAN_VARIANCE_NORMALIZATION1-same-rank": "BiasTensor BiasTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount ScaleTensor ScaleTensor.DimensionCount",
+        "DML-MEAN_VARIANCE_NORMALIZATION1-axis-count": "AxisCount InputTensor.DimensionCount",
+        "DML-MEAN_VARIANCE_NORMALIZATION1-axes-range": "Axes InputTensor.DimensionCount",
+        "DML-MEAN_VARIANCE_NORMALIZATION1-same-type": "BiasTensor BiasTensor.DataType InputTensor.DataType OutputTensor.DataType ScaleTensor ScaleTensor.DataType",
+        "DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast": "InputTensor.Sizes ScaleTensor ScaleTensor.DimensionCount ScaleTensor.Sizes",
+        "DML-MEAN_VARIANCE_NORMALIZATION1-bias-broadcast": "BiasTensor BiasTensor.DimensionCount BiasTensor.Sizes InputTensor.Sizes",
+        "DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+        "DML-MEAN_VARIANCE_NORMALIZATION1-scale-required": "BiasTensor ScaleTensor",
+        "DML-MEAN_VARIANCE_NORMALIZATION1-bias-required": "BiasTensor ScaleTensor",
+        "DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels": "InputTensor.Sizes ScaleTensor ScaleTensor.Sizes",
+        "DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels": "BiasTensor BiasTensor.Sizes InputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
         FeatureLevel.LEVEL_3_0: _SINCE_2_1,
@@ -251,7 +265,7 @@ class MeanVarianceNormalization1(Description):
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION1-axis-count",
                     "AxisCount",
-                    f"AxisCount is {axis_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank} (a dimension counts once)",
+                    f"AxisCount is {axis_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank} (a dimension counts once)" + (f"; axes count from 0, and {axis_count} is {axis_count - 4294967296} as an unsigned number" if axis_count >= 2147483648 else ""),
                 )
             )
         # DML-MEAN_VARIANCE_NORMALIZATION1-scale-required
@@ -273,7 +287,7 @@ class MeanVarianceNormalization1(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -296,7 +310,7 @@ class MeanVarianceNormalization1(Description):
                     Violation(
                         "DML-MEAN_VARIANCE_NORMALIZATION1-axes-range",
                         "Axes",
-                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}",
+                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}" + (f"; axes count from 0, and {axes[i]} is {axes[i] - 4294967296} as an unsigned number" if axes[i] >= 2147483648 else ""),
                     )
                 )
                 break
@@ -374,7 +388,7 @@ class MeanVarianceNormalization1(Description):
                     f"BiasTensor.Sizes[1] is {entry(bias_tensor_sizes, 1)}; it must equal InputTensor.Sizes[1], {entry(input_tensor_sizes, 1)} (before feature level 4.0 channels are not broadcast)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> MeanVarianceNormalization1:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

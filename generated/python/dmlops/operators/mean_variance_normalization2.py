@@ -5,6 +5,7 @@ MEAN_VARIANCE_NORMALIZATION2: Normalizes the input by its own mean, its variance
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -76,6 +77,15 @@ class MeanVarianceNormalization2(Description):
         Rule("DML-MEAN_VARIANCE_NORMALIZATION2-bias-broadcast"),
         Rule("DML-MEAN_VARIANCE_NORMALIZATION2-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-MEAN_VARIANCE_NORMALIZATION2-same-rank": "BiasTensor BiasTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount ScaleTensor ScaleTensor.DimensionCount",
+        "DML-MEAN_VARIANCE_NORMALIZATION2-axis-count": "AxisCount InputTensor.DimensionCount",
+        "DML-MEAN_VARIANCE_NORMALIZATION2-axes-range": "Axes InputTensor.DimensionCount",
+        "DML-MEAN_VARIANCE_NORMALIZATION2-same-type": "BiasTensor BiasTensor.DataType InputTensor.DataType OutputTensor.DataType ScaleTensor ScaleTensor.DataType",
+        "DML-MEAN_VARIANCE_NORMALIZATION2-scale-broadcast": "InputTensor.Sizes ScaleTensor ScaleTensor.DimensionCount ScaleTensor.Sizes",
+        "DML-MEAN_VARIANCE_NORMALIZATION2-bias-broadcast": "BiasTensor BiasTensor.DimensionCount BiasTensor.Sizes InputTensor.Sizes",
+        "DML-MEAN_VARIANCE_NORMALIZATION2-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_3: _SINCE_6_3,
         FeatureLevel.LEVEL_6_4: _SINCE_6_3,
@@ -218,11 +228,11 @@ class MeanVarianceNormalization2(Description):
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION2-axis-count",
                     "AxisCount",
-                    f"AxisCount is {axis_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank} (a dimension counts once)",
+                    f"AxisCount is {axis_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank} (a dimension counts once)" + (f"; axes count from 0, and {axis_count} is {axis_count - 4294967296} as an unsigned number" if axis_count >= 2147483648 else ""),
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -245,7 +255,7 @@ class MeanVarianceNormalization2(Description):
                     Violation(
                         "DML-MEAN_VARIANCE_NORMALIZATION2-axes-range",
                         "Axes",
-                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}",
+                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}" + (f"; axes count from 0, and {axes[i]} is {axes[i] - 4294967296} as an unsigned number" if axes[i] >= 2147483648 else ""),
                     )
                 )
                 break
@@ -305,7 +315,7 @@ class MeanVarianceNormalization2(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> MeanVarianceNormalization2:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

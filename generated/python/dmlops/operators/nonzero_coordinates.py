@@ -5,6 +5,7 @@ NONZERO_COORDINATES: Lists the coordinates of all elements that are not zero, in
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
@@ -95,6 +96,12 @@ class NonzeroCoordinates(Description):
         Rule("DML-NONZERO_COORDINATES-coordinates-rows"),
         Rule("DML-NONZERO_COORDINATES-coordinates-columns"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-NONZERO_COORDINATES-count-scalar": "OutputCountTensor.DimensionCount OutputCountTensor.Sizes",
+        "DML-NONZERO_COORDINATES-coordinates-leading-ones": "OutputCoordinatesTensor.DimensionCount OutputCoordinatesTensor.Sizes",
+        "DML-NONZERO_COORDINATES-coordinates-rows": "InputTensor.Sizes OutputCoordinatesTensor.DimensionCount OutputCoordinatesTensor.Sizes",
+        "DML-NONZERO_COORDINATES-coordinates-columns": "InputTensor.DimensionCount InputTensor.Sizes OutputCoordinatesTensor.DimensionCount OutputCoordinatesTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
         FeatureLevel.LEVEL_3_1: _SINCE_3_0,
@@ -165,7 +172,7 @@ class NonzeroCoordinates(Description):
         ):  # fmt: skip
             judgement.dimension_counts(self, level, violations)
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -210,7 +217,7 @@ class NonzeroCoordinates(Description):
                 Violation(
                     "DML-NONZERO_COORDINATES-coordinates-rows",
                     "OutputCoordinatesTensor.Sizes",
-                    f"RowCount is {row_count}; it must equal product(InputTensor.Sizes), {saturate(prod(input_tensor_sizes))} (no element may be zero)",
+                    f"OutputCoordinatesTensor.Sizes[{output_coordinates_tensor_rank - 2}] is {row_count}; it must equal the product of InputTensor.Sizes, {saturate(prod(input_tensor_sizes))} (no element may be zero)",
                 )
             )
         # DML-NONZERO_COORDINATES-coordinates-columns
@@ -219,7 +226,7 @@ class NonzeroCoordinates(Description):
                 Violation(
                     "DML-NONZERO_COORDINATES-coordinates-columns",
                     "OutputCoordinatesTensor.Sizes",
-                    f"ColumnCount is {column_count}; it must be at least EffectiveRank, {effective_rank} (a row has a coordinate for each dimension that counts)",
+                    f"OutputCoordinatesTensor.Sizes[{output_coordinates_tensor_rank - 1}] is {column_count}; it must be at least {effective_rank} (a row has a coordinate for each dimension that counts)",
                 )
             )
         if column_count > input_tensor_rank:
@@ -227,10 +234,10 @@ class NonzeroCoordinates(Description):
                 Violation(
                     "DML-NONZERO_COORDINATES-coordinates-columns",
                     "OutputCoordinatesTensor.Sizes",
-                    f"ColumnCount is {column_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank} (a row has a coordinate for each dimension that counts)",
+                    f"OutputCoordinatesTensor.Sizes[{output_coordinates_tensor_rank - 1}] is {column_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank} (a row has a coordinate for each dimension that counts)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
 
 _ACCEPTED = judgement.accepted_by_level(NonzeroCoordinates.SUPPORT)

@@ -5,12 +5,13 @@ ONE_HOT: Writes along an axis the on value where an index says, and the off valu
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
 from .. import judgement
-from ..arithmetic import replaced, saturate
+from ..arithmetic import entry, replaced, saturate
 from ..description import Description, Rule, Support, Tables, given
 from ..enums import FeatureLevel, TensorDataType, name_of
 from ..member import Member
@@ -134,6 +135,13 @@ class OneHot(Description):
         Rule("DML-ONE_HOT-values-element-count"),
         Rule("DML-ONE_HOT-indices-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ONE_HOT-same-rank": "IndicesTensor.DimensionCount OutputTensor.DimensionCount ValuesTensor.DimensionCount",
+        "DML-ONE_HOT-axis-range": "Axis IndicesTensor.DimensionCount",
+        "DML-ONE_HOT-same-type": "OutputTensor.DataType ValuesTensor.DataType",
+        "DML-ONE_HOT-values-element-count": "ValuesTensor.Sizes",
+        "DML-ONE_HOT-indices-sizes": "Axis IndicesTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
@@ -233,11 +241,11 @@ class OneHot(Description):
                 Violation(
                     "DML-ONE_HOT-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than IndicesTensor.DimensionCount, {indices_tensor_rank}",
+                    f"Axis is {axis}; it must be less than IndicesTensor.DimensionCount, {indices_tensor_rank}" + (f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""),
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         indices_tensor_data_type = indices_tensor.DataType
@@ -266,7 +274,7 @@ class OneHot(Description):
                 Violation(
                     "DML-ONE_HOT-values-element-count",
                     "ValuesTensor.Sizes",
-                    f"product(ValuesTensor.Sizes) is {saturate(prod(values_tensor_sizes))}; it must be at least 2 (it holds the off value and the on value)",
+                    f"the product of ValuesTensor.Sizes is {saturate(prod(values_tensor_sizes))}; it must be at least 2 (it holds the off value and the on value)",
                 )
             )
         # DML-ONE_HOT-indices-sizes
@@ -275,10 +283,10 @@ class OneHot(Description):
                 Violation(
                     "DML-ONE_HOT-indices-sizes",
                     "IndicesTensor.Sizes",
-                    f"IndicesTensor.Sizes is {list(indices_tensor_sizes)}; it must equal replace(OutputTensor.Sizes, Axis, 1), {list(replaced(output_tensor_sizes, axis, 1))} (each sequence along Axis has one index)",
+                    f"IndicesTensor.Sizes is {list(indices_tensor_sizes)}; it must be {list(replaced(output_tensor_sizes, axis, 1))} (each sequence along Axis has one index)" + (f"; DirectML broadcasts by strides: Sizes {list(replaced(output_tensor_sizes, axis, 1))}, with a stride of 0 in each dimension that repeats" if indices_tensor_rank == len(replaced(output_tensor_sizes, axis, 1)) and all(indices_tensor_sizes[d] == entry(replaced(output_tensor_sizes, axis, 1), d) or indices_tensor_sizes[d] == 1 for d in range(indices_tensor_rank)) else ""),
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> OneHot:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

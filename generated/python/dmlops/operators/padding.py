@@ -5,6 +5,7 @@ PADDING: Enlarges the input on all sides, by a constant or by its own elements.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -123,6 +124,14 @@ class Padding(Description):
         Rule("DML-PADDING-same-type"),
         Rule("DML-PADDING-output-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-PADDING-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-PADDING-dimension-count": "DimensionCount InputTensor.DimensionCount",
+        "DML-PADDING-padding-mode-symmetric": "PaddingMode",
+        "DML-PADDING-padding-mode-wrap": "PaddingMode",
+        "DML-PADDING-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-PADDING-output-sizes": "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -258,7 +267,7 @@ class Padding(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -285,10 +294,10 @@ class Padding(Description):
                 Violation(
                     "DML-PADDING-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal [InputTensor.Sizes[i] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount)], {[input_tensor_sizes[i] + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank)]}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {[input_tensor_sizes[i] + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank)]} (each size is that of the input plus StartPadding plus EndPadding)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Padding:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

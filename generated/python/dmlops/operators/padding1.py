@@ -5,6 +5,7 @@ PADDING1: Enlarges the input on all sides, by a constant of its data type or by 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -78,6 +79,14 @@ class Padding1(Description):
         Rule("DML-PADDING1-padding-value-type"),
         Rule("DML-PADDING1-output-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-PADDING1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-PADDING1-dimension-count": "DimensionCount InputTensor.DimensionCount",
+        "DML-PADDING1-padding-mode-wrap": "PaddingMode",
+        "DML-PADDING1-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-PADDING1-padding-value-type": "OutputTensor.DataType PaddingValueDataType",
+        "DML-PADDING1-output-sizes": "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_5_0: _SINCE_5_0,
         FeatureLevel.LEVEL_5_1: _SINCE_5_0,
@@ -200,7 +209,7 @@ class Padding1(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -236,10 +245,10 @@ class Padding1(Description):
                 Violation(
                     "DML-PADDING1-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal [InputTensor.Sizes[i] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount)], {[input_tensor_sizes[i] + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank)]}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {[input_tensor_sizes[i] + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank)]} (each size is that of the input plus StartPadding plus EndPadding)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Padding1:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,10 +5,12 @@ RANDOM_GENERATOR: Fills the output with evenly distributed pseudo-random bits th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from .. import judgement
+from ..arithmetic import entry
 from ..coordinates import align
 from ..description import Description, Rule, Support, Tables, given
 from ..enums import FeatureLevel, RandomGeneratorType, TensorDataType, entry_of
@@ -68,6 +70,11 @@ class RandomGenerator(Description):
         Rule("DML-RANDOM_GENERATOR-state-sizes"),
         Rule("DML-RANDOM_GENERATOR-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-RANDOM_GENERATOR-same-rank": "InputStateTensor.DimensionCount OutputStateTensor OutputStateTensor.DimensionCount",
+        "DML-RANDOM_GENERATOR-state-sizes": "InputStateTensor.DimensionCount InputStateTensor.Sizes",
+        "DML-RANDOM_GENERATOR-same-sizes": "InputStateTensor.Sizes OutputStateTensor OutputStateTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
         FeatureLevel.LEVEL_3_1: _SINCE_3_0,
@@ -154,7 +161,7 @@ class RandomGenerator(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_state_tensor_data_type = input_state_tensor.DataType
@@ -175,7 +182,7 @@ class RandomGenerator(Description):
                 Violation(
                     "DML-RANDOM_GENERATOR-state-sizes",
                     "InputStateTensor.Sizes",
-                    f"InputStateTensor.Sizes is {list(input_state_tensor_sizes)}; it must equal StateSizes, {list(state_sizes)} (the state is four words of counter and two of key)",
+                    f"InputStateTensor.Sizes is {list(input_state_tensor_sizes)}; it must be {list(state_sizes)} (the state is four words of counter and two of key)" + (f"; DirectML broadcasts by strides: Sizes {list(state_sizes)}, with a stride of 0 in each dimension that repeats" if input_state_tensor_rank == len(state_sizes) and all(input_state_tensor_sizes[d] == entry(state_sizes, d) or input_state_tensor_sizes[d] == 1 for d in range(input_state_tensor_rank)) else ""),
                 )
             )
         # DML-RANDOM_GENERATOR-same-sizes
@@ -187,7 +194,7 @@ class RandomGenerator(Description):
                     f"OutputStateTensor.Sizes is {list(output_state_tensor_sizes)}; it must equal InputStateTensor.Sizes, {list(input_state_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> RandomGenerator:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ REDUCE: Reduces one or more axes to size 1 by a function such as sum, maximum or
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -274,6 +275,13 @@ class Reduce(Description):
         Rule("DML-REDUCE-same-type"),
         Rule("DML-REDUCE-output-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-REDUCE-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-REDUCE-axis-count": "AxisCount InputTensor.DimensionCount",
+        "DML-REDUCE-axes-range": "Axes InputTensor.DimensionCount",
+        "DML-REDUCE-same-type": "Function InputTensor.DataType OutputTensor.DataType",
+        "DML-REDUCE-output-sizes": "Axes InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -415,11 +423,11 @@ class Reduce(Description):
                 Violation(
                     "DML-REDUCE-axis-count",
                     "AxisCount",
-                    f"AxisCount is {axis_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank} (a dimension is reduced once)",
+                    f"AxisCount is {axis_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank} (a dimension is reduced once)" + (f"; axes count from 0, and {axis_count} is {axis_count - 4294967296} as an unsigned number" if axis_count >= 2147483648 else ""),
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -439,7 +447,7 @@ class Reduce(Description):
                     Violation(
                         "DML-REDUCE-axes-range",
                         "Axes",
-                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}",
+                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}" + (f"; axes count from 0, and {axes[i]} is {axes[i] - 4294967296} as an unsigned number" if axes[i] >= 2147483648 else ""),
                     )
                 )
                 break
@@ -458,10 +466,10 @@ class Reduce(Description):
                 Violation(
                     "DML-REDUCE-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal ReducedSizes, {list(reduced_sizes)} (reduced dimensions have size 1)",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(reduced_sizes)} (reduced dimensions have size 1)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Reduce:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ RESAMPLE: Resizes the input along any of its dimensions, by the nearest element 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -82,6 +83,12 @@ class Resample(Description):
         Rule("DML-RESAMPLE-scales"),
         Rule("DML-RESAMPLE-same-type"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-RESAMPLE-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-RESAMPLE-scale-count": "InputTensor.DimensionCount ScaleCount",
+        "DML-RESAMPLE-scales": "Scales",
+        "DML-RESAMPLE-same-type": "InputTensor.DataType OutputTensor.DataType",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
         FeatureLevel.LEVEL_2_1: _SINCE_2_0,
@@ -184,7 +191,7 @@ class Resample(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -203,7 +210,7 @@ class Resample(Description):
                     Violation(
                         "DML-RESAMPLE-scales",
                         "Scales",
-                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be more than 0.0",
+                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be more than 0.0, 0.0",
                     )
                 )
                 break
@@ -216,7 +223,7 @@ class Resample(Description):
                     f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Resample:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

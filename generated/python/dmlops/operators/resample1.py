@@ -5,6 +5,7 @@ RESAMPLE1: Resizes the input along any of its dimensions, with pixel offsets of 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -87,6 +88,12 @@ class Resample1(Description):
         Rule("DML-RESAMPLE1-scales"),
         Rule("DML-RESAMPLE1-same-type"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-RESAMPLE1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-RESAMPLE1-dimension-count": "DimensionCount InputTensor.DimensionCount",
+        "DML-RESAMPLE1-scales": "Scales",
+        "DML-RESAMPLE1-same-type": "InputTensor.DataType OutputTensor.DataType",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
         FeatureLevel.LEVEL_3_0: _SINCE_2_1,
@@ -202,7 +209,7 @@ class Resample1(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -221,7 +228,7 @@ class Resample1(Description):
                     Violation(
                         "DML-RESAMPLE1-scales",
                         "Scales",
-                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be more than 0.0",
+                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be more than 0.0, 0.0",
                     )
                 )
                 break
@@ -234,7 +241,7 @@ class Resample1(Description):
                     f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Resample1:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

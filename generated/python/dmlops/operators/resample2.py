@@ -5,6 +5,7 @@ RESAMPLE2: Resizes the input along any of its dimensions, with pixel offsets and
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -78,6 +79,12 @@ class Resample2(Description):
         Rule("DML-RESAMPLE2-scales"),
         Rule("DML-RESAMPLE2-same-type"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-RESAMPLE2-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-RESAMPLE2-dimension-count": "DimensionCount InputTensor.DimensionCount",
+        "DML-RESAMPLE2-scales": "Scales",
+        "DML-RESAMPLE2-same-type": "InputTensor.DataType OutputTensor.DataType",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_5_1: _SINCE_5_1,
         FeatureLevel.LEVEL_5_2: _SINCE_5_1,
@@ -191,7 +198,7 @@ class Resample2(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -210,7 +217,7 @@ class Resample2(Description):
                     Violation(
                         "DML-RESAMPLE2-scales",
                         "Scales",
-                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be more than 0.0",
+                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be more than 0.0, 0.0",
                     )
                 )
                 break
@@ -223,7 +230,7 @@ class Resample2(Description):
                     f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Resample2:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

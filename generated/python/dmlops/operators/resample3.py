@@ -5,6 +5,7 @@ RESAMPLE3: Resizes the input along any of its dimensions, with offsets, rounding
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -69,6 +70,12 @@ class Resample3(Description):
         Rule("DML-RESAMPLE3-scales"),
         Rule("DML-RESAMPLE3-same-type"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-RESAMPLE3-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-RESAMPLE3-dimension-count": "DimensionCount InputTensor.DimensionCount",
+        "DML-RESAMPLE3-scales": "Scales",
+        "DML-RESAMPLE3-same-type": "InputTensor.DataType OutputTensor.DataType",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_4: _SINCE_6_4,
     }
@@ -176,7 +183,7 @@ class Resample3(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -195,7 +202,7 @@ class Resample3(Description):
                     Violation(
                         "DML-RESAMPLE3-scales",
                         "Scales",
-                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be more than 0.0",
+                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be more than 0.0, 0.0",
                     )
                 )
                 break
@@ -208,7 +215,7 @@ class Resample3(Description):
                     f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Resample3:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

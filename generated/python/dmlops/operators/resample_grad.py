@@ -5,6 +5,7 @@ RESAMPLE_GRAD: Gradient of RESAMPLE1: gives every input element the gradients of
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -74,6 +75,12 @@ class ResampleGrad(Description):
         Rule("DML-RESAMPLE_GRAD-scales"),
         Rule("DML-RESAMPLE_GRAD-same-type"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-RESAMPLE_GRAD-same-rank": "InputGradientTensor.DimensionCount OutputGradientTensor.DimensionCount",
+        "DML-RESAMPLE_GRAD-dimension-count": "DimensionCount InputGradientTensor.DimensionCount",
+        "DML-RESAMPLE_GRAD-scales": "Scales",
+        "DML-RESAMPLE_GRAD-same-type": "InputGradientTensor.DataType OutputGradientTensor.DataType",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
         FeatureLevel.LEVEL_3_1: _SINCE_3_0,
@@ -187,7 +194,7 @@ class ResampleGrad(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_gradient_tensor_data_type = input_gradient_tensor.DataType
@@ -206,7 +213,7 @@ class ResampleGrad(Description):
                     Violation(
                         "DML-RESAMPLE_GRAD-scales",
                         "Scales",
-                        f"Scales[{i}] is {as_float(scales[i]):g}; it must be more than 0.0 (output coordinates are divided by it)",
+                        f"Scales[{i}] is {as_float(scales[i]):g}; it must be more than 0.0, 0.0 (output coordinates are divided by it)",
                     )
                 )
                 break
@@ -219,7 +226,7 @@ class ResampleGrad(Description):
                     f"OutputGradientTensor.DataType is {name_of(TensorDataType, output_gradient_tensor_data_type)}; it must equal InputGradientTensor.DataType, {name_of(TensorDataType, input_gradient_tensor_data_type)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ResampleGrad:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

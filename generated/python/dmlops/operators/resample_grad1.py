@@ -5,6 +5,7 @@ RESAMPLE_GRAD1: Gradient of RESAMPLE2: gives every input element the gradients o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -65,6 +66,12 @@ class ResampleGrad1(Description):
         Rule("DML-RESAMPLE_GRAD1-scales"),
         Rule("DML-RESAMPLE_GRAD1-same-type"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-RESAMPLE_GRAD1-same-rank": "InputGradientTensor.DimensionCount OutputGradientTensor.DimensionCount",
+        "DML-RESAMPLE_GRAD1-dimension-count": "DimensionCount InputGradientTensor.DimensionCount",
+        "DML-RESAMPLE_GRAD1-scales": "Scales",
+        "DML-RESAMPLE_GRAD1-same-type": "InputGradientTensor.DataType OutputGradientTensor.DataType",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_5_1: _SINCE_5_1,
         FeatureLevel.LEVEL_5_2: _SINCE_5_1,
@@ -175,7 +182,7 @@ class ResampleGrad1(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_gradient_tensor_data_type = input_gradient_tensor.DataType
@@ -194,7 +201,7 @@ class ResampleGrad1(Description):
                     Violation(
                         "DML-RESAMPLE_GRAD1-scales",
                         "Scales",
-                        f"Scales[{i}] is {as_float(scales[i]):g}; it must be more than 0.0 (output coordinates are divided by it)",
+                        f"Scales[{i}] is {as_float(scales[i]):g}; it must be more than 0.0, 0.0 (output coordinates are divided by it)",
                     )
                 )
                 break
@@ -207,7 +214,7 @@ class ResampleGrad1(Description):
                     f"OutputGradientTensor.DataType is {name_of(TensorDataType, output_gradient_tensor_data_type)}; it must equal InputGradientTensor.DataType, {name_of(TensorDataType, input_gradient_tensor_data_type)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ResampleGrad1:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ REVERSE_SUBSEQUENCES: Turns round the beginning of every line along one axis, ea
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -146,6 +147,14 @@ class ReverseSubsequences(Description):
         Rule("DML-REVERSE_SUBSEQUENCES-sequence-lengths-axis-size"),
         Rule("DML-REVERSE_SUBSEQUENCES-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-REVERSE_SUBSEQUENCES-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount SequenceLengthsTensor.DimensionCount",
+        "DML-REVERSE_SUBSEQUENCES-axis-range": "Axis InputTensor.DimensionCount",
+        "DML-REVERSE_SUBSEQUENCES-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-REVERSE_SUBSEQUENCES-sequence-lengths-sizes": "Axis InputTensor.DimensionCount InputTensor.Sizes SequenceLengthsTensor.Sizes",
+        "DML-REVERSE_SUBSEQUENCES-sequence-lengths-axis-size": "Axis SequenceLengthsTensor.Sizes",
+        "DML-REVERSE_SUBSEQUENCES-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
@@ -244,11 +253,11 @@ class ReverseSubsequences(Description):
                 Violation(
                     "DML-REVERSE_SUBSEQUENCES-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}" + (f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""),
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -300,7 +309,7 @@ class ReverseSubsequences(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ReverseSubsequences:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ ROI_ALIGN1: Crops regions of interest and resamples them to one common size, wit
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -113,6 +114,15 @@ class RoiAlign1(Description):
         Rule("DML-ROI_ALIGN1-batch-indices-sizes"),
         Rule("DML-ROI_ALIGN1-output-shape"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ROI_ALIGN1-reduction-function": "ReductionFunction",
+        "DML-ROI_ALIGN1-sample-range": "MaximumSamplesPerOutput MinimumSamplesPerOutput",
+        "DML-ROI_ALIGN1-maximum-samples-range": "MaximumSamplesPerOutput",
+        "DML-ROI_ALIGN1-same-type": "InputTensor.DataType OutputTensor.DataType ROITensor.DataType",
+        "DML-ROI_ALIGN1-roi-sizes": "ROITensor.DimensionCount ROITensor.Sizes",
+        "DML-ROI_ALIGN1-batch-indices-sizes": "BatchIndicesTensor.DimensionCount BatchIndicesTensor.Sizes ROITensor.DimensionCount ROITensor.Sizes",
+        "DML-ROI_ALIGN1-output-shape": "InputTensor.Sizes OutputTensor.Sizes ROITensor.DimensionCount ROITensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_4_0: _SINCE_4_0,
         FeatureLevel.LEVEL_4_1: _SINCE_4_0,
@@ -242,7 +252,7 @@ class RoiAlign1(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -282,7 +292,7 @@ class RoiAlign1(Description):
                 Violation(
                     "DML-ROI_ALIGN1-roi-sizes",
                     "ROITensor.Sizes",
-                    f"ROITensor.Sizes is {list(roi_tensor_sizes)}; it must equal align([RoiCount, 4], ROITensor.DimensionCount, 1), {list(align((roi_count, 4), roi_tensor_rank, 1))} (four coordinates for each region)",
+                    f"ROITensor.Sizes is {list(roi_tensor_sizes)}; it must be {list(align((roi_count, 4), roi_tensor_rank, 1))} (four coordinates for each region)" + (f"; DirectML broadcasts by strides: Sizes {list(align((roi_count, 4), roi_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if roi_tensor_rank == len(align((roi_count, 4), roi_tensor_rank, 1)) and all(roi_tensor_sizes[d] == entry(align((roi_count, 4), roi_tensor_rank, 1), d) or roi_tensor_sizes[d] == 1 for d in range(roi_tensor_rank)) else ""),
                 )
             )
         # DML-ROI_ALIGN1-batch-indices-sizes
@@ -291,7 +301,7 @@ class RoiAlign1(Description):
                 Violation(
                     "DML-ROI_ALIGN1-batch-indices-sizes",
                     "BatchIndicesTensor.Sizes",
-                    f"BatchIndicesTensor.Sizes is {list(batch_indices_tensor_sizes)}; it must equal align([RoiCount], BatchIndicesTensor.DimensionCount, 1), {list(align((roi_count,), batch_indices_tensor_rank, 1))} (one batch for each region)",
+                    f"BatchIndicesTensor.Sizes is {list(batch_indices_tensor_sizes)}; it must be {list(align((roi_count,), batch_indices_tensor_rank, 1))} (one batch for each region)" + (f"; DirectML broadcasts by strides: Sizes {list(align((roi_count,), batch_indices_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if batch_indices_tensor_rank == len(align((roi_count,), batch_indices_tensor_rank, 1)) and all(batch_indices_tensor_sizes[d] == entry(align((roi_count,), batch_indices_tensor_rank, 1), d) or batch_indices_tensor_sizes[d] == 1 for d in range(batch_indices_tensor_rank)) else ""),
                 )
             )
         # DML-ROI_ALIGN1-output-shape
@@ -300,7 +310,7 @@ class RoiAlign1(Description):
                 Violation(
                     "DML-ROI_ALIGN1-output-shape",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes[0] is {output_tensor_sizes[0]}; it must equal RoiCount, {roi_count}",
+                    f"OutputTensor.Sizes[0] is {output_tensor_sizes[0]}; it must equal ROITensor.Sizes[{roi_tensor_rank - 2}], {roi_count}",
                 )
             )
         if entry(output_tensor_sizes, 1) != entry(input_tensor_sizes, 1):
@@ -311,7 +321,7 @@ class RoiAlign1(Description):
                     f"OutputTensor.Sizes[1] is {entry(output_tensor_sizes, 1)}; it must equal InputTensor.Sizes[1], {entry(input_tensor_sizes, 1)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> RoiAlign1:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

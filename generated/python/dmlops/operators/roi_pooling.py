@@ -5,6 +5,7 @@ ROI_POOLING: Divides each region of interest into a grid and takes the largest e
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -63,6 +64,11 @@ class RoiPooling(Description):
         Rule("DML-ROI_POOLING-roi-shape"),
         Rule("DML-ROI_POOLING-output-shape"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ROI_POOLING-same-type": "InputTensor.DataType OutputTensor.DataType ROITensor.DataType",
+        "DML-ROI_POOLING-roi-shape": "ROITensor.Sizes",
+        "DML-ROI_POOLING-output-shape": "InputTensor.Sizes OutputTensor.Sizes PooledSize ROITensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -138,7 +144,7 @@ class RoiPooling(Description):
         ):  # fmt: skip
             judgement.dimension_counts(self, level, violations)
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -201,7 +207,7 @@ class RoiPooling(Description):
                 Violation(
                     "DML-ROI_POOLING-output-shape",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes[0] is {output_tensor_sizes[0]}; it must equal RoiCount, {roi_count}",
+                    f"OutputTensor.Sizes[0] is {output_tensor_sizes[0]}; it must equal ROITensor.Sizes[2], {roi_count}",
                 )
             )
         if entry(output_tensor_sizes, 1) != entry(input_tensor_sizes, 1):
@@ -228,7 +234,7 @@ class RoiPooling(Description):
                     f"OutputTensor.Sizes[3] is {entry(output_tensor_sizes, 3)}; it must equal PooledSize.Width, {pooled_size.Width}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> RoiPooling:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ SCATTER_ELEMENTS: Copies the input and overwrites one element for every index, a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -141,6 +142,14 @@ class ScatterElements(Description):
         Rule("DML-SCATTER_ELEMENTS-updates-sizes"),
         Rule("DML-SCATTER_ELEMENTS-output-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-SCATTER_ELEMENTS-same-rank": "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount UpdatesTensor.DimensionCount",
+        "DML-SCATTER_ELEMENTS-axis-range": "Axis InputTensor.DimensionCount",
+        "DML-SCATTER_ELEMENTS-same-type": "InputTensor.DataType OutputTensor.DataType UpdatesTensor.DataType",
+        "DML-SCATTER_ELEMENTS-indices-sizes": "Axis IndicesTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes",
+        "DML-SCATTER_ELEMENTS-updates-sizes": "IndicesTensor.Sizes UpdatesTensor.Sizes",
+        "DML-SCATTER_ELEMENTS-output-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
@@ -256,11 +265,11 @@ class ScatterElements(Description):
                 Violation(
                     "DML-SCATTER_ELEMENTS-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}" + (f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""),
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -310,7 +319,7 @@ class ScatterElements(Description):
                 Violation(
                     "DML-SCATTER_ELEMENTS-updates-sizes",
                     "UpdatesTensor.Sizes",
-                    f"UpdatesTensor.Sizes is {list(updates_tensor_sizes)}; it must equal IndicesTensor.Sizes, {list(indices_tensor_sizes)}",
+                    f"UpdatesTensor.Sizes is {list(updates_tensor_sizes)}; it must equal IndicesTensor.Sizes, {list(indices_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(indices_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if updates_tensor_rank == len(indices_tensor_sizes) and all(updates_tensor_sizes[d] == indices_tensor_sizes[d] or updates_tensor_sizes[d] == 1 for d in range(updates_tensor_rank)) else ""),
                 )
             )
         # DML-SCATTER_ELEMENTS-output-sizes
@@ -322,7 +331,7 @@ class ScatterElements(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ScatterElements:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

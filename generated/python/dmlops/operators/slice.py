@@ -5,6 +5,7 @@ SLICE: Copies evenly spaced elements of a part of the input.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -120,6 +121,13 @@ class Slice(Description):
         Rule("DML-SLICE-slice-bounds"),
         Rule("DML-SLICE-output-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-SLICE-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-SLICE-dimension-count": "DimensionCount InputTensor.DimensionCount",
+        "DML-SLICE-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-SLICE-slice-bounds": "InputTensor.DimensionCount InputTensor.Sizes Offsets Sizes Strides",
+        "DML-SLICE-output-sizes": "OutputTensor.Sizes Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -236,7 +244,7 @@ class Slice(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -264,7 +272,7 @@ class Slice(Description):
                     Violation(
                         "DML-SLICE-slice-bounds",
                         "Offsets",
-                        f"Offsets[{i}] + (Sizes[{i}] - 1) * Strides[{i}] is {saturate(entry(offsets, i) + saturate((entry(sizes, i) - 1) * entry(strides, i)))}; it must be less than InputTensor.Sizes[{i}], {input_tensor_sizes[i]} (the last element lies within the input)",
+                        f"Offsets[{i}] ({entry(offsets, i)}) + (Sizes[{i}] ({entry(sizes, i)}) - 1) x Strides[{i}] ({entry(strides, i)}) is {saturate(entry(offsets, i) + saturate((entry(sizes, i) - 1) * entry(strides, i)))}; it must be less than InputTensor.Sizes[{i}], {input_tensor_sizes[i]} (the last element lies within the input)",
                     )
                 )
                 break
@@ -277,7 +285,7 @@ class Slice(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal Sizes, {list(sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Slice:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

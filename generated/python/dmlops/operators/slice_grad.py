@@ -5,6 +5,7 @@ SLICE_GRAD: Gradient of SLICE1: puts the incoming gradients where the slice was 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -108,6 +109,15 @@ class SliceGrad(Description):
         Rule("DML-SLICE_GRAD-window-bounds"),
         Rule("DML-SLICE_GRAD-input-gradient-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-SLICE_GRAD-same-rank": "InputGradientTensor.DimensionCount OutputGradientTensor.DimensionCount",
+        "DML-SLICE_GRAD-dimension-count": "DimensionCount InputGradientTensor.DimensionCount",
+        "DML-SLICE_GRAD-window-sizes-range": "InputWindowSizes",
+        "DML-SLICE_GRAD-strides-range": "InputWindowStrides",
+        "DML-SLICE_GRAD-same-type": "InputGradientTensor.DataType OutputGradientTensor.DataType",
+        "DML-SLICE_GRAD-window-bounds": "InputWindowOffsets InputWindowSizes OutputGradientTensor.DimensionCount OutputGradientTensor.Sizes",
+        "DML-SLICE_GRAD-input-gradient-sizes": "InputGradientTensor.DimensionCount InputGradientTensor.Sizes InputWindowSizes InputWindowStrides",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
         FeatureLevel.LEVEL_3_1: _SINCE_3_1,
@@ -220,7 +230,7 @@ class SliceGrad(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_gradient_tensor_data_type = input_gradient_tensor.DataType
@@ -270,7 +280,7 @@ class SliceGrad(Description):
                     Violation(
                         "DML-SLICE_GRAD-window-bounds",
                         "InputWindowOffsets",
-                        f"InputWindowOffsets[{i}] + InputWindowSizes[{i}] is {entry(input_window_offsets, i) + entry(input_window_sizes, i)}; it must be at most OutputGradientTensor.Sizes[{i}], {output_gradient_tensor_sizes[i]} (the window lies within the tensor that was sliced)",
+                        f"InputWindowOffsets[{i}] ({entry(input_window_offsets, i)}) + InputWindowSizes[{i}] ({entry(input_window_sizes, i)}) is {entry(input_window_offsets, i) + entry(input_window_sizes, i)}; it must be at most OutputGradientTensor.Sizes[{i}], {output_gradient_tensor_sizes[i]} (the window lies within the tensor that was sliced)",
                     )
                 )
                 break
@@ -281,11 +291,11 @@ class SliceGrad(Description):
                     Violation(
                         "DML-SLICE_GRAD-input-gradient-sizes",
                         "InputGradientTensor.Sizes",
-                        f"InputGradientTensor.Sizes[{i}] is {input_gradient_tensor_sizes[i]}; it must be at most 1 + (InputWindowSizes[{i}] - 1) // abs(InputWindowStrides[{i}]), {1 + quotient(entry(input_window_sizes, i) - 1, saturate(abs(entry(input_window_strides, i))))} (the window holds no more elements at this stride)",
+                        f"InputGradientTensor.Sizes[{i}] is {input_gradient_tensor_sizes[i]}; it must be at most {1 + quotient(entry(input_window_sizes, i) - 1, saturate(abs(entry(input_window_strides, i))))} (the window holds no more elements at this stride)",
                     )
                 )
                 break
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> SliceGrad:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

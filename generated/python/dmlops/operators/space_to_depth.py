@@ -5,6 +5,7 @@ SPACE_TO_DEPTH: Gathers square blocks of height and width into channels.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -92,6 +93,12 @@ class SpaceToDepth(Description):
         Rule("DML-SPACE_TO_DEPTH-blocks-divide"),
         Rule("DML-SPACE_TO_DEPTH-output-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-SPACE_TO_DEPTH-block-size-range": "BlockSize",
+        "DML-SPACE_TO_DEPTH-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-SPACE_TO_DEPTH-blocks-divide": "BlockSize InputTensor.Sizes",
+        "DML-SPACE_TO_DEPTH-output-sizes": "BlockSize InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -170,7 +177,7 @@ class SpaceToDepth(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -198,7 +205,7 @@ class SpaceToDepth(Description):
                     Violation(
                         "DML-SPACE_TO_DEPTH-blocks-divide",
                         "InputTensor.Sizes",
-                        f"InputTensor.Sizes[{d}] % BlockSize is {remainder(entry(input_tensor_sizes, d), block_size)}; it must equal 0 (height and width are made of whole blocks)",
+                        f"InputTensor.Sizes[{d}] is {entry(input_tensor_sizes, d)}; it must be a multiple of BlockSize, {block_size} (height and width are made of whole blocks)",
                     )
                 )
                 break
@@ -208,10 +215,10 @@ class SpaceToDepth(Description):
                 Violation(
                     "DML-SPACE_TO_DEPTH-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal [InputTensor.Sizes[0], InputTensor.Sizes[1] * BlockSize * BlockSize, InputTensor.Sizes[2] // BlockSize, InputTensor.Sizes[3] // BlockSize], {[input_tensor_sizes[0], saturate(entry(input_tensor_sizes, 1) * block_size * block_size), quotient(entry(input_tensor_sizes, 2), block_size), quotient(entry(input_tensor_sizes, 3), block_size)]}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {[input_tensor_sizes[0], saturate(entry(input_tensor_sizes, 1) * block_size * block_size), quotient(entry(input_tensor_sizes, 2), block_size), quotient(entry(input_tensor_sizes, 3), block_size)]} (channels times BlockSize squared; height and width divided by BlockSize, {block_size})",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> SpaceToDepth:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ SPLIT: Cuts the input into parts along one axis.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -117,6 +118,14 @@ class Split(Description):
         Rule("DML-SPLIT-output-sizes-off-axis"),
         Rule("DML-SPLIT-axis-size"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-SPLIT-same-rank": "InputTensor.DimensionCount OutputTensors OutputTensors.DimensionCount",
+        "DML-SPLIT-output-count-range": "OutputCount",
+        "DML-SPLIT-axis-range": "Axis InputTensor.DimensionCount",
+        "DML-SPLIT-same-type": "InputTensor.DataType OutputTensors OutputTensors.DataType",
+        "DML-SPLIT-output-sizes-off-axis": "Axis InputTensor.DimensionCount InputTensor.Sizes OutputTensors OutputTensors.Sizes",
+        "DML-SPLIT-axis-size": "Axis InputTensor.Sizes OutputTensors OutputTensors.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -222,11 +231,11 @@ class Split(Description):
                 Violation(
                     "DML-SPLIT-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}" + (f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""),
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -269,10 +278,10 @@ class Split(Description):
                 Violation(
                     "DML-SPLIT-axis-size",
                     "InputTensor.Sizes",
-                    f"InputTensor.Sizes[{axis}] is {entry(input_tensor_sizes, axis)}; it must equal sum(OutputTensors[i].Sizes[Axis] for i in range(len(OutputTensors))), {saturate(sum(entry(output_tensors[i].Sizes, axis) for i in range(len(output_tensors))))} (the parts make up the whole)",
+                    f"InputTensor.Sizes[{axis}] is {entry(input_tensor_sizes, axis)}; it must be {saturate(sum(entry(output_tensors[i].Sizes, axis) for i in range(len(output_tensors))))} (along Axis, {axis}, the outputs add up to the input)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
 
 _ACCEPTED = judgement.accepted_by_level(Split.SUPPORT)

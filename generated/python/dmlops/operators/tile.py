@@ -5,6 +5,7 @@ TILE: Repeats the whole input along each dimension.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -111,6 +112,13 @@ class Tile(Description):
         Rule("DML-TILE-repeats-range"),
         Rule("DML-TILE-output-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-TILE-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-TILE-repeats-count": "InputTensor.DimensionCount RepeatsCount",
+        "DML-TILE-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-TILE-repeats-range": "Repeats",
+        "DML-TILE-output-sizes": "InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes Repeats",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -222,7 +230,7 @@ class Tile(Description):
                 )
                 break
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -249,10 +257,10 @@ class Tile(Description):
                 Violation(
                     "DML-TILE-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal [InputTensor.Sizes[i] * Repeats[i] for i in range(InputTensor.DimensionCount)], {[saturate(input_tensor_sizes[i] * entry(repeats, i)) for i in range(input_tensor_rank)]}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {[saturate(input_tensor_sizes[i] * entry(repeats, i)) for i in range(input_tensor_rank)]} (each size is that of the input times its entry in Repeats)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Tile:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

@@ -5,6 +5,7 @@ TOP_K: Picks the K largest elements of each sequence along an axis, with their i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -134,6 +135,15 @@ class TopK(Description):
         Rule("DML-TOP_K-output-value-sizes"),
         Rule("DML-TOP_K-output-index-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-TOP_K-same-rank": "InputTensor.DimensionCount OutputIndexTensor.DimensionCount OutputValueTensor.DimensionCount",
+        "DML-TOP_K-axis-range": "Axis InputTensor.DimensionCount",
+        "DML-TOP_K-k-positive": "K",
+        "DML-TOP_K-same-type": "InputTensor.DataType OutputValueTensor.DataType",
+        "DML-TOP_K-k-range": "Axis InputTensor.Sizes K",
+        "DML-TOP_K-output-value-sizes": "Axis InputTensor.Sizes K OutputValueTensor.Sizes",
+        "DML-TOP_K-output-index-sizes": "Axis InputTensor.Sizes K OutputIndexTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -237,7 +247,7 @@ class TopK(Description):
                 Violation(
                     "DML-TOP_K-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}" + (f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""),
                 )
             )
         # DML-TOP_K-k-positive
@@ -250,7 +260,7 @@ class TopK(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -288,7 +298,7 @@ class TopK(Description):
                 Violation(
                     "DML-TOP_K-output-value-sizes",
                     "OutputValueTensor.Sizes",
-                    f"OutputValueTensor.Sizes is {list(output_value_tensor_sizes)}; it must equal replace(InputTensor.Sizes, Axis, K), {list(replaced(input_tensor_sizes, axis, k))}",
+                    f"OutputValueTensor.Sizes is {list(output_value_tensor_sizes)}; it must be {list(replaced(input_tensor_sizes, axis, k))} (the sizes of the input, but K along Axis, {axis})",
                 )
             )
         # DML-TOP_K-output-index-sizes
@@ -297,10 +307,10 @@ class TopK(Description):
                 Violation(
                     "DML-TOP_K-output-index-sizes",
                     "OutputIndexTensor.Sizes",
-                    f"OutputIndexTensor.Sizes is {list(output_index_tensor_sizes)}; it must equal replace(InputTensor.Sizes, Axis, K), {list(replaced(input_tensor_sizes, axis, k))}",
+                    f"OutputIndexTensor.Sizes is {list(output_index_tensor_sizes)}; it must be {list(replaced(input_tensor_sizes, axis, k))} (the sizes of the input, but K along Axis, {axis})",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> TopK:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.

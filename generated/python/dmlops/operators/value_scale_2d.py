@@ -5,6 +5,7 @@ VALUE_SCALE_2D: Multiplies all values by one factor and adds a bias of each chan
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -59,6 +60,12 @@ class ValueScale2d(Description):
         Rule("DML-VALUE_SCALE_2D-channel-count"),
         Rule("DML-VALUE_SCALE_2D-same-sizes"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-VALUE_SCALE_2D-channel-count-values": "ChannelCount",
+        "DML-VALUE_SCALE_2D-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-VALUE_SCALE_2D-channel-count": "ChannelCount InputTensor.Sizes",
+        "DML-VALUE_SCALE_2D-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -145,7 +152,7 @@ class ValueScale2d(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -184,7 +191,7 @@ class ValueScale2d(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ValueScale2d:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
