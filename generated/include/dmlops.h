@@ -7135,7 +7135,7 @@ static inline void dmlops_supported(
         if (needed != 0) {
             dmlops_report(run, "DML-OPERATOR-dimension-count", place, "DimensionCount", "%m is %i; feature level %s takes %r; %i needs feature level %s", value, dmlops_name(dmlops_names_FEATURE_LEVEL, run->level), ranks, value, dmlops_name(dmlops_names_FEATURE_LEVEL, needed));
         } else {
-            dmlops_report(run, "DML-OPERATOR-dimension-count", place, "DimensionCount", "%m is %i; feature level %s takes %r", value, dmlops_name(dmlops_names_FEATURE_LEVEL, run->level), ranks);
+            dmlops_report(run, "DML-OPERATOR-dimension-count", place, "DimensionCount", "%m is %i; feature level %s takes %r%?; DirectML adds no dimensions, so those of size 1 must be given too", value, dmlops_name(dmlops_names_FEATURE_LEVEL, run->level), ranks, (int64_t)(ranks << (31 - value) == 0));
         }
     }
 }

@@ -923,6 +923,8 @@ GENERAL_RULES: dict[str, GeneralRule] = {
     ),
 }
 
+RANK_HINT = "; DirectML adds no dimensions, so those of size 1 must be given too"  # what is said of a tensor with too few dimensions
+
 # Structs of DirectML.h that descriptions are made of.
 STRUCTS: dict[str, tuple[Member, ...]] = {
     "DML_BUFFER_TENSOR_DESC": (

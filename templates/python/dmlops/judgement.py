@@ -14,7 +14,7 @@ from .arithmetic import decimal
 from .description import Description, Tables
 from .enums import ENUMS, FeatureLevel, TensorDataType, feature_level, name_of
 from .member import Member
-from .registry import GENERAL_RULES, INTEGERS, STRUCTS
+from .registry import GENERAL_RULES, INTEGERS, RANK_HINT, STRUCTS
 from .tensor import TensorDesc
 from .tensor_rules import READS, check_structure, check_values
 from .violation import Violation
@@ -249,9 +249,11 @@ def _unsupported(
     """A value that the level's table has not, with the lowest higher level that has it, if any."""
     value, level = shown["value"], shown["level"]
     needed = next((one for one, choices in accepted.items() if one > level and value in choices), None)
+    too_few = needed is None and rule == "dimension-count" and all(value < one for one in accepted[level])
     if rule == "data-type":
         shown = {**shown, "value": name_of(TensorDataType, value)}
-    return _violation(rule, shown["member"], {**shown, "needed": needed}, hint=needed is not None)
+    found = _violation(rule, shown["member"], {**shown, "needed": needed}, hint=needed is not None)
+    return Violation(found.rule, found.member, found.message + RANK_HINT) if too_few else found
 
 
 def _violation(rule: str, member: str, shown: dict[str, Any], hint: bool = False) -> Violation:
