@@ -1,23 +1,29 @@
-"""What violations say: in names that a user of DirectML knows, once for each mistake, with hints for common ones."""
+"""What violations and rules say: in names that a user of DirectML knows, once per mistake, with hints."""
 
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 import dmlops
-from dmlops import Description, TensorDesc, Violation
+from dmlops import Description, TensorDesc, Violation, registry
+from dmlops.__main__ import main
 from dmlops.enums import ENUMS
 from dmlops.registry import INTEGERS, OPERATORS, STRUCTS, operator
 from random_descriptions import level_and_form, matrix_cases
 
 # Python, and what only the language of specs has.
-SYNTAX = re.compile(r"//|\*|==|\bfor \w+ in\b|\bif\b.*\belse\b|\b(range|align|replace|present|product|sum|len)\(")
+SYNTAX = re.compile(
+    r"//|\*|==|\bfor \w+ in\b|\bif\b.*\belse\b|\b(range|align|replace|present|product|sum|len)\("
+)
 ENGLISH = {"A", "B", "DirectML"}  # the matrices of a product
-HEADER = (Path(__file__).parents[1] / "generated/include/dmlops.h").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[1]
+HEADER = (ROOT / "generated/include/dmlops.h").read_text(encoding="utf-8")
 CONSTANTS = set(re.findall(r"DMLOPS_CONSTANT\((DML_\w+)", HEADER))
 
 
@@ -109,7 +115,11 @@ def only(desc: Description, level: str = "6.4") -> Violation:
         (pooling(Strides=(0, 2)), "6.4", "MAX_POOLING-strides-range"),
         (pooling(WindowSize=(7, 2)), "6.4", "MAX_POOLING-window-fits"),
         (gemm(BTensor=f32(1, 1, 16, 8)), "6.4", "GEMM-inner-size"),
-        (join(f32(1, 1, 2, 4), f32(1, 1, 3, 4), output=f32(1, 1, 5, 4), axis=3), "6.4", "JOIN-input-sizes-off-axis"),
+        (
+            join(f32(1, 1, 2, 4), f32(1, 1, 3, 4), output=f32(1, 1, 5, 4), axis=3),
+            "6.4",
+            "JOIN-input-sizes-off-axis",
+        ),
         (add(f32(2, 3), f32(2, 3), f32(2, 3)), "2.0", "OPERATOR-dimension-count"),
         (add(f32(1, -1), f32(1, 3), f32(1, 3)), "6.4", "OPERATOR-integer-range"),
         (
@@ -148,8 +158,8 @@ def test_what_reads_nothing_broken_is_told() -> None:
         ),
         (
             pooling(OutputTensor=f32(1, 3, 4, 3)),
-            "OutputTensor.Sizes is [1, 3, 4, 3]; it must be [1, 3, 3, 3] (each spatial size is (padded input - "
-            "window [2, 2]) / Strides [2, 2], rounded down, plus 1)",
+            "OutputTensor.Sizes is [1, 3, 4, 3]; it must be [1, 3, 3, 3] (each spatial size is (padded "
+            "input - window [2, 2]) / Strides [2, 2], rounded down, plus 1)",
         ),
         (
             gemm(BTensor=f32(1, 1, 16, 8)),
@@ -161,11 +171,24 @@ def test_what_reads_nothing_broken_is_told() -> None:
             "BTensor.Sizes is [1, 3]; it must equal ATensor.Sizes, [2, 3]; DirectML broadcasts by strides: "
             "Sizes [2, 3], with a stride of 0 in each dimension that repeats",
         ),
-        (add(f32(2, 3), f32(2, 2), f32(2, 3)), "BTensor.Sizes is [2, 2]; it must equal ATensor.Sizes, [2, 3]"),
+        (
+            add(f32(2, 3), f32(2, 2), f32(2, 3)),
+            "BTensor.Sizes is [2, 2]; it must equal ATensor.Sizes, [2, 3]",
+        ),
         (
             gemm(CTensor=f32(1, 1, 1, 16)),
-            "CTensor.Sizes is [1, 1, 1, 16]; it must equal OutputTensor.Sizes, [1, 1, 4, 16]; DirectML broadcasts "
-            "by strides: Sizes [1, 1, 4, 16], with a stride of 0 in each dimension that repeats",
+            "CTensor.Sizes is [1, 1, 1, 16]; it must equal OutputTensor.Sizes, [1, 1, 4, 16]; DirectML "
+            "broadcasts by strides: Sizes [1, 1, 4, 16], with a stride of 0 in each dimension that repeats",
+        ),
+        (
+            convolution(BiasTensor=f32(8)),
+            "BiasTensor.DimensionCount is 1; feature level 6.4 takes 3 to 5; DirectML adds no dimensions, so "
+            "those of size 1 must be given too",
+        ),
+        (
+            convolution(BiasTensor=f32(1, 1, 1, 8)),
+            "BiasTensor.Sizes is [1, 1, 1, 8]; it must be [1, 8, 1, 1] (one value for each output channel); "
+            "a bias lies along dimension 1",
         ),
         (
             dmlops.Gather(
@@ -182,3 +205,50 @@ def test_what_reads_nothing_broken_is_told() -> None:
 )
 def test_messages(desc: Description, message: str) -> None:
     assert only(desc).message == message
+
+
+# Rules by their identifiers.
+
+
+def test_every_rule_of_the_public_list_has_a_text() -> None:
+    """The list of identifiers is the committed one, which tells what may be asked for."""
+    listed = yaml.safe_load((ROOT / "specs/identifiers.yaml").read_text(encoding="utf-8"))["active"]
+    for identifier in listed:
+        rule = registry.rule(identifier)
+        assert rule.id == identifier
+        assert re.fullmatch(r"[A-Z].*\.", rule.text), rule
+        assert not SYNTAX.search(rule.text), rule
+        assert rule.source in ("docs", "header", "observed", "ours")
+        assert rule.operator is None or identifier.startswith(f"DML-{rule.operator}-")
+
+
+def test_rules_by_identifier() -> None:
+    rule = registry.rule("DML-GATHER_ELEMENTS-same-rank")
+    assert rule.text == "IndicesTensor and OutputTensor have as many dimensions as InputTensor."
+    assert rule.page is not None
+    assert rule.page.endswith("/ns-directml-dml_gather_elements_operator_desc")
+    assert str(rule.since) == "2.1"
+    with pytest.raises(KeyError, match="did you mean DML-GEMM-inner-size"):
+        registry.rule("DML-GEMM-inner-sizes")
+
+
+def test_the_command_line_tells_a_rule(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rule", "DML-TENSOR-sizes"]) == 0
+    assert "Sizes[d] is at least 1" in capsys.readouterr().out
+    assert main(["rule", "DML-TENSOR-size"]) == 2
+    assert "did you mean DML-TENSOR-sizes" in capsys.readouterr().err
+
+
+def test_c_tells_the_same_rules(tmp_path: Path) -> None:
+    source = tmp_path / "rules.c"
+    source.write_text(
+        '#define DMLOPS_RULE_TEXTS\n#include "dmlops.h"\nint main(int count, char** rules) {\n'
+        "    for (int i = 1; i < count; ++i) puts(dmlops_rule_text(rules[i]));\n"
+        '    return dmlops_rule_text("DML-GEMM") != NULL || dmlops_rule_text(NULL) != NULL;\n}\n'
+    )
+    program = tmp_path / "rules"
+    include = ROOT / "generated/include"
+    subprocess.run(["cc", "-std=c11", f"-I{include}", source, "-o", program], check=True)
+    rules = ["DML-GEMM-inner-size", "DML-TENSOR-rank", "DML-OPERATOR-required"]
+    done = subprocess.run([program, *rules], check=True, capture_output=True, text=True)
+    assert done.stdout.splitlines() == [registry.rule(rule).text for rule in rules]

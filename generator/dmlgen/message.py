@@ -59,7 +59,7 @@ def has_words(node: ir.Expr) -> bool:
 
 
 def settled(parts: Sequence[Part], read: Sequence[ir.Expr]) -> tuple[Part, ...]:
-    """The parts without definitions that only the message uses, so that nobody works them out for no message."""
+    """The parts without definitions that only the message uses: they are worked out for it alone."""
     kept = {part for node in read for part in ir.walk(node) if isinstance(part, ir.Definition)}
 
     def without(node: ir.Expr) -> ir.Expr:

@@ -197,8 +197,9 @@ class Rule:
 
     `id` is stable and public: DML-GATHER-axis-range. A rule with no checks is one of the general rules that
     outputs judge with the operator's tables; `message` is its text, with names in braces, and `hint` what may
-    follow it. It holds from `since` up to, not including, `until`. `form` says whether only JSON and Python
-    descriptions, or only C structs, can break it.
+    follow it. `because` is the reason that the spec gives, with expressions in braces. It holds from `since`
+    up to, not including, `until`. `form` says whether only JSON and Python descriptions, or only C structs, can
+    break it.
     """
 
     id: str
@@ -213,6 +214,7 @@ class Rule:
     position: Position = field(repr=False)
     message: str = ""
     hint: str = ""
+    because: str = ""
 
 
 @dataclass(frozen=True)
@@ -396,6 +398,7 @@ class Registry:
     levels: tuple[FeatureLevel, ...]
     levels_declared: FeatureLevel  # from here on DirectML.h declares the enumeration of levels
     types: Mapping[str, NumberType]
+    pages: str  # what the address of a public page begins with
     foreign: Mapping[str, str]  # structs of d3d12.h, with the type of their one member
     enums: Mapping[str, Enum]
     constants: tuple[NamedConstant, ...]

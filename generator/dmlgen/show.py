@@ -32,7 +32,7 @@ def _lines(registry: Registry, operator: Operator) -> Iterator[str]:
     for rule in operator.rules:
         yield f"    {rule.id}{_levels(rule)}"
         for check in rule.checks:
-            yield f"        {_condition(check)}"
+            yield f"        {condition_text(check)}"
     for requirement in operator.data:
         yield f"    data of {requirement.tensor}: {requirement.text}"
     if operator.compute is not None:
@@ -73,7 +73,8 @@ def _levels(rule: Rule) -> str:
     return f"{since}{until}"
 
 
-def _condition(check: Check) -> str:
+def condition_text(check: Check) -> str:
+    """The condition of a check in the language of specs, with its loops and its case."""
     text = SOURCE.print(check.condition)
     for loop in check.loops:
         condition = f" if {SOURCE.print(loop.condition)}" if loop.condition is not None else ""

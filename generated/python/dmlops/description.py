@@ -52,7 +52,7 @@ class Description:
     SINCE: ClassVar[FeatureLevel]
     MEMBERS: ClassVar[tuple[Member, ...]]
     RULES: ClassVar[tuple[Rule, ...]]
-    READS: ClassVar[Mapping[str, str]]
+    READS: ClassVar[Mapping[str, str]] = {}
     SUPPORT: ClassVar[Tables]
     LEVELS: ClassVar[tuple[FeatureLevel, ...]]
     CASES: ClassVar[Cases] = {}

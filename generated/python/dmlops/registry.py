@@ -7,11 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from .description import Description, Support
 from .enums import FeatureLevel, TensorDataType, feature_level
 from .member import Member
+
+if TYPE_CHECKING:
+    from .rule_texts import RuleText
 
 
 @dataclass(frozen=True, slots=True)
@@ -988,6 +993,17 @@ def level_of_build(build: int) -> FeatureLevel | None:
     """The highest feature level that a Windows build carries, 22621; None where it has no DirectML."""
     carried = [level for level, one in LEVELS.items() if one.in_box is not None and one.in_box.build <= build]
     return max(carried, default=None)
+
+
+def rule(identifier: str) -> RuleText:
+    """What a rule demands, where that is from and at which levels; KeyError for an unknown identifier."""
+    from .rule_texts import RULE_TEXTS
+
+    if identifier not in RULE_TEXTS:
+        close = get_close_matches(identifier, RULE_TEXTS, 3, 0.6)
+        suggestion = f"; did you mean {' or '.join(close)}?" if close else ""
+        raise KeyError(f"there is no rule {identifier}{suggestion}")
+    return RULE_TEXTS[identifier]
 
 
 def support(name: str, level: FeatureLevel | str) -> Mapping[str, Support]:

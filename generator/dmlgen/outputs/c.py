@@ -10,6 +10,7 @@ from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK, upper_bound
 from dmlgen.expr.printer import SOURCE
+from dmlgen.lint import all_rules
 from dmlgen.message import explain
 from dmlgen.outputs.c_dispatch import dispatches
 from dmlgen.outputs.c_layout import POINTER_SIZES, layout
@@ -29,6 +30,7 @@ from dmlgen.registry import (
     Stage,
     Struct,
 )
+from dmlgen.sentence import sentence
 from dmlgen.sugar import broadcasts
 
 _STANDARD = {"SIZE_T": "size_t"}  # number types that C has by another name
@@ -273,6 +275,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         values=_tensor_rules(registry, Stage.VALUES, functions),
         sound=_soundness(registry),
         list_capacity=max(_longest_list(registry), dispatch.longest_list),
+        rule_texts=[(rule.id, sentence(rule)) for rule in all_rules(registry)],
         general={rule.id: _general(rule) for rule in general},
         buffer=next(e.value for e in registry.enums["TENSOR_TYPE"].entries if e.name == "BUFFER"),
         type_lists=tables.type_lists(),

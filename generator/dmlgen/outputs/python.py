@@ -8,6 +8,7 @@ from typing import TypeAlias, cast
 
 from dmlgen.expr import ir
 from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS
+from dmlgen.expr.printer import SOURCE
 from dmlgen.outputs.python_printer import (
     InferencePrinter,
     PythonPrinter,
@@ -31,6 +32,8 @@ from dmlgen.registry import (
     Stage,
     Support,
 )
+from dmlgen.sentence import sentence
+from dmlgen.show import condition_text
 
 TENSOR, OPERATOR = "BUFFER_TENSOR_DESC", "OPERATOR_DESC"
 
@@ -60,6 +63,9 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         "python/dmlops/registry.py.j2", registry=registry, operators=operators, structs=_structs(registry)
     )
     files[f"{package}/structs.py"] = templates.render("python/dmlops/structs.py.j2", structs=values)
+    files[f"{package}/rule_texts.py"] = templates.render(
+        "python/dmlops/rule_texts.py.j2", rules=_rule_texts(registry), registry=registry
+    )
     for name in ("tensor", "tensor_rules"):
         files[f"{package}/{name}.py"] = templates.render(f"python/dmlops/{name}.py.j2", tensor=tensor)
     for operator in operators:
@@ -93,19 +99,37 @@ class LoopView:
 
 @dataclass(frozen=True)
 class CheckView:
-    """A condition whose `failure` is a violation: its `member` and `message` are Python string literals."""
+    """A condition whose `failure` is a violation: its `member` and `message` are Python string literals.
+
+    The message shows the value of the variable `hint`, where there is one.
+    """
 
     rule: str
     loops: tuple[LoopView, ...]
     failure: str
     member: str
     message: str
+    hint: str | None
 
 
 @dataclass(frozen=True)
 class RuleView:
     id: str
     checks: tuple[CheckView, ...]
+
+
+@dataclass(frozen=True)
+class RuleTextView:
+    """What is said of a rule: a sentence, the conditions in the language of specs, and where it is from."""
+
+    id: str
+    operator: str | None
+    text: str
+    formulas: tuple[str, ...]
+    source: str
+    page: str | None
+    since: FeatureLevel
+    until: FeatureLevel | None
 
 
 @dataclass(frozen=True)
@@ -334,6 +358,30 @@ def _structs(registry: Registry) -> tuple[tuple[str, tuple[Member, ...]], ...]:
     return tuple((struct.c_name, struct.members) for name, struct in registry.structs.items() if name in used)
 
 
+def _rule_texts(registry: Registry) -> list[RuleTextView]:
+    """All rules, those of every operator first."""
+    general = ((rule, None) for rule in (*registry.operator_rules, *registry.tensor.rules))
+    own = ((rule, operator) for operator in registry.operators for rule in operator.rules)
+    return [_rule_text(registry, rule, operator) for rule, operator in (*general, *own)]
+
+
+def _rule_text(registry: Registry, rule: Rule, operator: Operator | None) -> RuleTextView:
+    definitions = operator.definitions if operator is not None else registry.tensor.definitions
+    used = used_definitions(definitions, [part for check in rule.checks for part in check.read])
+    named = [f"{definition.name} = {SOURCE.print(definition.value)}" for definition in used]
+    since = max(rule.since, operator.since, key=lambda level: level.ordinal) if operator else rule.since
+    return RuleTextView(
+        id=rule.id,
+        operator=operator.name if operator is not None else None,
+        text=sentence(rule),
+        formulas=(*map(condition_text, rule.checks), *named),
+        source=rule.source,
+        page=registry.pages + operator.page if operator is not None else None,
+        since=since,
+        until=rule.until,
+    )
+
+
 # Tensors.
 
 
@@ -429,7 +477,8 @@ def _check(rule: Rule, check: Check, printer: PythonPrinter, of_tensor: bool) ->
         failure = printer.print(_all([*conditions, opposite(check.condition)]))
         member = f'f"{{path}}.{check.member}"' if of_tensor else f'"{check.member}"'
         loops = tuple(LoopView(snake(loop.variable.name), printer.range(loop)) for loop in check.loops)
-        return CheckView(rule.id, loops, failure, member, printer.message(check))
+        hint = printer.hint(check.hint) if check.hint is not None else None
+        return CheckView(rule.id, loops, failure, member, printer.message(check), hint)
 
 
 def _in_force(rule: Rule, operator: Operator | None) -> list[ir.Expr]:
@@ -585,7 +634,7 @@ def _operator_imports(
     sound = {f"SOUND_{tensor.role.upper()}" for tensor in operator.tensors}
     return imports_of(
         {
-            "collections.abc": ["Mapping"],
+            "collections.abc": ["Mapping"] if operator.rules else [],
             "dataclasses": ["dataclass"],
             "typing": ["ClassVar"],
             "..": ["judgement"],

@@ -57,6 +57,7 @@ def load_registry(specs: Path) -> Registry:
         levels=general.levels,
         levels_declared=general.levels_declared,
         types=general.types,
+        pages=general.pages,
         foreign=general.foreign,
         enums=general.enums,
         constants=general.constants,

@@ -41,6 +41,7 @@ class General:
         constants = mapping(files["constants"], "constants")
         types = mapping(files["constants"], "types")
         self.types = {name: _number_type(name, node) for name, node in _entries(types)}
+        self.pages = text(files["constants"], "pages")
         self.foreign = {
             name: str(node.value)
             for name, node in mapping(files["constants"], "foreign").items()

@@ -183,6 +183,7 @@ def _rule(general: General, node: Mapping, owner: str, checks: tuple[Check, ...]
         source=cast(Provenance, text(node, "source", "header")),
         position=node.position,
         message=text(node, "message"),
+        because=text(node, "because"),
     )
 
 

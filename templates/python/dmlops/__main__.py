@@ -9,9 +9,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO, NoReturn
 
+from . import registry
 from .enums import FeatureLevel, feature_level
 from .errors import JsonError
-from .explain import explain
+from .explain import explain, explain_rule
 from .json_form import from_json
 from .violation import Violation
 
@@ -22,6 +23,8 @@ LONGEST_LINE = 1 << 24  # bytes; a description needs a few hundred
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0 when all descriptions are valid, 1 when some are not, 2 for wrong use."""
     options = _parser().parse_args(arguments)
+    if options.command == "rule":
+        return _rule(options.identifier)
     try:
         if options.file == "-":
             return int(options.run(sys.stdin.buffer, options.feature_level))
@@ -39,7 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m dmlops", description="Checks DirectML operator descriptions."
     )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
     for name, run, summary in (
         (
             "validate",
@@ -54,7 +57,19 @@ def _parser() -> argparse.ArgumentParser:
             "--feature-level", type=_level, default=max(FeatureLevel), help="such as 6.4, the default"
         )
         command.set_defaults(run=run)
+    summary = "say what a rule demands, and where that is from"
+    command = commands.add_parser("rule", help=summary, description=summary)
+    command.add_argument("identifier", metavar="ID", help="such as DML-GEMM-inner-size")
     return parser
+
+
+def _rule(identifier: str) -> int:
+    try:
+        print(explain_rule(registry.rule(identifier)))
+    except KeyError as error:
+        print(f"dmlops: {error.args[0]}", file=sys.stderr)
+        return 2
+    return 0
 
 
 def _level(text: str) -> FeatureLevel:

@@ -156,11 +156,12 @@ class ActivationHardmax1(Description):
         # DML-ACTIVATION_HARDMAX1-axes-range
         for i in range(len(axes)):
             if axes[i] >= input_tensor_rank:
+                hint = f"; axes count from 0, and {axes[i]} is {axes[i] - 4294967296} as an unsigned number" if axes[i] >= 2147483648 else ""  # fmt: skip
                 violations.append(
                     Violation(
                         "DML-ACTIVATION_HARDMAX1-axes-range",
                         "Axes",
-                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}" + (f"; axes count from 0, and {axes[i]} is {axes[i] - 4294967296} as an unsigned number" if axes[i] >= 2147483648 else ""),
+                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}{hint}",
                     )
                 )
                 break

@@ -225,11 +225,12 @@ class ActivationParameterizedRelu(Description):
             )
         # DML-ACTIVATION_PARAMETERIZED_RELU-same-sizes
         if slope_tensor_sizes != input_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if slope_tensor_rank == len(input_tensor_sizes) and all(slope_tensor_sizes[d] == input_tensor_sizes[d] or slope_tensor_sizes[d] == 1 for d in range(slope_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ACTIVATION_PARAMETERIZED_RELU-same-sizes",
                     "SlopeTensor.Sizes",
-                    f"SlopeTensor.Sizes is {list(slope_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if slope_tensor_rank == len(input_tensor_sizes) and all(slope_tensor_sizes[d] == input_tensor_sizes[d] or slope_tensor_sizes[d] == 1 for d in range(slope_tensor_rank)) else ""),
+                    f"SlopeTensor.Sizes is {list(slope_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
                 )
             )
         if output_tensor_sizes != input_tensor_sizes:

@@ -276,27 +276,30 @@ class AdamOptimizer(Description):
             )
         # DML-ADAM_OPTIMIZER-same-sizes
         if input_first_moment_tensor_sizes != input_parameters_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(input_parameters_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if input_first_moment_tensor_rank == len(input_parameters_tensor_sizes) and all(input_first_moment_tensor_sizes[d] == entry(input_parameters_tensor_sizes, d) or input_first_moment_tensor_sizes[d] == 1 for d in range(input_first_moment_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ADAM_OPTIMIZER-same-sizes",
                     "InputFirstMomentTensor.Sizes",
-                    f"InputFirstMomentTensor.Sizes is {list(input_first_moment_tensor_sizes)}; it must equal InputParametersTensor.Sizes, {list(input_parameters_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(input_parameters_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if input_first_moment_tensor_rank == len(input_parameters_tensor_sizes) and all(input_first_moment_tensor_sizes[d] == entry(input_parameters_tensor_sizes, d) or input_first_moment_tensor_sizes[d] == 1 for d in range(input_first_moment_tensor_rank)) else ""),
+                    f"InputFirstMomentTensor.Sizes is {list(input_first_moment_tensor_sizes)}; it must equal InputParametersTensor.Sizes, {list(input_parameters_tensor_sizes)}{hint}",
                 )
             )
         if input_second_moment_tensor_sizes != input_parameters_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(input_parameters_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if input_second_moment_tensor_rank == len(input_parameters_tensor_sizes) and all(input_second_moment_tensor_sizes[d] == entry(input_parameters_tensor_sizes, d) or input_second_moment_tensor_sizes[d] == 1 for d in range(input_second_moment_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ADAM_OPTIMIZER-same-sizes",
                     "InputSecondMomentTensor.Sizes",
-                    f"InputSecondMomentTensor.Sizes is {list(input_second_moment_tensor_sizes)}; it must equal InputParametersTensor.Sizes, {list(input_parameters_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(input_parameters_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if input_second_moment_tensor_rank == len(input_parameters_tensor_sizes) and all(input_second_moment_tensor_sizes[d] == entry(input_parameters_tensor_sizes, d) or input_second_moment_tensor_sizes[d] == 1 for d in range(input_second_moment_tensor_rank)) else ""),
+                    f"InputSecondMomentTensor.Sizes is {list(input_second_moment_tensor_sizes)}; it must equal InputParametersTensor.Sizes, {list(input_parameters_tensor_sizes)}{hint}",
                 )
             )
         if gradient_tensor_sizes != input_parameters_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(input_parameters_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if gradient_tensor_rank == len(input_parameters_tensor_sizes) and all(gradient_tensor_sizes[d] == entry(input_parameters_tensor_sizes, d) or gradient_tensor_sizes[d] == 1 for d in range(gradient_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ADAM_OPTIMIZER-same-sizes",
                     "GradientTensor.Sizes",
-                    f"GradientTensor.Sizes is {list(gradient_tensor_sizes)}; it must equal InputParametersTensor.Sizes, {list(input_parameters_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(input_parameters_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if gradient_tensor_rank == len(input_parameters_tensor_sizes) and all(gradient_tensor_sizes[d] == entry(input_parameters_tensor_sizes, d) or gradient_tensor_sizes[d] == 1 for d in range(gradient_tensor_rank)) else ""),
+                    f"GradientTensor.Sizes is {list(gradient_tensor_sizes)}; it must equal InputParametersTensor.Sizes, {list(input_parameters_tensor_sizes)}{hint}",
                 )
             )
         if output_parameters_tensor_sizes != input_parameters_tensor_sizes:

@@ -247,21 +247,23 @@ class AveragePoolingGrad(Description):
         # DML-AVERAGE_POOLING_GRAD-window-fits
         for i in range(len(window_size)):
             if window_size[i] > entry(padded_sizes, i):
+                hint = f"; axes count from 0, and {window_size[i]} is {window_size[i] - 4294967296} as an unsigned number" if window_size[i] >= 2147483648 else ""  # fmt: skip
                 violations.append(
                     Violation(
                         "DML-AVERAGE_POOLING_GRAD-window-fits",
                         "WindowSize",
-                        f"WindowSize[{i}] is {window_size[i]}; it must be at most OutputGradientTensor.Sizes[{i + 2}] ({entry(output_gradient_tensor_sizes, i + 2)}) + StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), {entry(padded_sizes, i)} (the padded sizes hold the window at least once)" + (f"; axes count from 0, and {window_size[i]} is {window_size[i] - 4294967296} as an unsigned number" if window_size[i] >= 2147483648 else ""),
+                        f"WindowSize[{i}] is {window_size[i]}; it must be at most OutputGradientTensor.Sizes[{i + 2}] ({entry(output_gradient_tensor_sizes, i + 2)}) + StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), {entry(padded_sizes, i)} (the padded sizes hold the window at least once){hint}",
                     )
                 )
                 break
         # DML-AVERAGE_POOLING_GRAD-input-gradient-sizes
         if input_gradient_tensor_sizes != pooled_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(pooled_sizes)}, with a stride of 0 in each dimension that repeats" if input_gradient_tensor_rank == len(pooled_sizes) and all(input_gradient_tensor_sizes[d] == entry(pooled_sizes, d) or input_gradient_tensor_sizes[d] == 1 for d in range(input_gradient_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-AVERAGE_POOLING_GRAD-input-gradient-sizes",
                     "InputGradientTensor.Sizes",
-                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must be {list(pooled_sizes)} (every window has one gradient)" + (f"; DirectML broadcasts by strides: Sizes {list(pooled_sizes)}, with a stride of 0 in each dimension that repeats" if input_gradient_tensor_rank == len(pooled_sizes) and all(input_gradient_tensor_sizes[d] == entry(pooled_sizes, d) or input_gradient_tensor_sizes[d] == 1 for d in range(input_gradient_tensor_rank)) else ""),
+                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must be {list(pooled_sizes)} (every window has one gradient){hint}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

@@ -338,11 +338,12 @@ class BatchNormalizationTraining(Description):
                 break
         # DML-BATCH_NORMALIZATION_TRAINING-scale-sizes
         if bias_tensor_sizes != scale_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(scale_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if bias_tensor_rank == len(scale_tensor_sizes) and all(bias_tensor_sizes[d] == scale_tensor_sizes[d] or bias_tensor_sizes[d] == 1 for d in range(bias_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING-scale-sizes",
                     "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes is {list(bias_tensor_sizes)}; it must equal ScaleTensor.Sizes, {list(scale_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(scale_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if bias_tensor_rank == len(scale_tensor_sizes) and all(bias_tensor_sizes[d] == scale_tensor_sizes[d] or bias_tensor_sizes[d] == 1 for d in range(bias_tensor_rank)) else ""),
+                    f"BiasTensor.Sizes is {list(bias_tensor_sizes)}; it must equal ScaleTensor.Sizes, {list(scale_tensor_sizes)}{hint}",
                 )
             )
         if output_mean_tensor_sizes != scale_tensor_sizes:
@@ -363,11 +364,12 @@ class BatchNormalizationTraining(Description):
             )
         # DML-BATCH_NORMALIZATION_TRAINING-input-sizes
         if fused_add_tensor is not None and fused_add_tensor_sizes != input_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if fused_add_tensor_rank == len(input_tensor_sizes) and all(fused_add_tensor_sizes[d] == entry(input_tensor_sizes, d) or fused_add_tensor_sizes[d] == 1 for d in range(fused_add_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING-input-sizes",
                     "FusedAddTensor.Sizes",
-                    f"FusedAddTensor.Sizes is {list(fused_add_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if fused_add_tensor_rank == len(input_tensor_sizes) and all(fused_add_tensor_sizes[d] == entry(input_tensor_sizes, d) or fused_add_tensor_sizes[d] == 1 for d in range(fused_add_tensor_rank)) else ""),
+                    f"FusedAddTensor.Sizes is {list(fused_add_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
                 )
             )
         if output_tensor_sizes != input_tensor_sizes:

@@ -328,11 +328,12 @@ class BatchNormalizationTrainingGrad(Description):
             )
         # DML-BATCH_NORMALIZATION_TRAINING_GRAD-input-sizes
         if input_gradient_tensor_sizes != input_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if input_gradient_tensor_rank == len(input_tensor_sizes) and all(input_gradient_tensor_sizes[d] == input_tensor_sizes[d] or input_gradient_tensor_sizes[d] == 1 for d in range(input_gradient_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-input-sizes",
                     "InputGradientTensor.Sizes",
-                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if input_gradient_tensor_rank == len(input_tensor_sizes) and all(input_gradient_tensor_sizes[d] == input_tensor_sizes[d] or input_gradient_tensor_sizes[d] == 1 for d in range(input_gradient_tensor_rank)) else ""),
+                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
                 )
             )
         if output_gradient_tensor_sizes != input_tensor_sizes:
@@ -356,19 +357,21 @@ class BatchNormalizationTrainingGrad(Description):
                 break
         # DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes
         if variance_tensor_sizes != mean_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(mean_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if variance_tensor_rank == len(mean_tensor_sizes) and all(variance_tensor_sizes[d] == mean_tensor_sizes[d] or variance_tensor_sizes[d] == 1 for d in range(variance_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes",
                     "VarianceTensor.Sizes",
-                    f"VarianceTensor.Sizes is {list(variance_tensor_sizes)}; it must equal MeanTensor.Sizes, {list(mean_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(mean_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if variance_tensor_rank == len(mean_tensor_sizes) and all(variance_tensor_sizes[d] == mean_tensor_sizes[d] or variance_tensor_sizes[d] == 1 for d in range(variance_tensor_rank)) else ""),
+                    f"VarianceTensor.Sizes is {list(variance_tensor_sizes)}; it must equal MeanTensor.Sizes, {list(mean_tensor_sizes)}{hint}",
                 )
             )
         if scale_tensor_sizes != mean_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(mean_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if scale_tensor_rank == len(mean_tensor_sizes) and all(scale_tensor_sizes[d] == mean_tensor_sizes[d] or scale_tensor_sizes[d] == 1 for d in range(scale_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes",
                     "ScaleTensor.Sizes",
-                    f"ScaleTensor.Sizes is {list(scale_tensor_sizes)}; it must equal MeanTensor.Sizes, {list(mean_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(mean_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if scale_tensor_rank == len(mean_tensor_sizes) and all(scale_tensor_sizes[d] == mean_tensor_sizes[d] or scale_tensor_sizes[d] == 1 for d in range(scale_tensor_rank)) else ""),
+                    f"ScaleTensor.Sizes is {list(scale_tensor_sizes)}; it must equal MeanTensor.Sizes, {list(mean_tensor_sizes)}{hint}",
                 )
             )
         if output_scale_gradient_tensor_sizes != mean_tensor_sizes:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import ClassVar
 
 from .. import judgement
@@ -432,11 +433,12 @@ class Convolution(Description):
                 break
         # DML-CONVOLUTION-bias-sizes
         if bias_tensor is not None and bias_tensor_sizes != (1, output_channel_count, *tuple(1 for d in range(input_tensor_rank - 2))):  # fmt: skip
+            hint = "; a bias lies along dimension 1" if saturate(prod(bias_tensor_sizes)) == output_channel_count else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-CONVOLUTION-bias-sizes",
                     "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes is {list(bias_tensor_sizes)}; it must be {[1, output_channel_count, *tuple(1 for d in range(input_tensor_rank - 2))]} (one value for each output channel)" + (f"; DirectML broadcasts by strides: Sizes {[1, output_channel_count, *tuple(1 for d in range(input_tensor_rank - 2))]}, with a stride of 0 in each dimension that repeats" if bias_tensor_rank == len((1, output_channel_count, *tuple(1 for d in range(input_tensor_rank - 2)))) and all(bias_tensor_sizes[d] == entry((1, output_channel_count, *tuple(1 for d in range(input_tensor_rank - 2))), d) or bias_tensor_sizes[d] == 1 for d in range(bias_tensor_rank)) else ""),
+                    f"BiasTensor.Sizes is {list(bias_tensor_sizes)}; it must be {[1, output_channel_count, *tuple(1 for d in range(input_tensor_rank - 2))]} (one value for each output channel){hint}",
                 )
             )
         # DML-CONVOLUTION-output-sizes

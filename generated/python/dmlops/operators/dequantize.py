@@ -244,11 +244,12 @@ class Dequantize(Description):
                 break
         # DML-DEQUANTIZE-zero-point-sizes
         if quantization_type == QUANTIZATION_TYPE_SCALE_ZERO_POINT and tensor_at(quantization_tensors, 1).Sizes != tensor_at(quantization_tensors, 0).Sizes:  # fmt: skip
+            hint = f"; DirectML broadcasts by strides: Sizes {list(tensor_at(quantization_tensors, 0).Sizes)}, with a stride of 0 in each dimension that repeats" if tensor_at(quantization_tensors, 1).DimensionCount == len(tensor_at(quantization_tensors, 0).Sizes) and all(tensor_at(quantization_tensors, 1).Sizes[d] == entry(tensor_at(quantization_tensors, 0).Sizes, d) or tensor_at(quantization_tensors, 1).Sizes[d] == 1 for d in range(tensor_at(quantization_tensors, 1).DimensionCount)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-DEQUANTIZE-zero-point-sizes",
                     "QuantizationTensors.Sizes",
-                    f"QuantizationTensors[1].Sizes is {list(tensor_at(quantization_tensors, 1).Sizes)}; it must equal QuantizationTensors[0].Sizes, {list(tensor_at(quantization_tensors, 0).Sizes)} (each scale has its zero point)" + (f"; DirectML broadcasts by strides: Sizes {list(tensor_at(quantization_tensors, 0).Sizes)}, with a stride of 0 in each dimension that repeats" if tensor_at(quantization_tensors, 1).DimensionCount == len(tensor_at(quantization_tensors, 0).Sizes) and all(tensor_at(quantization_tensors, 1).Sizes[d] == entry(tensor_at(quantization_tensors, 0).Sizes, d) or tensor_at(quantization_tensors, 1).Sizes[d] == 1 for d in range(tensor_at(quantization_tensors, 1).DimensionCount)) else ""),
+                    f"QuantizationTensors[1].Sizes is {list(tensor_at(quantization_tensors, 1).Sizes)}; it must equal QuantizationTensors[0].Sizes, {list(tensor_at(quantization_tensors, 0).Sizes)} (each scale has its zero point){hint}",
                 )
             )
         # DML-DEQUANTIZE-same-sizes

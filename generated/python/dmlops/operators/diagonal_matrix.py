@@ -5,7 +5,6 @@ DIAGONAL_MATRIX: Writes matrices with one value along a diagonal and 0 elsewhere
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -99,8 +98,6 @@ class DiagonalMatrix(Description):
         Member("Value", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = ()
-    READS: ClassVar[Mapping[str, str]] = {
-    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,

@@ -249,19 +249,21 @@ class ElementWiseIf(Description):
             )
         # DML-ELEMENT_WISE_IF-same-sizes
         if a_tensor_sizes != condition_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(condition_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if a_tensor_rank == len(condition_tensor_sizes) and all(a_tensor_sizes[d] == condition_tensor_sizes[d] or a_tensor_sizes[d] == 1 for d in range(a_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ELEMENT_WISE_IF-same-sizes",
                     "ATensor.Sizes",
-                    f"ATensor.Sizes is {list(a_tensor_sizes)}; it must equal ConditionTensor.Sizes, {list(condition_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(condition_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if a_tensor_rank == len(condition_tensor_sizes) and all(a_tensor_sizes[d] == condition_tensor_sizes[d] or a_tensor_sizes[d] == 1 for d in range(a_tensor_rank)) else ""),
+                    f"ATensor.Sizes is {list(a_tensor_sizes)}; it must equal ConditionTensor.Sizes, {list(condition_tensor_sizes)}{hint}",
                 )
             )
         if b_tensor_sizes != condition_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(condition_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if b_tensor_rank == len(condition_tensor_sizes) and all(b_tensor_sizes[d] == condition_tensor_sizes[d] or b_tensor_sizes[d] == 1 for d in range(b_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ELEMENT_WISE_IF-same-sizes",
                     "BTensor.Sizes",
-                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ConditionTensor.Sizes, {list(condition_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(condition_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if b_tensor_rank == len(condition_tensor_sizes) and all(b_tensor_sizes[d] == condition_tensor_sizes[d] or b_tensor_sizes[d] == 1 for d in range(b_tensor_rank)) else ""),
+                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ConditionTensor.Sizes, {list(condition_tensor_sizes)}{hint}",
                 )
             )
         if output_tensor_sizes != condition_tensor_sizes:

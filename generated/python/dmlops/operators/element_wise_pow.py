@@ -211,11 +211,12 @@ class ElementWisePow(Description):
             )
         # DML-ELEMENT_WISE_POW-same-sizes
         if exponent_tensor_sizes != input_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if exponent_tensor_rank == len(input_tensor_sizes) and all(exponent_tensor_sizes[d] == input_tensor_sizes[d] or exponent_tensor_sizes[d] == 1 for d in range(exponent_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ELEMENT_WISE_POW-same-sizes",
                     "ExponentTensor.Sizes",
-                    f"ExponentTensor.Sizes is {list(exponent_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if exponent_tensor_rank == len(input_tensor_sizes) and all(exponent_tensor_sizes[d] == input_tensor_sizes[d] or exponent_tensor_sizes[d] == 1 for d in range(exponent_tensor_rank)) else ""),
+                    f"ExponentTensor.Sizes is {list(exponent_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
                 )
             )
         if output_tensor_sizes != input_tensor_sizes:

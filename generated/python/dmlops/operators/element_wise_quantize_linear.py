@@ -304,19 +304,21 @@ class ElementWiseQuantizeLinear(Description):
             )
         # DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes
         if scale_tensor_sizes != input_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if scale_tensor_rank == len(input_tensor_sizes) and all(scale_tensor_sizes[d] == input_tensor_sizes[d] or scale_tensor_sizes[d] == 1 for d in range(scale_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes",
                     "ScaleTensor.Sizes",
-                    f"ScaleTensor.Sizes is {list(scale_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if scale_tensor_rank == len(input_tensor_sizes) and all(scale_tensor_sizes[d] == input_tensor_sizes[d] or scale_tensor_sizes[d] == 1 for d in range(scale_tensor_rank)) else ""),
+                    f"ScaleTensor.Sizes is {list(scale_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
                 )
             )
         if zero_point_tensor is not None and zero_point_tensor_sizes != input_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if zero_point_tensor_rank == len(input_tensor_sizes) and all(zero_point_tensor_sizes[d] == entry(input_tensor_sizes, d) or zero_point_tensor_sizes[d] == 1 for d in range(zero_point_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes",
                     "ZeroPointTensor.Sizes",
-                    f"ZeroPointTensor.Sizes is {list(zero_point_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if zero_point_tensor_rank == len(input_tensor_sizes) and all(zero_point_tensor_sizes[d] == entry(input_tensor_sizes, d) or zero_point_tensor_sizes[d] == 1 for d in range(zero_point_tensor_rank)) else ""),
+                    f"ZeroPointTensor.Sizes is {list(zero_point_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
                 )
             )
         if output_tensor_sizes != input_tensor_sizes:

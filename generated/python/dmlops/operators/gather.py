@@ -247,20 +247,22 @@ class Gather(Description):
             )
         # DML-GATHER-axis-range
         if axis >= input_tensor_rank:
+            hint = f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-GATHER-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}" + (f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""),
+                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}{hint}",
                 )
             )
         # DML-GATHER-index-dimensions-range
         if index_dimensions > indices_tensor_rank:
+            hint = f"; axes count from 0, and {index_dimensions} is {index_dimensions - 4294967296} as an unsigned number" if index_dimensions >= 2147483648 else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-GATHER-index-dimensions-range",
                     "IndexDimensions",
-                    f"IndexDimensions is {index_dimensions}; it must be at most IndicesTensor.DimensionCount, {indices_tensor_rank}" + (f"; axes count from 0, and {index_dimensions} is {index_dimensions - 4294967296} as an unsigned number" if index_dimensions >= 2147483648 else ""),
+                    f"IndexDimensions is {index_dimensions}; it must be at most IndicesTensor.DimensionCount, {indices_tensor_rank}{hint}",
                 )
             )
         if violations:

@@ -246,11 +246,12 @@ class GatherNd(Description):
                 )
             )
         if input_dimension_count > input_tensor_rank:
+            hint = f"; axes count from 0, and {input_dimension_count} is {input_dimension_count - 4294967296} as an unsigned number" if input_dimension_count >= 2147483648 else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-GATHER_ND-input-dimension-count-range",
                     "InputDimensionCount",
-                    f"InputDimensionCount is {input_dimension_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank}" + (f"; axes count from 0, and {input_dimension_count} is {input_dimension_count - 4294967296} as an unsigned number" if input_dimension_count >= 2147483648 else ""),
+                    f"InputDimensionCount is {input_dimension_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank}{hint}",
                 )
             )
         # DML-GATHER_ND-indices-dimension-count-range
@@ -263,11 +264,12 @@ class GatherNd(Description):
                 )
             )
         if indices_dimension_count > indices_tensor_rank:
+            hint = f"; axes count from 0, and {indices_dimension_count} is {indices_dimension_count - 4294967296} as an unsigned number" if indices_dimension_count >= 2147483648 else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-GATHER_ND-indices-dimension-count-range",
                     "IndicesDimensionCount",
-                    f"IndicesDimensionCount is {indices_dimension_count}; it must be at most IndicesTensor.DimensionCount, {indices_tensor_rank}" + (f"; axes count from 0, and {indices_dimension_count} is {indices_dimension_count - 4294967296} as an unsigned number" if indices_dimension_count >= 2147483648 else ""),
+                    f"IndicesDimensionCount is {indices_dimension_count}; it must be at most IndicesTensor.DimensionCount, {indices_tensor_rank}{hint}",
                 )
             )
         if violations:

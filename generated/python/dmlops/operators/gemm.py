@@ -318,11 +318,12 @@ class Gemm(Description):
             )
         # DML-GEMM-same-sizes
         if c_tensor is not None and c_tensor_sizes != output_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(output_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if c_tensor_rank == len(output_tensor_sizes) and all(c_tensor_sizes[d] == entry(output_tensor_sizes, d) or c_tensor_sizes[d] == 1 for d in range(c_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-GEMM-same-sizes",
                     "CTensor.Sizes",
-                    f"CTensor.Sizes is {list(c_tensor_sizes)}; it must equal OutputTensor.Sizes, {list(output_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(output_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if c_tensor_rank == len(output_tensor_sizes) and all(c_tensor_sizes[d] == entry(output_tensor_sizes, d) or c_tensor_sizes[d] == 1 for d in range(c_tensor_rank)) else ""),
+                    f"CTensor.Sizes is {list(c_tensor_sizes)}; it must equal OutputTensor.Sizes, {list(output_tensor_sizes)}{hint}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

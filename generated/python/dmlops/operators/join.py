@@ -247,11 +247,12 @@ class Join(Description):
             )
         # DML-JOIN-axis-range
         if axis >= output_tensor_rank:
+            hint = f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-JOIN-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than OutputTensor.DimensionCount, {output_tensor_rank}" + (f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""),
+                    f"Axis is {axis}; it must be less than OutputTensor.DimensionCount, {output_tensor_rank}{hint}",
                 )
             )
         if violations:

@@ -260,11 +260,12 @@ class LpPooling(Description):
         # DML-LP_POOLING-window-fits
         for i in range(len(window_size)):
             if window_size[i] > entry(padded_sizes, i):
+                hint = f"; axes count from 0, and {window_size[i]} is {window_size[i] - 4294967296} as an unsigned number" if window_size[i] >= 2147483648 else ""  # fmt: skip
                 violations.append(
                     Violation(
                         "DML-LP_POOLING-window-fits",
                         "WindowSize",
-                        f"WindowSize[{i}] is {window_size[i]}; it must be at most InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), {entry(padded_sizes, i)} (the padded input holds the window at least once)" + (f"; axes count from 0, and {window_size[i]} is {window_size[i] - 4294967296} as an unsigned number" if window_size[i] >= 2147483648 else ""),
+                        f"WindowSize[{i}] is {window_size[i]}; it must be at most InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), {entry(padded_sizes, i)} (the padded input holds the window at least once){hint}",
                     )
                 )
                 break

@@ -463,11 +463,12 @@ class MatrixMultiplyIntegerToFloat(Description):
                 break
         # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes
         if bias_tensor is not None and bias_tensor_sizes != output_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(output_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if bias_tensor_rank == len(output_tensor_sizes) and all(bias_tensor_sizes[d] == entry(output_tensor_sizes, d) or bias_tensor_sizes[d] == 1 for d in range(bias_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes",
                     "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes is {list(bias_tensor_sizes)}; it must equal OutputTensor.Sizes, {list(output_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(output_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if bias_tensor_rank == len(output_tensor_sizes) and all(bias_tensor_sizes[d] == entry(output_tensor_sizes, d) or bias_tensor_sizes[d] == 1 for d in range(bias_tensor_rank)) else ""),
+                    f"BiasTensor.Sizes is {list(bias_tensor_sizes)}; it must equal OutputTensor.Sizes, {list(output_tensor_sizes)}{hint}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

@@ -332,11 +332,12 @@ class MaxPoolingGrad(Description):
                 break
         # DML-MAX_POOLING_GRAD-input-gradient-sizes
         if input_gradient_tensor_sizes != pooled_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(pooled_sizes)}, with a stride of 0 in each dimension that repeats" if input_gradient_tensor_rank == len(pooled_sizes) and all(input_gradient_tensor_sizes[d] == entry(pooled_sizes, d) or input_gradient_tensor_sizes[d] == 1 for d in range(input_gradient_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MAX_POOLING_GRAD-input-gradient-sizes",
                     "InputGradientTensor.Sizes",
-                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must be {list(pooled_sizes)} (every window has one gradient)" + (f"; DirectML broadcasts by strides: Sizes {list(pooled_sizes)}, with a stride of 0 in each dimension that repeats" if input_gradient_tensor_rank == len(pooled_sizes) and all(input_gradient_tensor_sizes[d] == entry(pooled_sizes, d) or input_gradient_tensor_sizes[d] == 1 for d in range(input_gradient_tensor_rank)) else ""),
+                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must be {list(pooled_sizes)} (every window has one gradient){hint}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

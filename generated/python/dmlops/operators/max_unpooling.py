@@ -188,11 +188,12 @@ class MaxUnpooling(Description):
             )
         # DML-MAX_UNPOOLING-indices-sizes
         if indices_tensor_sizes != input_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if indices_tensor_rank == len(input_tensor_sizes) and all(indices_tensor_sizes[d] == entry(input_tensor_sizes, d) or indices_tensor_sizes[d] == 1 for d in range(indices_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MAX_UNPOOLING-indices-sizes",
                     "IndicesTensor.Sizes",
-                    f"IndicesTensor.Sizes is {list(indices_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if indices_tensor_rank == len(input_tensor_sizes) and all(indices_tensor_sizes[d] == entry(input_tensor_sizes, d) or indices_tensor_sizes[d] == 1 for d in range(indices_tensor_rank)) else ""),
+                    f"IndicesTensor.Sizes is {list(indices_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

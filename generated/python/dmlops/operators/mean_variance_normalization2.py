@@ -224,11 +224,12 @@ class MeanVarianceNormalization2(Description):
             )
         # DML-MEAN_VARIANCE_NORMALIZATION2-axis-count
         if axis_count > input_tensor_rank:
+            hint = f"; axes count from 0, and {axis_count} is {axis_count - 4294967296} as an unsigned number" if axis_count >= 2147483648 else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION2-axis-count",
                     "AxisCount",
-                    f"AxisCount is {axis_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank} (a dimension counts once)" + (f"; axes count from 0, and {axis_count} is {axis_count - 4294967296} as an unsigned number" if axis_count >= 2147483648 else ""),
+                    f"AxisCount is {axis_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank} (a dimension counts once){hint}",
                 )
             )
         if violations:
@@ -251,11 +252,12 @@ class MeanVarianceNormalization2(Description):
         # DML-MEAN_VARIANCE_NORMALIZATION2-axes-range
         for i in range(len(axes)):
             if axes[i] >= input_tensor_rank:
+                hint = f"; axes count from 0, and {axes[i]} is {axes[i] - 4294967296} as an unsigned number" if axes[i] >= 2147483648 else ""  # fmt: skip
                 violations.append(
                     Violation(
                         "DML-MEAN_VARIANCE_NORMALIZATION2-axes-range",
                         "Axes",
-                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}" + (f"; axes count from 0, and {axes[i]} is {axes[i] - 4294967296} as an unsigned number" if axes[i] >= 2147483648 else ""),
+                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}{hint}",
                     )
                 )
                 break

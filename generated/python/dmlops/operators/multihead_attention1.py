@@ -718,65 +718,72 @@ class MultiheadAttention1(Description):
             )
         # DML-MULTIHEAD_ATTENTION1-key-sizes
         if key_tensor is not None and key_tensor_sizes != align((batch_size, key_sequence_length, saturate(key_value_head_count * head_size)), key_tensor_rank, 1):  # fmt: skip
+            hint = f"; DirectML broadcasts by strides: Sizes {list(align((batch_size, key_sequence_length, saturate(key_value_head_count * head_size)), key_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if key_tensor_rank == len(align((batch_size, key_sequence_length, saturate(key_value_head_count * head_size)), key_tensor_rank, 1)) and all(key_tensor_sizes[d] == entry(align((batch_size, key_sequence_length, saturate(key_value_head_count * head_size)), key_tensor_rank, 1), d) or key_tensor_sizes[d] == 1 for d in range(key_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-key-sizes",
                     "KeyTensor.Sizes",
-                    f"KeyTensor.Sizes is {list(key_tensor_sizes)}; it must be {list(align((batch_size, key_sequence_length, saturate(key_value_head_count * head_size)), key_tensor_rank, 1))} (batch, key sequence, KeyValueHeadCount x head size)" + (f"; DirectML broadcasts by strides: Sizes {list(align((batch_size, key_sequence_length, saturate(key_value_head_count * head_size)), key_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if key_tensor_rank == len(align((batch_size, key_sequence_length, saturate(key_value_head_count * head_size)), key_tensor_rank, 1)) and all(key_tensor_sizes[d] == entry(align((batch_size, key_sequence_length, saturate(key_value_head_count * head_size)), key_tensor_rank, 1), d) or key_tensor_sizes[d] == 1 for d in range(key_tensor_rank)) else ""),
+                    f"KeyTensor.Sizes is {list(key_tensor_sizes)}; it must be {list(align((batch_size, key_sequence_length, saturate(key_value_head_count * head_size)), key_tensor_rank, 1))} (batch, key sequence, KeyValueHeadCount x head size){hint}",
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-value-sizes
         if value_tensor is not None and value_tensor_sizes != align((batch_size, key_sequence_length, saturate(key_value_head_count * value_head_size)), value_tensor_rank, 1):  # fmt: skip
+            hint = f"; DirectML broadcasts by strides: Sizes {list(align((batch_size, key_sequence_length, saturate(key_value_head_count * value_head_size)), value_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if value_tensor_rank == len(align((batch_size, key_sequence_length, saturate(key_value_head_count * value_head_size)), value_tensor_rank, 1)) and all(value_tensor_sizes[d] == entry(align((batch_size, key_sequence_length, saturate(key_value_head_count * value_head_size)), value_tensor_rank, 1), d) or value_tensor_sizes[d] == 1 for d in range(value_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-value-sizes",
                     "ValueTensor.Sizes",
-                    f"ValueTensor.Sizes is {list(value_tensor_sizes)}; it must be {list(align((batch_size, key_sequence_length, saturate(key_value_head_count * value_head_size)), value_tensor_rank, 1))} (batch, key sequence, KeyValueHeadCount x head size of the values)" + (f"; DirectML broadcasts by strides: Sizes {list(align((batch_size, key_sequence_length, saturate(key_value_head_count * value_head_size)), value_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if value_tensor_rank == len(align((batch_size, key_sequence_length, saturate(key_value_head_count * value_head_size)), value_tensor_rank, 1)) and all(value_tensor_sizes[d] == entry(align((batch_size, key_sequence_length, saturate(key_value_head_count * value_head_size)), value_tensor_rank, 1), d) or value_tensor_sizes[d] == 1 for d in range(value_tensor_rank)) else ""),
+                    f"ValueTensor.Sizes is {list(value_tensor_sizes)}; it must be {list(align((batch_size, key_sequence_length, saturate(key_value_head_count * value_head_size)), value_tensor_rank, 1))} (batch, key sequence, KeyValueHeadCount x head size of the values){hint}",
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes
         if stacked_key_value_tensor is not None and stacked_key_value_tensor_sizes != (batch_size, key_sequence_length, key_value_head_count, 2, head_size):  # fmt: skip
+            hint = f"; DirectML broadcasts by strides: Sizes {[batch_size, key_sequence_length, key_value_head_count, 2, head_size]}, with a stride of 0 in each dimension that repeats" if stacked_key_value_tensor_rank == len((batch_size, key_sequence_length, key_value_head_count, 2, head_size)) and all(stacked_key_value_tensor_sizes[d] == entry((batch_size, key_sequence_length, key_value_head_count, 2, head_size), d) or stacked_key_value_tensor_sizes[d] == 1 for d in range(stacked_key_value_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes",
                     "StackedKeyValueTensor.Sizes",
-                    f"StackedKeyValueTensor.Sizes is {list(stacked_key_value_tensor_sizes)}; it must be {[batch_size, key_sequence_length, key_value_head_count, 2, head_size]} (batch, key sequence, KeyValueHeadCount, keys and values, head size)" + (f"; DirectML broadcasts by strides: Sizes {[batch_size, key_sequence_length, key_value_head_count, 2, head_size]}, with a stride of 0 in each dimension that repeats" if stacked_key_value_tensor_rank == len((batch_size, key_sequence_length, key_value_head_count, 2, head_size)) and all(stacked_key_value_tensor_sizes[d] == entry((batch_size, key_sequence_length, key_value_head_count, 2, head_size), d) or stacked_key_value_tensor_sizes[d] == 1 for d in range(stacked_key_value_tensor_rank)) else ""),
+                    f"StackedKeyValueTensor.Sizes is {list(stacked_key_value_tensor_sizes)}; it must be {[batch_size, key_sequence_length, key_value_head_count, 2, head_size]} (batch, key sequence, KeyValueHeadCount, keys and values, head size){hint}",
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-bias-sizes
         if bias_tensor is not None and bias_tensor_sizes != align((saturate(saturate(query_head_count * head_size) + saturate(key_value_head_count * saturate(head_size + value_head_size))),), bias_tensor_rank, 1):  # fmt: skip
+            hint = f"; DirectML broadcasts by strides: Sizes {list(align((saturate(saturate(query_head_count * head_size) + saturate(key_value_head_count * saturate(head_size + value_head_size))),), bias_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if bias_tensor_rank == len(align((saturate(saturate(query_head_count * head_size) + saturate(key_value_head_count * saturate(head_size + value_head_size))),), bias_tensor_rank, 1)) and all(bias_tensor_sizes[d] == entry(align((saturate(saturate(query_head_count * head_size) + saturate(key_value_head_count * saturate(head_size + value_head_size))),), bias_tensor_rank, 1), d) or bias_tensor_sizes[d] == 1 for d in range(bias_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-bias-sizes",
                     "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes is {list(bias_tensor_sizes)}; it must be {list(align((saturate(saturate(query_head_count * head_size) + saturate(key_value_head_count * saturate(head_size + value_head_size))),), bias_tensor_rank, 1))} (one value for each feature of queries, keys and values)" + (f"; DirectML broadcasts by strides: Sizes {list(align((saturate(saturate(query_head_count * head_size) + saturate(key_value_head_count * saturate(head_size + value_head_size))),), bias_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if bias_tensor_rank == len(align((saturate(saturate(query_head_count * head_size) + saturate(key_value_head_count * saturate(head_size + value_head_size))),), bias_tensor_rank, 1)) and all(bias_tensor_sizes[d] == entry(align((saturate(saturate(query_head_count * head_size) + saturate(key_value_head_count * saturate(head_size + value_head_size))),), bias_tensor_rank, 1), d) or bias_tensor_sizes[d] == 1 for d in range(bias_tensor_rank)) else ""),
+                    f"BiasTensor.Sizes is {list(bias_tensor_sizes)}; it must be {list(align((saturate(saturate(query_head_count * head_size) + saturate(key_value_head_count * saturate(head_size + value_head_size))),), bias_tensor_rank, 1))} (one value for each feature of queries, keys and values){hint}",
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-past-key-sizes
         if past_key_tensor is not None and past_key_tensor_sizes != align((batch_size, key_value_head_count, past_sequence_length, head_size), past_key_tensor_rank, 1):  # fmt: skip
+            hint = f"; DirectML broadcasts by strides: Sizes {list(align((batch_size, key_value_head_count, past_sequence_length, head_size), past_key_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if past_key_tensor_rank == len(align((batch_size, key_value_head_count, past_sequence_length, head_size), past_key_tensor_rank, 1)) and all(past_key_tensor_sizes[d] == entry(align((batch_size, key_value_head_count, past_sequence_length, head_size), past_key_tensor_rank, 1), d) or past_key_tensor_sizes[d] == 1 for d in range(past_key_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-past-key-sizes",
                     "PastKeyTensor.Sizes",
-                    f"PastKeyTensor.Sizes is {list(past_key_tensor_sizes)}; it must be {list(align((batch_size, key_value_head_count, past_sequence_length, head_size), past_key_tensor_rank, 1))} (batch, KeyValueHeadCount, past sequence, head size)" + (f"; DirectML broadcasts by strides: Sizes {list(align((batch_size, key_value_head_count, past_sequence_length, head_size), past_key_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if past_key_tensor_rank == len(align((batch_size, key_value_head_count, past_sequence_length, head_size), past_key_tensor_rank, 1)) and all(past_key_tensor_sizes[d] == entry(align((batch_size, key_value_head_count, past_sequence_length, head_size), past_key_tensor_rank, 1), d) or past_key_tensor_sizes[d] == 1 for d in range(past_key_tensor_rank)) else ""),
+                    f"PastKeyTensor.Sizes is {list(past_key_tensor_sizes)}; it must be {list(align((batch_size, key_value_head_count, past_sequence_length, head_size), past_key_tensor_rank, 1))} (batch, KeyValueHeadCount, past sequence, head size){hint}",
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-past-value-sizes
         if past_value_tensor is not None and past_value_tensor_sizes != align((batch_size, key_value_head_count, past_sequence_length, value_head_size), past_value_tensor_rank, 1):  # fmt: skip
+            hint = f"; DirectML broadcasts by strides: Sizes {list(align((batch_size, key_value_head_count, past_sequence_length, value_head_size), past_value_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if past_value_tensor_rank == len(align((batch_size, key_value_head_count, past_sequence_length, value_head_size), past_value_tensor_rank, 1)) and all(past_value_tensor_sizes[d] == entry(align((batch_size, key_value_head_count, past_sequence_length, value_head_size), past_value_tensor_rank, 1), d) or past_value_tensor_sizes[d] == 1 for d in range(past_value_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-past-value-sizes",
                     "PastValueTensor.Sizes",
-                    f"PastValueTensor.Sizes is {list(past_value_tensor_sizes)}; it must be {list(align((batch_size, key_value_head_count, past_sequence_length, value_head_size), past_value_tensor_rank, 1))} (batch, KeyValueHeadCount, past sequence, head size of the values)" + (f"; DirectML broadcasts by strides: Sizes {list(align((batch_size, key_value_head_count, past_sequence_length, value_head_size), past_value_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if past_value_tensor_rank == len(align((batch_size, key_value_head_count, past_sequence_length, value_head_size), past_value_tensor_rank, 1)) and all(past_value_tensor_sizes[d] == entry(align((batch_size, key_value_head_count, past_sequence_length, value_head_size), past_value_tensor_rank, 1), d) or past_value_tensor_sizes[d] == 1 for d in range(past_value_tensor_rank)) else ""),
+                    f"PastValueTensor.Sizes is {list(past_value_tensor_sizes)}; it must be {list(align((batch_size, key_value_head_count, past_sequence_length, value_head_size), past_value_tensor_rank, 1))} (batch, KeyValueHeadCount, past sequence, head size of the values){hint}",
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes
         if past_sequence_lengths_tensor is not None and past_sequence_lengths_tensor_sizes != align((batch_size,), past_sequence_lengths_tensor_rank, 1):  # fmt: skip
+            hint = f"; DirectML broadcasts by strides: Sizes {list(align((batch_size,), past_sequence_lengths_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if past_sequence_lengths_tensor_rank == len(align((batch_size,), past_sequence_lengths_tensor_rank, 1)) and all(past_sequence_lengths_tensor_sizes[d] == entry(align((batch_size,), past_sequence_lengths_tensor_rank, 1), d) or past_sequence_lengths_tensor_sizes[d] == 1 for d in range(past_sequence_lengths_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes",
                     "PastSequenceLengthsTensor.Sizes",
-                    f"PastSequenceLengthsTensor.Sizes is {list(past_sequence_lengths_tensor_sizes)}; it must be {list(align((batch_size,), past_sequence_lengths_tensor_rank, 1))} (one length for each batch)" + (f"; DirectML broadcasts by strides: Sizes {list(align((batch_size,), past_sequence_lengths_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if past_sequence_lengths_tensor_rank == len(align((batch_size,), past_sequence_lengths_tensor_rank, 1)) and all(past_sequence_lengths_tensor_sizes[d] == entry(align((batch_size,), past_sequence_lengths_tensor_rank, 1), d) or past_sequence_lengths_tensor_sizes[d] == 1 for d in range(past_sequence_lengths_tensor_rank)) else ""),
+                    f"PastSequenceLengthsTensor.Sizes is {list(past_sequence_lengths_tensor_sizes)}; it must be {list(align((batch_size,), past_sequence_lengths_tensor_rank, 1))} (one length for each batch){hint}",
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-mask-dimension-count
@@ -790,20 +797,22 @@ class MultiheadAttention1(Description):
             )
         # DML-MULTIHEAD_ATTENTION1-mask-sizes
         if (mask_tensor is not None and mask_type != MULTIHEAD_ATTENTION_MASK_TYPE_NONE) and mask_tensor_sizes != align(mask_sizes, mask_tensor_rank, 1):  # fmt: skip
+            hint = f"; DirectML broadcasts by strides: Sizes {list(align(mask_sizes, mask_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if mask_tensor_rank == len(align(mask_sizes, mask_tensor_rank, 1)) and all(mask_tensor_sizes[d] == entry(align(mask_sizes, mask_tensor_rank, 1), d) or mask_tensor_sizes[d] == 1 for d in range(mask_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-mask-sizes",
                     "MaskTensor.Sizes",
-                    f"MaskTensor.Sizes is {list(mask_tensor_sizes)}; it must be {list(align(mask_sizes, mask_tensor_rank, 1))} (the sizes of a mask follow from MaskType, {name_of(MultiheadAttentionMaskType, mask_type)})" + (f"; DirectML broadcasts by strides: Sizes {list(align(mask_sizes, mask_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if mask_tensor_rank == len(align(mask_sizes, mask_tensor_rank, 1)) and all(mask_tensor_sizes[d] == entry(align(mask_sizes, mask_tensor_rank, 1), d) or mask_tensor_sizes[d] == 1 for d in range(mask_tensor_rank)) else ""),
+                    f"MaskTensor.Sizes is {list(mask_tensor_sizes)}; it must be {list(align(mask_sizes, mask_tensor_rank, 1))} (the sizes of a mask follow from MaskType, {name_of(MultiheadAttentionMaskType, mask_type)}){hint}",
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes
         if relative_position_bias_tensor is not None and relative_position_bias_tensor_sizes != align((batch_size, query_head_count, sequence_length, total_sequence_length), relative_position_bias_tensor_rank, 1):  # fmt: skip
+            hint = f"; DirectML broadcasts by strides: Sizes {list(align((batch_size, query_head_count, sequence_length, total_sequence_length), relative_position_bias_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if relative_position_bias_tensor_rank == len(align((batch_size, query_head_count, sequence_length, total_sequence_length), relative_position_bias_tensor_rank, 1)) and all(relative_position_bias_tensor_sizes[d] == entry(align((batch_size, query_head_count, sequence_length, total_sequence_length), relative_position_bias_tensor_rank, 1), d) or relative_position_bias_tensor_sizes[d] == 1 for d in range(relative_position_bias_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes",
                     "RelativePositionBiasTensor.Sizes",
-                    f"RelativePositionBiasTensor.Sizes is {list(relative_position_bias_tensor_sizes)}; it must be {list(align((batch_size, query_head_count, sequence_length, total_sequence_length), relative_position_bias_tensor_rank, 1))} (one value for each score: batch, QueryHeadCount, sequence, total sequence)" + (f"; DirectML broadcasts by strides: Sizes {list(align((batch_size, query_head_count, sequence_length, total_sequence_length), relative_position_bias_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if relative_position_bias_tensor_rank == len(align((batch_size, query_head_count, sequence_length, total_sequence_length), relative_position_bias_tensor_rank, 1)) and all(relative_position_bias_tensor_sizes[d] == entry(align((batch_size, query_head_count, sequence_length, total_sequence_length), relative_position_bias_tensor_rank, 1), d) or relative_position_bias_tensor_sizes[d] == 1 for d in range(relative_position_bias_tensor_rank)) else ""),
+                    f"RelativePositionBiasTensor.Sizes is {list(relative_position_bias_tensor_sizes)}; it must be {list(align((batch_size, query_head_count, sequence_length, total_sequence_length), relative_position_bias_tensor_rank, 1))} (one value for each score: batch, QueryHeadCount, sequence, total sequence){hint}",
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-output-sizes

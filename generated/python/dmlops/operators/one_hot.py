@@ -237,11 +237,12 @@ class OneHot(Description):
             )
         # DML-ONE_HOT-axis-range
         if axis >= indices_tensor_rank:
+            hint = f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ONE_HOT-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than IndicesTensor.DimensionCount, {indices_tensor_rank}" + (f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""),
+                    f"Axis is {axis}; it must be less than IndicesTensor.DimensionCount, {indices_tensor_rank}{hint}",
                 )
             )
         if violations:
@@ -279,11 +280,12 @@ class OneHot(Description):
             )
         # DML-ONE_HOT-indices-sizes
         if indices_tensor_sizes != replaced(output_tensor_sizes, axis, 1):
+            hint = f"; DirectML broadcasts by strides: Sizes {list(replaced(output_tensor_sizes, axis, 1))}, with a stride of 0 in each dimension that repeats" if indices_tensor_rank == len(replaced(output_tensor_sizes, axis, 1)) and all(indices_tensor_sizes[d] == entry(replaced(output_tensor_sizes, axis, 1), d) or indices_tensor_sizes[d] == 1 for d in range(indices_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ONE_HOT-indices-sizes",
                     "IndicesTensor.Sizes",
-                    f"IndicesTensor.Sizes is {list(indices_tensor_sizes)}; it must be {list(replaced(output_tensor_sizes, axis, 1))} (each sequence along Axis has one index)" + (f"; DirectML broadcasts by strides: Sizes {list(replaced(output_tensor_sizes, axis, 1))}, with a stride of 0 in each dimension that repeats" if indices_tensor_rank == len(replaced(output_tensor_sizes, axis, 1)) and all(indices_tensor_sizes[d] == entry(replaced(output_tensor_sizes, axis, 1), d) or indices_tensor_sizes[d] == 1 for d in range(indices_tensor_rank)) else ""),
+                    f"IndicesTensor.Sizes is {list(indices_tensor_sizes)}; it must be {list(replaced(output_tensor_sizes, axis, 1))} (each sequence along Axis has one index){hint}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

@@ -178,11 +178,12 @@ class RandomGenerator(Description):
         state_sizes = align((6,), input_state_tensor_rank, 1)
         # DML-RANDOM_GENERATOR-state-sizes
         if input_state_tensor_sizes != state_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(state_sizes)}, with a stride of 0 in each dimension that repeats" if input_state_tensor_rank == len(state_sizes) and all(input_state_tensor_sizes[d] == entry(state_sizes, d) or input_state_tensor_sizes[d] == 1 for d in range(input_state_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-RANDOM_GENERATOR-state-sizes",
                     "InputStateTensor.Sizes",
-                    f"InputStateTensor.Sizes is {list(input_state_tensor_sizes)}; it must be {list(state_sizes)} (the state is four words of counter and two of key)" + (f"; DirectML broadcasts by strides: Sizes {list(state_sizes)}, with a stride of 0 in each dimension that repeats" if input_state_tensor_rank == len(state_sizes) and all(input_state_tensor_sizes[d] == entry(state_sizes, d) or input_state_tensor_sizes[d] == 1 for d in range(input_state_tensor_rank)) else ""),
+                    f"InputStateTensor.Sizes is {list(input_state_tensor_sizes)}; it must be {list(state_sizes)} (the state is four words of counter and two of key){hint}",
                 )
             )
         # DML-RANDOM_GENERATOR-same-sizes

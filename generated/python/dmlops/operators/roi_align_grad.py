@@ -354,20 +354,22 @@ class RoiAlignGrad(Description):
             )
         # DML-ROI_ALIGN_GRAD-roi-sizes
         if roi_tensor_sizes != align((roi_count, 4), roi_tensor_rank, 1):
+            hint = f"; DirectML broadcasts by strides: Sizes {list(align((roi_count, 4), roi_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if roi_tensor_rank == len(align((roi_count, 4), roi_tensor_rank, 1)) and all(roi_tensor_sizes[d] == entry(align((roi_count, 4), roi_tensor_rank, 1), d) or roi_tensor_sizes[d] == 1 for d in range(roi_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ROI_ALIGN_GRAD-roi-sizes",
                     "ROITensor.Sizes",
-                    f"ROITensor.Sizes is {list(roi_tensor_sizes)}; it must be {list(align((roi_count, 4), roi_tensor_rank, 1))} (four coordinates for each region)" + (f"; DirectML broadcasts by strides: Sizes {list(align((roi_count, 4), roi_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if roi_tensor_rank == len(align((roi_count, 4), roi_tensor_rank, 1)) and all(roi_tensor_sizes[d] == entry(align((roi_count, 4), roi_tensor_rank, 1), d) or roi_tensor_sizes[d] == 1 for d in range(roi_tensor_rank)) else ""),
+                    f"ROITensor.Sizes is {list(roi_tensor_sizes)}; it must be {list(align((roi_count, 4), roi_tensor_rank, 1))} (four coordinates for each region){hint}",
                 )
             )
         # DML-ROI_ALIGN_GRAD-batch-indices-sizes
         if batch_indices_tensor_sizes != align((roi_count,), batch_indices_tensor_rank, 1):
+            hint = f"; DirectML broadcasts by strides: Sizes {list(align((roi_count,), batch_indices_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if batch_indices_tensor_rank == len(align((roi_count,), batch_indices_tensor_rank, 1)) and all(batch_indices_tensor_sizes[d] == entry(align((roi_count,), batch_indices_tensor_rank, 1), d) or batch_indices_tensor_sizes[d] == 1 for d in range(batch_indices_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ROI_ALIGN_GRAD-batch-indices-sizes",
                     "BatchIndicesTensor.Sizes",
-                    f"BatchIndicesTensor.Sizes is {list(batch_indices_tensor_sizes)}; it must be {list(align((roi_count,), batch_indices_tensor_rank, 1))} (one batch for each region)" + (f"; DirectML broadcasts by strides: Sizes {list(align((roi_count,), batch_indices_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if batch_indices_tensor_rank == len(align((roi_count,), batch_indices_tensor_rank, 1)) and all(batch_indices_tensor_sizes[d] == entry(align((roi_count,), batch_indices_tensor_rank, 1), d) or batch_indices_tensor_sizes[d] == 1 for d in range(batch_indices_tensor_rank)) else ""),
+                    f"BatchIndicesTensor.Sizes is {list(batch_indices_tensor_sizes)}; it must be {list(align((roi_count,), batch_indices_tensor_rank, 1))} (one batch for each region){hint}",
                 )
             )
         # DML-ROI_ALIGN_GRAD-input-gradient-regions

@@ -261,11 +261,12 @@ class ScatterElements(Description):
             )
         # DML-SCATTER_ELEMENTS-axis-range
         if axis >= input_tensor_rank:
+            hint = f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-SCATTER_ELEMENTS-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}" + (f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""),
+                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}{hint}",
                 )
             )
         if violations:
@@ -315,11 +316,12 @@ class ScatterElements(Description):
                 break
         # DML-SCATTER_ELEMENTS-updates-sizes
         if updates_tensor_sizes != indices_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(indices_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if updates_tensor_rank == len(indices_tensor_sizes) and all(updates_tensor_sizes[d] == indices_tensor_sizes[d] or updates_tensor_sizes[d] == 1 for d in range(updates_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-SCATTER_ELEMENTS-updates-sizes",
                     "UpdatesTensor.Sizes",
-                    f"UpdatesTensor.Sizes is {list(updates_tensor_sizes)}; it must equal IndicesTensor.Sizes, {list(indices_tensor_sizes)}" + (f"; DirectML broadcasts by strides: Sizes {list(indices_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if updates_tensor_rank == len(indices_tensor_sizes) and all(updates_tensor_sizes[d] == indices_tensor_sizes[d] or updates_tensor_sizes[d] == 1 for d in range(updates_tensor_rank)) else ""),
+                    f"UpdatesTensor.Sizes is {list(updates_tensor_sizes)}; it must equal IndicesTensor.Sizes, {list(indices_tensor_sizes)}{hint}",
                 )
             )
         # DML-SCATTER_ELEMENTS-output-sizes

@@ -271,11 +271,12 @@ class ScatterNd(Description):
                 )
             )
         if input_dimension_count > input_tensor_rank:
+            hint = f"; axes count from 0, and {input_dimension_count} is {input_dimension_count - 4294967296} as an unsigned number" if input_dimension_count >= 2147483648 else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-SCATTER_ND-input-dimension-count-range",
                     "InputDimensionCount",
-                    f"InputDimensionCount is {input_dimension_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank}" + (f"; axes count from 0, and {input_dimension_count} is {input_dimension_count - 4294967296} as an unsigned number" if input_dimension_count >= 2147483648 else ""),
+                    f"InputDimensionCount is {input_dimension_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank}{hint}",
                 )
             )
         # DML-SCATTER_ND-indices-dimension-count-range
@@ -288,11 +289,12 @@ class ScatterNd(Description):
                 )
             )
         if indices_dimension_count > indices_tensor_rank:
+            hint = f"; axes count from 0, and {indices_dimension_count} is {indices_dimension_count - 4294967296} as an unsigned number" if indices_dimension_count >= 2147483648 else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-SCATTER_ND-indices-dimension-count-range",
                     "IndicesDimensionCount",
-                    f"IndicesDimensionCount is {indices_dimension_count}; it must be at most IndicesTensor.DimensionCount, {indices_tensor_rank}" + (f"; axes count from 0, and {indices_dimension_count} is {indices_dimension_count - 4294967296} as an unsigned number" if indices_dimension_count >= 2147483648 else ""),
+                    f"IndicesDimensionCount is {indices_dimension_count}; it must be at most IndicesTensor.DimensionCount, {indices_tensor_rank}{hint}",
                 )
             )
         if violations:
@@ -375,11 +377,12 @@ class ScatterNd(Description):
             )
         # DML-SCATTER_ND-updates-sizes
         if updates_tensor_sizes != align(scattered_sizes, input_tensor_rank, 1):
+            hint = f"; DirectML broadcasts by strides: Sizes {list(align(scattered_sizes, input_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if updates_tensor_rank == len(align(scattered_sizes, input_tensor_rank, 1)) and all(updates_tensor_sizes[d] == entry(align(scattered_sizes, input_tensor_rank, 1), d) or updates_tensor_sizes[d] == 1 for d in range(updates_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-SCATTER_ND-updates-sizes",
                     "UpdatesTensor.Sizes",
-                    f"UpdatesTensor.Sizes is {list(updates_tensor_sizes)}; it must be {list(align(scattered_sizes, input_tensor_rank, 1))} (the sizes of the indices but the last, then those of the input that are not indexed, after leading 1s)" + (f"; DirectML broadcasts by strides: Sizes {list(align(scattered_sizes, input_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if updates_tensor_rank == len(align(scattered_sizes, input_tensor_rank, 1)) and all(updates_tensor_sizes[d] == entry(align(scattered_sizes, input_tensor_rank, 1), d) or updates_tensor_sizes[d] == 1 for d in range(updates_tensor_rank)) else ""),
+                    f"UpdatesTensor.Sizes is {list(updates_tensor_sizes)}; it must be {list(align(scattered_sizes, input_tensor_rank, 1))} (the sizes of the indices but the last, then those of the input that are not indexed, after leading 1s){hint}",
                 )
             )
         # DML-SCATTER_ND-output-sizes
