@@ -217,7 +217,7 @@ def test_min_feature_level(type_: str, rank: int, needed: str | None) -> None:
 def test_levels_before_the_operator() -> None:
     (violation,) = gather_elements().validate("2.0")
     assert violation.rule == "DML-OPERATOR-since"
-    assert violation.message == "GATHER_ELEMENTS needs feature level 2.1; 2.0 is asked for"
+    assert violation.message == "GATHER_ELEMENTS needs feature level 2.1; the requested level is 2.0"
 
 
 @pytest.mark.parametrize("level", ["6.5", "", "64", "6_4", 7, None, "6.4 "])

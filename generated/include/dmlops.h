@@ -2944,7 +2944,7 @@ DMLOPS_LAYOUT(offsetof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, HasExclusiveSum),
 DMLOPS_LAYOUT(sizeof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC), 32, 20);
 
 
-/* Turns round the beginning of every line along one axis, each as far as its length says. */
+/* Reverses the beginning of every line along one axis, up to the length given for it. */
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor;
@@ -4519,7 +4519,7 @@ static inline size_t dmlops_validate(
 static inline const char* dmlops_rule_text(const char* rule);
 #endif
 
-/* The lowest feature level that accepts a description; 0, which is no level, where none does. */
+/* The lowest feature level that accepts a description, or 0 if none does. */
 static inline DML_FEATURE_LEVEL dmlops_min_feature_level(const DML_OPERATOR_DESC* desc);
 
 /* Tensors. */
@@ -7242,7 +7242,7 @@ static inline void dmlops_fused_activation(
         return;
     }
     if (run->level < rules->since) {
-        dmlops_report(run, "DML-OPERATOR-since", place, "Type", "%s needs feature level %s; %s is asked for", dmlops_operator_name(rules->type), dmlops_name(dmlops_names_FEATURE_LEVEL, rules->since), dmlops_name(dmlops_names_FEATURE_LEVEL, run->level));
+        dmlops_report(run, "DML-OPERATOR-since", place, "Type", "%s needs feature level %s; the requested level is %s", dmlops_operator_name(rules->type), dmlops_name(dmlops_names_FEATURE_LEVEL, rules->since), dmlops_name(dmlops_names_FEATURE_LEVEL, run->level));
         return;
     }
     if (activation->Desc == NULL) {
@@ -8540,7 +8540,7 @@ static const uint8_t dmlops_convolution_code[] = {
     /* reads */
     0, 16, 1, 16, 5, 1, 12, 1, 255,
     /* DML-CONVOLUTION-input-channels: InputTensor.Sizes[1] == FilterTensor.Sizes[0] */
-    0, 33, 27, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 128, 0, 27, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 129, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 129, 4, 6, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 0, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128,
+    0, 28, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 128, 0, 27, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 129, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 129, 4, 6, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 0, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128,
     /* DML-CONVOLUTION-filter-fits: InputTensor.Sizes[d + 2] + StartPadding[d] + EndPadding[d] >= DilatedFilterSizes[d] */
     1, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 18, 192, 130, 129, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 129, 27, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 128, 1, 0, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 129, 32, 18, 18, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 12, 57, 0, 192, 0, 18, 192, 130, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 18, 192, 130, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 0, 18, 18, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 0, 18, 192, 130, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 18, 192, 130, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 0, 12, 57, 0, 192,
     /* reads */
@@ -8582,9 +8582,9 @@ static const dmlops_rule dmlops_convolution_rules[] = {
     {"DML-CONVOLUTION-filter-groups", dmlops_by_program, 109, 127, {4, 0}, 0},
     {"DML-CONVOLUTION-input-channels", dmlops_by_program, 132, 170, {5, 0}, 0},
     {"DML-CONVOLUTION-input-channels", dmlops_by_program, 179, 170, {6, 0}, 0},
-    {"DML-CONVOLUTION-filter-fits", dmlops_by_program, 205, 333, {7, 0}, 0},
-    {"DML-CONVOLUTION-bias-sizes", dmlops_by_program, 346, 409, {8, 0}, 0},
-    {"DML-CONVOLUTION-output-sizes", dmlops_by_program, 420, 578, {9, 0}, 0},
+    {"DML-CONVOLUTION-filter-fits", dmlops_by_program, 204, 332, {7, 0}, 0},
+    {"DML-CONVOLUTION-bias-sizes", dmlops_by_program, 345, 408, {8, 0}, 0},
+    {"DML-CONVOLUTION-output-sizes", dmlops_by_program, 419, 577, {9, 0}, 0},
 };
 
 static const dmlops_member dmlops_gemm_members[] = {
@@ -8732,7 +8732,7 @@ static const uint8_t dmlops_average_pooling_code[] = {
     2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 58, 59, 53, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 128, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 57, 1,
 };
 static const dmlops_phrase dmlops_average_pooling_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batches and channels are no spatial dimensions)"},
+    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)"},
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the window at least once)%?; axes count from 0, and %v is %v as an unsigned number"},
@@ -8789,7 +8789,7 @@ static const uint8_t dmlops_lp_pooling_code[] = {
     2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 58, 59, 53, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 128, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 57, 1,
 };
 static const dmlops_phrase dmlops_lp_pooling_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batches and channels are no spatial dimensions)"},
+    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)"},
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the window at least once)%?; axes count from 0, and %v is %v as an unsigned number"},
@@ -8844,7 +8844,7 @@ static const uint8_t dmlops_max_pooling_code[] = {
     2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 58, 59, 53, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 128, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 57, 1,
 };
 static const dmlops_phrase dmlops_max_pooling_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batches and channels are no spatial dimensions)"},
+    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)"},
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the window at least once)%?; axes count from 0, and %v is %v as an unsigned number"},
@@ -9573,7 +9573,7 @@ static const uint8_t dmlops_rnn_code[] = {
     /* reads */
     8, 1, 10, 1, 255,
     /* DML-RNN-activation-desc-count: ActivationDescCount == FunctionCount */
-    1, 0, 129, 33, 27, 2, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, Direction), 130, 0, 27, 2, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, ActivationDescCount), 192, 0, 2, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, ActivationDescCount), 4, 9, 2, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, Direction),
+    1, 0, 129, 28, 2, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, Direction), 130, 0, 27, 2, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, ActivationDescCount), 192, 0, 2, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, ActivationDescCount), 4, 9, 2, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, Direction),
     /* reads */
     0, 2, 1, 2, 2, 2, 3, 3, 4, 3, 6, 3, 7, 3, 255,
     /* DML-RNN-not-owned: InputTensor.Flags != OWNED_BY_DML */
@@ -9605,7 +9605,7 @@ static const uint8_t dmlops_rnn_code[] = {
     /* reads */
     2, 16, 10, 1, 255,
     /* DML-RNN-direction-count: DirectionCount == 1 */
-    1, 0, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, RecurrenceTensor), 129, 33, 27, 2, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, Direction), 130, 0, 27, 192, 129, 0, 192, 4, 9, 2, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, Direction),
+    1, 0, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, RecurrenceTensor), 129, 28, 2, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, Direction), 130, 0, 27, 192, 129, 0, 192, 4, 9, 2, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, Direction),
     /* DML-RNN-weight-shape: WeightTensor.Sizes[0] == 1 */
     0, 129, 0, 27, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, WeightTensor), 128, 129, 0, 11, DMLOPS_WORD(DML_RNN_OPERATOR_DESC, WeightTensor), 128,
     /* reads */
@@ -9718,48 +9718,48 @@ static const dmlops_phrase dmlops_rnn_phrases[] = {
 static const dmlops_rule dmlops_rnn_rules[] = {
     {"DML-RNN-activation-desc-count", dmlops_by_program, 0, 21, {0, 0}, 1},
     {"DML-RNN-activation-desc-count", dmlops_by_program, 26, 21, {1, 0}, 1},
-    {"DML-RNN-output-given", dmlops_by_program, 735, 744, {37, 0}, 0},
-    {"DML-RNN-same-type", dmlops_same_DataType, 0, 46, {1, 0}, 0},
-    {"DML-RNN-same-type", dmlops_same_DataType, 0, 46, {2, 0}, 0},
-    {"DML-RNN-same-type", dmlops_same_DataType, 0, 46, {3, 0}, 0},
-    {"DML-RNN-same-type", dmlops_same_DataType, 0, 46, {4, 0}, 0},
-    {"DML-RNN-same-type", dmlops_same_DataType, 0, 46, {6, 0}, 0},
-    {"DML-RNN-same-type", dmlops_same_DataType, 0, 46, {7, 0}, 0},
-    {"DML-RNN-not-owned", dmlops_by_program, 61, 76, {2, 0}, 0},
-    {"DML-RNN-not-owned", dmlops_by_program, 89, 76, {3, 0}, 0},
-    {"DML-RNN-not-owned", dmlops_by_program, 104, 76, {4, 0}, 0},
-    {"DML-RNN-not-owned", dmlops_by_program, 119, 76, {5, 0}, 0},
-    {"DML-RNN-not-owned", dmlops_by_program, 135, 76, {6, 0}, 0},
-    {"DML-RNN-not-owned", dmlops_by_program, 151, 76, {7, 0}, 0},
-    {"DML-RNN-input-shape", dmlops_by_program, 167, 179, {8, 0}, 0},
-    {"DML-RNN-recurrence-shape", dmlops_by_program, 182, 194, {9, 0}, 0},
-    {"DML-RNN-recurrence-shape", dmlops_by_program, 197, 194, {10, 0}, 0},
-    {"DML-RNN-direction-count", dmlops_by_program, 225, 244, {11, 0}, 0},
-    {"DML-RNN-direction-count", dmlops_by_program, 249, 244, {12, 0}, 0},
-    {"DML-RNN-weight-shape", dmlops_by_program, 269, 281, {13, 0}, 0},
-    {"DML-RNN-weight-shape", dmlops_by_program, 288, 281, {14, 0}, 0},
-    {"DML-RNN-weight-shape", dmlops_by_program, 306, 281, {15, 0}, 0},
-    {"DML-RNN-weight-shape", dmlops_by_program, 334, 281, {16, 0}, 0},
-    {"DML-RNN-bias-shape", dmlops_by_program, 352, 365, {17, 0}, 0},
-    {"DML-RNN-bias-shape", dmlops_by_program, 370, 365, {18, 0}, 0},
-    {"DML-RNN-bias-shape", dmlops_by_program, 383, 365, {19, 0}, 0},
-    {"DML-RNN-bias-shape", dmlops_by_program, 402, 365, {20, 0}, 0},
-    {"DML-RNN-hidden-init-shape", dmlops_by_program, 435, 448, {21, 0}, 0},
-    {"DML-RNN-hidden-init-shape", dmlops_by_program, 455, 448, {22, 0}, 0},
-    {"DML-RNN-hidden-init-shape", dmlops_by_program, 474, 448, {23, 0}, 0},
-    {"DML-RNN-hidden-init-shape", dmlops_by_program, 493, 448, {24, 0}, 0},
-    {"DML-RNN-sequence-lengths-shape", dmlops_by_program, 512, 525, {25, 0}, 0},
-    {"DML-RNN-sequence-lengths-shape", dmlops_by_program, 530, 525, {26, 0}, 0},
-    {"DML-RNN-sequence-lengths-shape", dmlops_by_program, 543, 525, {27, 0}, 0},
-    {"DML-RNN-sequence-lengths-shape", dmlops_by_program, 556, 525, {28, 0}, 0},
-    {"DML-RNN-output-sequence-shape", dmlops_by_program, 575, 594, {29, 0}, 0},
-    {"DML-RNN-output-sequence-shape", dmlops_by_program, 601, 594, {30, 0}, 0},
-    {"DML-RNN-output-sequence-shape", dmlops_by_program, 620, 594, {31, 0}, 0},
-    {"DML-RNN-output-sequence-shape", dmlops_by_program, 639, 594, {32, 0}, 0},
-    {"DML-RNN-output-single-shape", dmlops_by_program, 658, 671, {33, 0}, 0},
-    {"DML-RNN-output-single-shape", dmlops_by_program, 678, 671, {34, 0}, 0},
-    {"DML-RNN-output-single-shape", dmlops_by_program, 697, 671, {35, 0}, 0},
-    {"DML-RNN-output-single-shape", dmlops_by_program, 716, 671, {36, 0}, 0},
+    {"DML-RNN-output-given", dmlops_by_program, 733, 742, {37, 0}, 0},
+    {"DML-RNN-same-type", dmlops_same_DataType, 0, 45, {1, 0}, 0},
+    {"DML-RNN-same-type", dmlops_same_DataType, 0, 45, {2, 0}, 0},
+    {"DML-RNN-same-type", dmlops_same_DataType, 0, 45, {3, 0}, 0},
+    {"DML-RNN-same-type", dmlops_same_DataType, 0, 45, {4, 0}, 0},
+    {"DML-RNN-same-type", dmlops_same_DataType, 0, 45, {6, 0}, 0},
+    {"DML-RNN-same-type", dmlops_same_DataType, 0, 45, {7, 0}, 0},
+    {"DML-RNN-not-owned", dmlops_by_program, 60, 75, {2, 0}, 0},
+    {"DML-RNN-not-owned", dmlops_by_program, 88, 75, {3, 0}, 0},
+    {"DML-RNN-not-owned", dmlops_by_program, 103, 75, {4, 0}, 0},
+    {"DML-RNN-not-owned", dmlops_by_program, 118, 75, {5, 0}, 0},
+    {"DML-RNN-not-owned", dmlops_by_program, 134, 75, {6, 0}, 0},
+    {"DML-RNN-not-owned", dmlops_by_program, 150, 75, {7, 0}, 0},
+    {"DML-RNN-input-shape", dmlops_by_program, 166, 178, {8, 0}, 0},
+    {"DML-RNN-recurrence-shape", dmlops_by_program, 181, 193, {9, 0}, 0},
+    {"DML-RNN-recurrence-shape", dmlops_by_program, 196, 193, {10, 0}, 0},
+    {"DML-RNN-direction-count", dmlops_by_program, 224, 243, {11, 0}, 0},
+    {"DML-RNN-direction-count", dmlops_by_program, 248, 243, {12, 0}, 0},
+    {"DML-RNN-weight-shape", dmlops_by_program, 267, 279, {13, 0}, 0},
+    {"DML-RNN-weight-shape", dmlops_by_program, 286, 279, {14, 0}, 0},
+    {"DML-RNN-weight-shape", dmlops_by_program, 304, 279, {15, 0}, 0},
+    {"DML-RNN-weight-shape", dmlops_by_program, 332, 279, {16, 0}, 0},
+    {"DML-RNN-bias-shape", dmlops_by_program, 350, 363, {17, 0}, 0},
+    {"DML-RNN-bias-shape", dmlops_by_program, 368, 363, {18, 0}, 0},
+    {"DML-RNN-bias-shape", dmlops_by_program, 381, 363, {19, 0}, 0},
+    {"DML-RNN-bias-shape", dmlops_by_program, 400, 363, {20, 0}, 0},
+    {"DML-RNN-hidden-init-shape", dmlops_by_program, 433, 446, {21, 0}, 0},
+    {"DML-RNN-hidden-init-shape", dmlops_by_program, 453, 446, {22, 0}, 0},
+    {"DML-RNN-hidden-init-shape", dmlops_by_program, 472, 446, {23, 0}, 0},
+    {"DML-RNN-hidden-init-shape", dmlops_by_program, 491, 446, {24, 0}, 0},
+    {"DML-RNN-sequence-lengths-shape", dmlops_by_program, 510, 523, {25, 0}, 0},
+    {"DML-RNN-sequence-lengths-shape", dmlops_by_program, 528, 523, {26, 0}, 0},
+    {"DML-RNN-sequence-lengths-shape", dmlops_by_program, 541, 523, {27, 0}, 0},
+    {"DML-RNN-sequence-lengths-shape", dmlops_by_program, 554, 523, {28, 0}, 0},
+    {"DML-RNN-output-sequence-shape", dmlops_by_program, 573, 592, {29, 0}, 0},
+    {"DML-RNN-output-sequence-shape", dmlops_by_program, 599, 592, {30, 0}, 0},
+    {"DML-RNN-output-sequence-shape", dmlops_by_program, 618, 592, {31, 0}, 0},
+    {"DML-RNN-output-sequence-shape", dmlops_by_program, 637, 592, {32, 0}, 0},
+    {"DML-RNN-output-single-shape", dmlops_by_program, 656, 669, {33, 0}, 0},
+    {"DML-RNN-output-single-shape", dmlops_by_program, 676, 669, {34, 0}, 0},
+    {"DML-RNN-output-single-shape", dmlops_by_program, 695, 669, {35, 0}, 0},
+    {"DML-RNN-output-single-shape", dmlops_by_program, 714, 669, {36, 0}, 0},
 };
 
 static const dmlops_member dmlops_lstm_members[] = {
@@ -9783,7 +9783,7 @@ static const uint8_t dmlops_lstm_code[] = {
     /* reads */
     11, 1, 13, 1, 255,
     /* DML-LSTM-activation-desc-count: ActivationDescCount == FunctionCount */
-    1, 0, 131, 33, 27, 2, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, Direction), 130, 0, 27, 2, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, ActivationDescCount), 192, 0, 2, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, ActivationDescCount), 4, 9, 2, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, Direction),
+    1, 0, 131, 28, 2, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, Direction), 130, 0, 27, 2, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, ActivationDescCount), 192, 0, 2, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, ActivationDescCount), 4, 9, 2, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, Direction),
     /* reads */
     0, 2, 1, 2, 2, 2, 3, 3, 4, 3, 8, 3, 9, 3, 255,
     /* DML-LSTM-not-owned: InputTensor.Flags != OWNED_BY_DML */
@@ -9815,7 +9815,7 @@ static const uint8_t dmlops_lstm_code[] = {
     /* reads */
     2, 16, 13, 1, 255,
     /* DML-LSTM-direction-count: DirectionCount == 1 */
-    1, 0, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, RecurrenceTensor), 129, 33, 27, 2, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, Direction), 130, 0, 27, 192, 129, 0, 192, 4, 9, 2, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, Direction),
+    1, 0, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, RecurrenceTensor), 129, 28, 2, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, Direction), 130, 0, 27, 192, 129, 0, 192, 4, 9, 2, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, Direction),
     /* DML-LSTM-weight-shape: WeightTensor.Sizes[0] == 1 */
     0, 129, 0, 27, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, WeightTensor), 128, 129, 0, 11, DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, WeightTensor), 128,
     /* reads */
@@ -9987,66 +9987,66 @@ static const dmlops_phrase dmlops_lstm_phrases[] = {
 static const dmlops_rule dmlops_lstm_rules[] = {
     {"DML-LSTM-activation-desc-count", dmlops_by_program, 0, 21, {0, 0}, 1},
     {"DML-LSTM-activation-desc-count", dmlops_by_program, 26, 21, {1, 0}, 1},
-    {"DML-LSTM-output-given", dmlops_by_program, 735, 746, {37, 0}, 0},
-    {"DML-LSTM-clip-threshold-range", dmlops_by_program, 753, 772, {38, 0}, 1},
-    {"DML-LSTM-same-type", dmlops_same_DataType, 0, 46, {1, 0}, 0},
-    {"DML-LSTM-same-type", dmlops_same_DataType, 0, 46, {2, 0}, 0},
-    {"DML-LSTM-same-type", dmlops_same_DataType, 0, 46, {3, 0}, 0},
-    {"DML-LSTM-same-type", dmlops_same_DataType, 0, 46, {4, 0}, 0},
-    {"DML-LSTM-same-type", dmlops_same_DataType, 0, 46, {8, 0}, 0},
-    {"DML-LSTM-same-type", dmlops_same_DataType, 0, 46, {9, 0}, 0},
-    {"DML-LSTM-not-owned", dmlops_by_program, 61, 76, {2, 0}, 0},
-    {"DML-LSTM-not-owned", dmlops_by_program, 89, 76, {3, 0}, 0},
-    {"DML-LSTM-not-owned", dmlops_by_program, 104, 76, {4, 0}, 0},
-    {"DML-LSTM-not-owned", dmlops_by_program, 119, 76, {5, 0}, 0},
-    {"DML-LSTM-not-owned", dmlops_by_program, 135, 76, {6, 0}, 0},
-    {"DML-LSTM-not-owned", dmlops_by_program, 151, 76, {7, 0}, 0},
-    {"DML-LSTM-input-shape", dmlops_by_program, 167, 179, {8, 0}, 0},
-    {"DML-LSTM-recurrence-shape", dmlops_by_program, 182, 194, {9, 0}, 0},
-    {"DML-LSTM-recurrence-shape", dmlops_by_program, 197, 194, {10, 0}, 0},
-    {"DML-LSTM-direction-count", dmlops_by_program, 225, 244, {11, 0}, 0},
-    {"DML-LSTM-direction-count", dmlops_by_program, 249, 244, {12, 0}, 0},
-    {"DML-LSTM-weight-shape", dmlops_by_program, 269, 281, {13, 0}, 0},
-    {"DML-LSTM-weight-shape", dmlops_by_program, 288, 281, {14, 0}, 0},
-    {"DML-LSTM-weight-shape", dmlops_by_program, 306, 281, {15, 0}, 0},
-    {"DML-LSTM-weight-shape", dmlops_by_program, 334, 281, {16, 0}, 0},
-    {"DML-LSTM-bias-shape", dmlops_by_program, 352, 365, {17, 0}, 0},
-    {"DML-LSTM-bias-shape", dmlops_by_program, 370, 365, {18, 0}, 0},
-    {"DML-LSTM-bias-shape", dmlops_by_program, 383, 365, {19, 0}, 0},
-    {"DML-LSTM-bias-shape", dmlops_by_program, 402, 365, {20, 0}, 0},
-    {"DML-LSTM-hidden-init-shape", dmlops_by_program, 435, 448, {21, 0}, 0},
-    {"DML-LSTM-hidden-init-shape", dmlops_by_program, 455, 448, {22, 0}, 0},
-    {"DML-LSTM-hidden-init-shape", dmlops_by_program, 474, 448, {23, 0}, 0},
-    {"DML-LSTM-hidden-init-shape", dmlops_by_program, 493, 448, {24, 0}, 0},
-    {"DML-LSTM-sequence-lengths-shape", dmlops_by_program, 512, 525, {25, 0}, 0},
-    {"DML-LSTM-sequence-lengths-shape", dmlops_by_program, 530, 525, {26, 0}, 0},
-    {"DML-LSTM-sequence-lengths-shape", dmlops_by_program, 543, 525, {27, 0}, 0},
-    {"DML-LSTM-sequence-lengths-shape", dmlops_by_program, 556, 525, {28, 0}, 0},
-    {"DML-LSTM-output-sequence-shape", dmlops_by_program, 575, 594, {29, 0}, 0},
-    {"DML-LSTM-output-sequence-shape", dmlops_by_program, 601, 594, {30, 0}, 0},
-    {"DML-LSTM-output-sequence-shape", dmlops_by_program, 620, 594, {31, 0}, 0},
-    {"DML-LSTM-output-sequence-shape", dmlops_by_program, 639, 594, {32, 0}, 0},
-    {"DML-LSTM-output-single-shape", dmlops_by_program, 658, 671, {33, 0}, 0},
-    {"DML-LSTM-output-single-shape", dmlops_by_program, 678, 671, {34, 0}, 0},
-    {"DML-LSTM-output-single-shape", dmlops_by_program, 697, 671, {35, 0}, 0},
-    {"DML-LSTM-output-single-shape", dmlops_by_program, 716, 671, {36, 0}, 0},
-    {"DML-LSTM-same-type-cell", dmlops_same_DataType, 0, 777, {5, 0}, 0},
-    {"DML-LSTM-same-type-cell", dmlops_same_DataType, 0, 777, {7, 0}, 0},
-    {"DML-LSTM-same-type-cell", dmlops_same_DataType, 0, 777, {10, 0}, 0},
-    {"DML-LSTM-not-owned-cell", dmlops_by_program, 786, 802, {39, 0}, 0},
-    {"DML-LSTM-not-owned-cell", dmlops_by_program, 807, 802, {40, 0}, 0},
-    {"DML-LSTM-cell-mem-init-shape", dmlops_by_program, 823, 836, {41, 0}, 0},
-    {"DML-LSTM-cell-mem-init-shape", dmlops_by_program, 843, 836, {42, 0}, 0},
-    {"DML-LSTM-cell-mem-init-shape", dmlops_by_program, 862, 836, {43, 0}, 0},
-    {"DML-LSTM-cell-mem-init-shape", dmlops_by_program, 881, 836, {44, 0}, 0},
-    {"DML-LSTM-peephole-shape", dmlops_by_program, 900, 913, {45, 0}, 0},
-    {"DML-LSTM-peephole-shape", dmlops_by_program, 918, 913, {46, 0}, 0},
-    {"DML-LSTM-peephole-shape", dmlops_by_program, 931, 913, {47, 0}, 0},
-    {"DML-LSTM-peephole-shape", dmlops_by_program, 950, 913, {48, 0}, 0},
-    {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 977, 990, {49, 0}, 0},
-    {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 997, 990, {50, 0}, 0},
-    {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 1016, 990, {51, 0}, 0},
-    {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 1035, 990, {52, 0}, 0},
+    {"DML-LSTM-output-given", dmlops_by_program, 733, 744, {37, 0}, 0},
+    {"DML-LSTM-clip-threshold-range", dmlops_by_program, 751, 770, {38, 0}, 1},
+    {"DML-LSTM-same-type", dmlops_same_DataType, 0, 45, {1, 0}, 0},
+    {"DML-LSTM-same-type", dmlops_same_DataType, 0, 45, {2, 0}, 0},
+    {"DML-LSTM-same-type", dmlops_same_DataType, 0, 45, {3, 0}, 0},
+    {"DML-LSTM-same-type", dmlops_same_DataType, 0, 45, {4, 0}, 0},
+    {"DML-LSTM-same-type", dmlops_same_DataType, 0, 45, {8, 0}, 0},
+    {"DML-LSTM-same-type", dmlops_same_DataType, 0, 45, {9, 0}, 0},
+    {"DML-LSTM-not-owned", dmlops_by_program, 60, 75, {2, 0}, 0},
+    {"DML-LSTM-not-owned", dmlops_by_program, 88, 75, {3, 0}, 0},
+    {"DML-LSTM-not-owned", dmlops_by_program, 103, 75, {4, 0}, 0},
+    {"DML-LSTM-not-owned", dmlops_by_program, 118, 75, {5, 0}, 0},
+    {"DML-LSTM-not-owned", dmlops_by_program, 134, 75, {6, 0}, 0},
+    {"DML-LSTM-not-owned", dmlops_by_program, 150, 75, {7, 0}, 0},
+    {"DML-LSTM-input-shape", dmlops_by_program, 166, 178, {8, 0}, 0},
+    {"DML-LSTM-recurrence-shape", dmlops_by_program, 181, 193, {9, 0}, 0},
+    {"DML-LSTM-recurrence-shape", dmlops_by_program, 196, 193, {10, 0}, 0},
+    {"DML-LSTM-direction-count", dmlops_by_program, 224, 243, {11, 0}, 0},
+    {"DML-LSTM-direction-count", dmlops_by_program, 248, 243, {12, 0}, 0},
+    {"DML-LSTM-weight-shape", dmlops_by_program, 267, 279, {13, 0}, 0},
+    {"DML-LSTM-weight-shape", dmlops_by_program, 286, 279, {14, 0}, 0},
+    {"DML-LSTM-weight-shape", dmlops_by_program, 304, 279, {15, 0}, 0},
+    {"DML-LSTM-weight-shape", dmlops_by_program, 332, 279, {16, 0}, 0},
+    {"DML-LSTM-bias-shape", dmlops_by_program, 350, 363, {17, 0}, 0},
+    {"DML-LSTM-bias-shape", dmlops_by_program, 368, 363, {18, 0}, 0},
+    {"DML-LSTM-bias-shape", dmlops_by_program, 381, 363, {19, 0}, 0},
+    {"DML-LSTM-bias-shape", dmlops_by_program, 400, 363, {20, 0}, 0},
+    {"DML-LSTM-hidden-init-shape", dmlops_by_program, 433, 446, {21, 0}, 0},
+    {"DML-LSTM-hidden-init-shape", dmlops_by_program, 453, 446, {22, 0}, 0},
+    {"DML-LSTM-hidden-init-shape", dmlops_by_program, 472, 446, {23, 0}, 0},
+    {"DML-LSTM-hidden-init-shape", dmlops_by_program, 491, 446, {24, 0}, 0},
+    {"DML-LSTM-sequence-lengths-shape", dmlops_by_program, 510, 523, {25, 0}, 0},
+    {"DML-LSTM-sequence-lengths-shape", dmlops_by_program, 528, 523, {26, 0}, 0},
+    {"DML-LSTM-sequence-lengths-shape", dmlops_by_program, 541, 523, {27, 0}, 0},
+    {"DML-LSTM-sequence-lengths-shape", dmlops_by_program, 554, 523, {28, 0}, 0},
+    {"DML-LSTM-output-sequence-shape", dmlops_by_program, 573, 592, {29, 0}, 0},
+    {"DML-LSTM-output-sequence-shape", dmlops_by_program, 599, 592, {30, 0}, 0},
+    {"DML-LSTM-output-sequence-shape", dmlops_by_program, 618, 592, {31, 0}, 0},
+    {"DML-LSTM-output-sequence-shape", dmlops_by_program, 637, 592, {32, 0}, 0},
+    {"DML-LSTM-output-single-shape", dmlops_by_program, 656, 669, {33, 0}, 0},
+    {"DML-LSTM-output-single-shape", dmlops_by_program, 676, 669, {34, 0}, 0},
+    {"DML-LSTM-output-single-shape", dmlops_by_program, 695, 669, {35, 0}, 0},
+    {"DML-LSTM-output-single-shape", dmlops_by_program, 714, 669, {36, 0}, 0},
+    {"DML-LSTM-same-type-cell", dmlops_same_DataType, 0, 775, {5, 0}, 0},
+    {"DML-LSTM-same-type-cell", dmlops_same_DataType, 0, 775, {7, 0}, 0},
+    {"DML-LSTM-same-type-cell", dmlops_same_DataType, 0, 775, {10, 0}, 0},
+    {"DML-LSTM-not-owned-cell", dmlops_by_program, 784, 800, {39, 0}, 0},
+    {"DML-LSTM-not-owned-cell", dmlops_by_program, 805, 800, {40, 0}, 0},
+    {"DML-LSTM-cell-mem-init-shape", dmlops_by_program, 821, 834, {41, 0}, 0},
+    {"DML-LSTM-cell-mem-init-shape", dmlops_by_program, 841, 834, {42, 0}, 0},
+    {"DML-LSTM-cell-mem-init-shape", dmlops_by_program, 860, 834, {43, 0}, 0},
+    {"DML-LSTM-cell-mem-init-shape", dmlops_by_program, 879, 834, {44, 0}, 0},
+    {"DML-LSTM-peephole-shape", dmlops_by_program, 898, 911, {45, 0}, 0},
+    {"DML-LSTM-peephole-shape", dmlops_by_program, 916, 911, {46, 0}, 0},
+    {"DML-LSTM-peephole-shape", dmlops_by_program, 929, 911, {47, 0}, 0},
+    {"DML-LSTM-peephole-shape", dmlops_by_program, 948, 911, {48, 0}, 0},
+    {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 975, 988, {49, 0}, 0},
+    {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 995, 988, {50, 0}, 0},
+    {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 1014, 988, {51, 0}, 0},
+    {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 1033, 988, {52, 0}, 0},
 };
 
 static const dmlops_member dmlops_gru_members[] = {
@@ -10067,7 +10067,7 @@ static const uint8_t dmlops_gru_code[] = {
     /* reads */
     8, 1, 10, 1, 255,
     /* DML-GRU-activation-desc-count: ActivationDescCount == FunctionCount */
-    1, 0, 130, 33, 27, 2, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, Direction), 130, 0, 27, 2, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, ActivationDescCount), 192, 0, 2, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, ActivationDescCount), 4, 9, 2, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, Direction),
+    1, 0, 130, 28, 2, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, Direction), 130, 0, 27, 2, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, ActivationDescCount), 192, 0, 2, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, ActivationDescCount), 4, 9, 2, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, Direction),
     /* reads */
     0, 2, 1, 2, 2, 2, 3, 3, 4, 3, 6, 3, 7, 3, 255,
     /* DML-GRU-not-owned: InputTensor.Flags != OWNED_BY_DML */
@@ -10099,7 +10099,7 @@ static const uint8_t dmlops_gru_code[] = {
     /* reads */
     2, 16, 10, 1, 255,
     /* DML-GRU-direction-count: DirectionCount == 1 */
-    1, 0, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, RecurrenceTensor), 129, 33, 27, 2, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, Direction), 130, 0, 27, 192, 129, 0, 192, 4, 9, 2, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, Direction),
+    1, 0, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, RecurrenceTensor), 129, 28, 2, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, Direction), 130, 0, 27, 192, 129, 0, 192, 4, 9, 2, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, Direction),
     /* DML-GRU-weight-shape: WeightTensor.Sizes[0] == 1 */
     0, 129, 0, 27, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, WeightTensor), 128, 129, 0, 11, DMLOPS_WORD(DML_GRU_OPERATOR_DESC, WeightTensor), 128,
     /* reads */
@@ -10212,48 +10212,48 @@ static const dmlops_phrase dmlops_gru_phrases[] = {
 static const dmlops_rule dmlops_gru_rules[] = {
     {"DML-GRU-activation-desc-count", dmlops_by_program, 0, 21, {0, 0}, 1},
     {"DML-GRU-activation-desc-count", dmlops_by_program, 26, 21, {1, 0}, 1},
-    {"DML-GRU-output-given", dmlops_by_program, 735, 744, {37, 0}, 0},
-    {"DML-GRU-same-type", dmlops_same_DataType, 0, 46, {1, 0}, 0},
-    {"DML-GRU-same-type", dmlops_same_DataType, 0, 46, {2, 0}, 0},
-    {"DML-GRU-same-type", dmlops_same_DataType, 0, 46, {3, 0}, 0},
-    {"DML-GRU-same-type", dmlops_same_DataType, 0, 46, {4, 0}, 0},
-    {"DML-GRU-same-type", dmlops_same_DataType, 0, 46, {6, 0}, 0},
-    {"DML-GRU-same-type", dmlops_same_DataType, 0, 46, {7, 0}, 0},
-    {"DML-GRU-not-owned", dmlops_by_program, 61, 76, {2, 0}, 0},
-    {"DML-GRU-not-owned", dmlops_by_program, 89, 76, {3, 0}, 0},
-    {"DML-GRU-not-owned", dmlops_by_program, 104, 76, {4, 0}, 0},
-    {"DML-GRU-not-owned", dmlops_by_program, 119, 76, {5, 0}, 0},
-    {"DML-GRU-not-owned", dmlops_by_program, 135, 76, {6, 0}, 0},
-    {"DML-GRU-not-owned", dmlops_by_program, 151, 76, {7, 0}, 0},
-    {"DML-GRU-input-shape", dmlops_by_program, 167, 179, {8, 0}, 0},
-    {"DML-GRU-recurrence-shape", dmlops_by_program, 182, 194, {9, 0}, 0},
-    {"DML-GRU-recurrence-shape", dmlops_by_program, 197, 194, {10, 0}, 0},
-    {"DML-GRU-direction-count", dmlops_by_program, 225, 244, {11, 0}, 0},
-    {"DML-GRU-direction-count", dmlops_by_program, 249, 244, {12, 0}, 0},
-    {"DML-GRU-weight-shape", dmlops_by_program, 269, 281, {13, 0}, 0},
-    {"DML-GRU-weight-shape", dmlops_by_program, 288, 281, {14, 0}, 0},
-    {"DML-GRU-weight-shape", dmlops_by_program, 306, 281, {15, 0}, 0},
-    {"DML-GRU-weight-shape", dmlops_by_program, 334, 281, {16, 0}, 0},
-    {"DML-GRU-bias-shape", dmlops_by_program, 352, 365, {17, 0}, 0},
-    {"DML-GRU-bias-shape", dmlops_by_program, 370, 365, {18, 0}, 0},
-    {"DML-GRU-bias-shape", dmlops_by_program, 383, 365, {19, 0}, 0},
-    {"DML-GRU-bias-shape", dmlops_by_program, 402, 365, {20, 0}, 0},
-    {"DML-GRU-hidden-init-shape", dmlops_by_program, 435, 448, {21, 0}, 0},
-    {"DML-GRU-hidden-init-shape", dmlops_by_program, 455, 448, {22, 0}, 0},
-    {"DML-GRU-hidden-init-shape", dmlops_by_program, 474, 448, {23, 0}, 0},
-    {"DML-GRU-hidden-init-shape", dmlops_by_program, 493, 448, {24, 0}, 0},
-    {"DML-GRU-sequence-lengths-shape", dmlops_by_program, 512, 525, {25, 0}, 0},
-    {"DML-GRU-sequence-lengths-shape", dmlops_by_program, 530, 525, {26, 0}, 0},
-    {"DML-GRU-sequence-lengths-shape", dmlops_by_program, 543, 525, {27, 0}, 0},
-    {"DML-GRU-sequence-lengths-shape", dmlops_by_program, 556, 525, {28, 0}, 0},
-    {"DML-GRU-output-sequence-shape", dmlops_by_program, 575, 594, {29, 0}, 0},
-    {"DML-GRU-output-sequence-shape", dmlops_by_program, 601, 594, {30, 0}, 0},
-    {"DML-GRU-output-sequence-shape", dmlops_by_program, 620, 594, {31, 0}, 0},
-    {"DML-GRU-output-sequence-shape", dmlops_by_program, 639, 594, {32, 0}, 0},
-    {"DML-GRU-output-single-shape", dmlops_by_program, 658, 671, {33, 0}, 0},
-    {"DML-GRU-output-single-shape", dmlops_by_program, 678, 671, {34, 0}, 0},
-    {"DML-GRU-output-single-shape", dmlops_by_program, 697, 671, {35, 0}, 0},
-    {"DML-GRU-output-single-shape", dmlops_by_program, 716, 671, {36, 0}, 0},
+    {"DML-GRU-output-given", dmlops_by_program, 733, 742, {37, 0}, 0},
+    {"DML-GRU-same-type", dmlops_same_DataType, 0, 45, {1, 0}, 0},
+    {"DML-GRU-same-type", dmlops_same_DataType, 0, 45, {2, 0}, 0},
+    {"DML-GRU-same-type", dmlops_same_DataType, 0, 45, {3, 0}, 0},
+    {"DML-GRU-same-type", dmlops_same_DataType, 0, 45, {4, 0}, 0},
+    {"DML-GRU-same-type", dmlops_same_DataType, 0, 45, {6, 0}, 0},
+    {"DML-GRU-same-type", dmlops_same_DataType, 0, 45, {7, 0}, 0},
+    {"DML-GRU-not-owned", dmlops_by_program, 60, 75, {2, 0}, 0},
+    {"DML-GRU-not-owned", dmlops_by_program, 88, 75, {3, 0}, 0},
+    {"DML-GRU-not-owned", dmlops_by_program, 103, 75, {4, 0}, 0},
+    {"DML-GRU-not-owned", dmlops_by_program, 118, 75, {5, 0}, 0},
+    {"DML-GRU-not-owned", dmlops_by_program, 134, 75, {6, 0}, 0},
+    {"DML-GRU-not-owned", dmlops_by_program, 150, 75, {7, 0}, 0},
+    {"DML-GRU-input-shape", dmlops_by_program, 166, 178, {8, 0}, 0},
+    {"DML-GRU-recurrence-shape", dmlops_by_program, 181, 193, {9, 0}, 0},
+    {"DML-GRU-recurrence-shape", dmlops_by_program, 196, 193, {10, 0}, 0},
+    {"DML-GRU-direction-count", dmlops_by_program, 224, 243, {11, 0}, 0},
+    {"DML-GRU-direction-count", dmlops_by_program, 248, 243, {12, 0}, 0},
+    {"DML-GRU-weight-shape", dmlops_by_program, 267, 279, {13, 0}, 0},
+    {"DML-GRU-weight-shape", dmlops_by_program, 286, 279, {14, 0}, 0},
+    {"DML-GRU-weight-shape", dmlops_by_program, 304, 279, {15, 0}, 0},
+    {"DML-GRU-weight-shape", dmlops_by_program, 332, 279, {16, 0}, 0},
+    {"DML-GRU-bias-shape", dmlops_by_program, 350, 363, {17, 0}, 0},
+    {"DML-GRU-bias-shape", dmlops_by_program, 368, 363, {18, 0}, 0},
+    {"DML-GRU-bias-shape", dmlops_by_program, 381, 363, {19, 0}, 0},
+    {"DML-GRU-bias-shape", dmlops_by_program, 400, 363, {20, 0}, 0},
+    {"DML-GRU-hidden-init-shape", dmlops_by_program, 433, 446, {21, 0}, 0},
+    {"DML-GRU-hidden-init-shape", dmlops_by_program, 453, 446, {22, 0}, 0},
+    {"DML-GRU-hidden-init-shape", dmlops_by_program, 472, 446, {23, 0}, 0},
+    {"DML-GRU-hidden-init-shape", dmlops_by_program, 491, 446, {24, 0}, 0},
+    {"DML-GRU-sequence-lengths-shape", dmlops_by_program, 510, 523, {25, 0}, 0},
+    {"DML-GRU-sequence-lengths-shape", dmlops_by_program, 528, 523, {26, 0}, 0},
+    {"DML-GRU-sequence-lengths-shape", dmlops_by_program, 541, 523, {27, 0}, 0},
+    {"DML-GRU-sequence-lengths-shape", dmlops_by_program, 554, 523, {28, 0}, 0},
+    {"DML-GRU-output-sequence-shape", dmlops_by_program, 573, 592, {29, 0}, 0},
+    {"DML-GRU-output-sequence-shape", dmlops_by_program, 599, 592, {30, 0}, 0},
+    {"DML-GRU-output-sequence-shape", dmlops_by_program, 618, 592, {31, 0}, 0},
+    {"DML-GRU-output-sequence-shape", dmlops_by_program, 637, 592, {32, 0}, 0},
+    {"DML-GRU-output-single-shape", dmlops_by_program, 656, 669, {33, 0}, 0},
+    {"DML-GRU-output-single-shape", dmlops_by_program, 676, 669, {34, 0}, 0},
+    {"DML-GRU-output-single-shape", dmlops_by_program, 695, 669, {35, 0}, 0},
+    {"DML-GRU-output-single-shape", dmlops_by_program, 714, 669, {36, 0}, 0},
 };
 
 static const dmlops_member dmlops_element_wise_sign_members[] = {
@@ -10534,7 +10534,7 @@ static const uint8_t dmlops_max_pooling1_code[] = {
     2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 193, 58, 59, 53, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 128, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 57, 1,
 };
 static const dmlops_phrase dmlops_max_pooling1_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batches and channels are no spatial dimensions)"},
+    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)"},
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the window at least once)%?; axes count from 0, and %v is %v as an unsigned number"},
@@ -11136,7 +11136,7 @@ static const uint8_t dmlops_max_pooling2_code[] = {
     3, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 194, 58, 59, 53, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 57, 1, 192, 128, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 57, 2,
 };
 static const dmlops_phrase dmlops_max_pooling2_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batches and channels are no spatial dimensions)"},
+    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)"},
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"Dilations", "Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)"},
@@ -12070,7 +12070,7 @@ static const uint8_t dmlops_average_pooling_grad_code[] = {
     0, 16, 1, 24, 3, 1, 4, 1, 5, 1, 6, 1, 255,
 };
 static const dmlops_phrase dmlops_average_pooling_grad_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputGradientTensor.DimensionCount (%v) - 2, %v (batches and channels are no spatial dimensions)"},
+    {"DimensionCount", "DimensionCount is %v; it must equal InputGradientTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)"},
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at most OutputGradientTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded sizes hold the window at least once)%?; axes count from 0, and %v is %v as an unsigned number"},
@@ -12129,7 +12129,7 @@ static const uint8_t dmlops_max_pooling_grad_code[] = {
     0, 24, 1, 16, 4, 1, 5, 1, 6, 1, 7, 1, 8, 1, 255,
 };
 static const dmlops_phrase dmlops_max_pooling_grad_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batches and channels are no spatial dimensions)"},
+    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)"},
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"Dilations", "Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)"},
@@ -12531,7 +12531,7 @@ static const dmlops_phrase dmlops_gather_nd1_phrases[] = {
     {"InputTensor.Sizes", "InputTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last InputDimensionCount do not count)"},
     {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last IndicesDimensionCount do not count)"},
     {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (batches are shared)"},
-    {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v] is %v; it must be at most InputDimensionCount (%v) - BatchDimensionCount (%v), %v (a tuple has at most one coordinate for each input dimension that counts and is no batch)"},
+    {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v] is %v; it must be at most InputDimensionCount (%v) - BatchDimensionCount (%v), %v (a tuple has at most one coordinate for each input dimension that counts and is not a batch)"},
     {"IndicesTensor.Sizes", "the gathered sizes are %v; they must be at most as many as the dimensions of InputTensor, %v (the output has room for every size that is not indexed away)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (the sizes of the indices but the last, then those of the input that are not indexed, after leading 1s)"},
 };
@@ -13665,7 +13665,7 @@ static const uint8_t dmlops_lp_pooling1_code[] = {
     3, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 2, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 194, 58, 59, 53, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 57, 1, 192, 128, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 57, 2,
 };
 static const dmlops_phrase dmlops_lp_pooling1_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batches and channels are no spatial dimensions)"},
+    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)"},
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"Dilations", "Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)"},
@@ -13727,7 +13727,7 @@ static const uint8_t dmlops_average_pooling1_code[] = {
     3, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 194, 58, 59, 53, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 57, 1, 192, 128, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 57, 2,
 };
 static const dmlops_phrase dmlops_average_pooling1_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batches and channels are no spatial dimensions)"},
+    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)"},
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"Dilations", "Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)"},
@@ -13853,7 +13853,7 @@ static const uint8_t dmlops_quantized_linear_average_pooling_code[] = {
     3, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 194, 58, 59, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 57, 1, 192, 128, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 57, 2,
 };
 static const dmlops_phrase dmlops_quantized_linear_average_pooling_phrases[] = {
-    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batches and channels are no spatial dimensions)"},
+    {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)"},
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"Dilations", "Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)"},
@@ -15138,7 +15138,7 @@ static inline size_t dmlops_validate(
         return run->count;
     }
     if (run->level < rules->since) {
-        dmlops_report(run, "DML-OPERATOR-since", NULL, "Type", "%s needs feature level %s; %s is asked for", dmlops_operator_name(run->rules->type), dmlops_name(dmlops_names_FEATURE_LEVEL, rules->since), dmlops_name(dmlops_names_FEATURE_LEVEL, run->level));
+        dmlops_report(run, "DML-OPERATOR-since", NULL, "Type", "%s needs feature level %s; the requested level is %s", dmlops_operator_name(run->rules->type), dmlops_name(dmlops_names_FEATURE_LEVEL, rules->since), dmlops_name(dmlops_names_FEATURE_LEVEL, run->level));
         return run->count;
     }
     if (desc->Desc == NULL) {
@@ -15175,8 +15175,8 @@ static inline size_t dmlops_validate(
 /* Identifiers and texts of the rules, in turn. */
 static const char* const dmlops_rule_texts[] = {
     "DML-OPERATOR-type", "The type of the description is an operator of the registry.",
-    "DML-OPERATOR-feature-level", "The feature level asked for exists.",
-    "DML-OPERATOR-since", "The feature level knows the operator.",
+    "DML-OPERATOR-feature-level", "The requested feature level exists.",
+    "DML-OPERATOR-since", "The feature level has the operator.",
     "DML-OPERATOR-required", "A member that is not optional is given.",
     "DML-OPERATOR-integer-range", "An integer fits its C type.",
     "DML-OPERATOR-enum-value", "A value of an enumeration is one of its values.",
@@ -15184,8 +15184,8 @@ static const char* const dmlops_rule_texts[] = {
     "DML-OPERATOR-array-length", "An array has as many entries as its count member says.",
     "DML-OPERATOR-fused-activation", "A fused activation is one that the operator can take.",
     "DML-OPERATOR-fused-activation-tensors", "The tensors of a fused activation are absent.",
-    "DML-OPERATOR-dimension-count", "The support table of the feature level has the tensor's dimension count.",
-    "DML-OPERATOR-data-type", "The support table of the feature level has the tensor's data type.",
+    "DML-OPERATOR-dimension-count", "The feature level supports the tensor's dimension count.",
+    "DML-OPERATOR-data-type", "The feature level supports the tensor's data type.",
     "DML-TENSOR-type", "The description is that of a buffer tensor.",
     "DML-TENSOR-rank", "DimensionCount is at least 1; DimensionCount is at most DML_TENSOR_DIMENSION_COUNT_MAX1.",
     "DML-TENSOR-strides-count", "Strides has as many entries as Sizes.",
@@ -15385,14 +15385,14 @@ static const char* const dmlops_rule_texts[] = {
     "DML-REDUCE-same-type", "OutputTensor has the data type of InputTensor (only indices have a type of their own).",
     "DML-REDUCE-output-sizes", "OutputTensor.Sizes follows from other members: reduced dimensions have size 1.",
     "DML-AVERAGE_POOLING-same-rank", "OutputTensor has as many dimensions as InputTensor.",
-    "DML-AVERAGE_POOLING-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (batches and channels are no spatial dimensions).",
+    "DML-AVERAGE_POOLING-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
     "DML-AVERAGE_POOLING-strides-range", "Strides[i] is at least 1, for each i (the window has to move).",
     "DML-AVERAGE_POOLING-window-size-range", "WindowSize[i] is at least 1, for each i (an empty window has no result).",
     "DML-AVERAGE_POOLING-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-AVERAGE_POOLING-window-fits", "The padded input holds the window at least once.",
     "DML-AVERAGE_POOLING-output-sizes", "OutputTensor.Sizes follows from other members: each spatial size is (padded input - window) / Strides, rounded down, plus 1.",
     "DML-LP_POOLING-same-rank", "OutputTensor has as many dimensions as InputTensor.",
-    "DML-LP_POOLING-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (batches and channels are no spatial dimensions).",
+    "DML-LP_POOLING-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
     "DML-LP_POOLING-strides-range", "Strides[i] is at least 1, for each i (the window has to move).",
     "DML-LP_POOLING-window-size-range", "WindowSize[i] is at least 1, for each i (an empty window has no result).",
     "DML-LP_POOLING-same-type", "OutputTensor has the data type of InputTensor.",
@@ -15400,7 +15400,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-LP_POOLING-output-sizes", "OutputTensor.Sizes follows from other members: each spatial size is (padded input - window) / Strides, rounded down, plus 1.",
     "DML-LP_POOLING-p-range", "P is at least 1 (the result is a P-th root).",
     "DML-MAX_POOLING-same-rank", "OutputTensor has as many dimensions as InputTensor.",
-    "DML-MAX_POOLING-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (batches and channels are no spatial dimensions).",
+    "DML-MAX_POOLING-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
     "DML-MAX_POOLING-strides-range", "Strides[i] is at least 1, for each i (the window has to move).",
     "DML-MAX_POOLING-window-size-range", "WindowSize[i] is at least 1, for each i (an empty window has no result).",
     "DML-MAX_POOLING-same-type", "OutputTensor has the data type of InputTensor.",
@@ -15574,7 +15574,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ACTIVATION_SHRINK-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ACTIVATION_SHRINK-same-sizes", "OutputTensor has the sizes of InputTensor.",
     "DML-MAX_POOLING1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
-    "DML-MAX_POOLING1-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (batches and channels are no spatial dimensions).",
+    "DML-MAX_POOLING1-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
     "DML-MAX_POOLING1-strides-range", "Strides[i] is at least 1, for each i (the window has to move).",
     "DML-MAX_POOLING1-window-size-range", "WindowSize[i] is at least 1, for each i (an empty window has no result).",
     "DML-MAX_POOLING1-same-type", "OutputTensor has the data type of InputTensor.",
@@ -15653,7 +15653,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-SCATTER_ND-updates-sizes", "UpdatesTensor.Sizes follows from other members: the sizes of the indices but the last, then those of the input that are not indexed, after leading 1s.",
     "DML-SCATTER_ND-output-sizes", "OutputTensor has the sizes of InputTensor.",
     "DML-MAX_POOLING2-same-rank", "OutputTensor has as many dimensions as InputTensor.",
-    "DML-MAX_POOLING2-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (batches and channels are no spatial dimensions).",
+    "DML-MAX_POOLING2-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
     "DML-MAX_POOLING2-strides-range", "Strides[i] is at least 1, for each i (the window has to move).",
     "DML-MAX_POOLING2-window-size-range", "WindowSize[i] is at least 1, for each i (an empty window has no result).",
     "DML-MAX_POOLING2-dilations-range", "Dilations[i] is at least 1, for each i (1 takes every element under the window).",
@@ -15781,14 +15781,14 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ACTIVATION_RELU_GRAD-same-type", "InputGradientTensor and OutputGradientTensor have the data type of InputTensor.",
     "DML-ACTIVATION_RELU_GRAD-same-sizes", "InputGradientTensor and OutputGradientTensor have the sizes of InputTensor.",
     "DML-AVERAGE_POOLING_GRAD-same-rank", "OutputGradientTensor has as many dimensions as InputGradientTensor.",
-    "DML-AVERAGE_POOLING_GRAD-dimension-count", "DimensionCount equals InputGradientTensor.DimensionCount - 2 (batches and channels are no spatial dimensions).",
+    "DML-AVERAGE_POOLING_GRAD-dimension-count", "DimensionCount equals InputGradientTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
     "DML-AVERAGE_POOLING_GRAD-strides-range", "Strides[i] is at least 1, for each i (the window has to move).",
     "DML-AVERAGE_POOLING_GRAD-window-size-range", "WindowSize[i] is at least 1, for each i (an empty window has no result).",
     "DML-AVERAGE_POOLING_GRAD-same-type", "OutputGradientTensor has the data type of InputGradientTensor.",
     "DML-AVERAGE_POOLING_GRAD-window-fits", "The padded sizes hold the window at least once.",
     "DML-AVERAGE_POOLING_GRAD-input-gradient-sizes", "InputGradientTensor.Sizes follows from other members: every window has one gradient.",
     "DML-MAX_POOLING_GRAD-same-rank", "InputGradientTensor and OutputGradientTensor have as many dimensions as InputTensor.",
-    "DML-MAX_POOLING_GRAD-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (batches and channels are no spatial dimensions).",
+    "DML-MAX_POOLING_GRAD-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
     "DML-MAX_POOLING_GRAD-strides-range", "Strides[i] is at least 1, for each i (the window has to move).",
     "DML-MAX_POOLING_GRAD-window-size-range", "WindowSize[i] is at least 1, for each i (an empty window has no result).",
     "DML-MAX_POOLING_GRAD-dilations-range", "Dilations[i] is at least 1, for each i (1 takes every element under the window).",
@@ -15840,7 +15840,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-GATHER_ND1-input-leading-ones", "InputTensor.Sizes[d] is 1, for each d (dimensions before the last InputDimensionCount do not count).",
     "DML-GATHER_ND1-indices-leading-ones", "IndicesTensor.Sizes[d] is 1, for each d (dimensions before the last IndicesDimensionCount do not count).",
     "DML-GATHER_ND1-batch-sizes", "Batches are shared.",
-    "DML-GATHER_ND1-index-tuple-size", "IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1] is at most InputDimensionCount - BatchDimensionCount (a tuple has at most one coordinate for each input dimension that counts and is no batch).",
+    "DML-GATHER_ND1-index-tuple-size", "IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1] is at most InputDimensionCount - BatchDimensionCount (a tuple has at most one coordinate for each input dimension that counts and is not a batch).",
     "DML-GATHER_ND1-output-rank", "The sizes of the gathered output are at most as many as the dimensions of InputTensor.",
     "DML-GATHER_ND1-output-sizes", "OutputTensor.Sizes follows from other members: the sizes of the indices but the last, then those of the input that are not indexed, after leading 1s.",
     "DML-ELEMENT_WISE_ATAN_YX-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
@@ -15981,7 +15981,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MULTIHEAD_ATTENTION-present-key-sizes", "OutputPresentKeyTensor.Sizes follows from other members: batch, HeadCount, total sequence, head size.",
     "DML-MULTIHEAD_ATTENTION-present-value-sizes", "OutputPresentValueTensor.Sizes follows from other members: batch, HeadCount, total sequence, head size of the values.",
     "DML-LP_POOLING1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
-    "DML-LP_POOLING1-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (batches and channels are no spatial dimensions).",
+    "DML-LP_POOLING1-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
     "DML-LP_POOLING1-strides-range", "Strides[i] is at least 1, for each i (the window has to move).",
     "DML-LP_POOLING1-window-size-range", "WindowSize[i] is at least 1, for each i (an empty window has no result).",
     "DML-LP_POOLING1-dilations-range", "Dilations[i] is at least 1, for each i (1 takes every element under the window).",
@@ -15990,7 +15990,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-LP_POOLING1-output-sizes", "OutputTensor.Sizes follows from other members: each spatial size is (padded input - window) / Strides, rounded down, plus 1.",
     "DML-LP_POOLING1-p-range", "P is at least 1 (the result is a P-th root).",
     "DML-AVERAGE_POOLING1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
-    "DML-AVERAGE_POOLING1-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (batches and channels are no spatial dimensions).",
+    "DML-AVERAGE_POOLING1-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
     "DML-AVERAGE_POOLING1-strides-range", "Strides[i] is at least 1, for each i (the window has to move).",
     "DML-AVERAGE_POOLING1-window-size-range", "WindowSize[i] is at least 1, for each i (an empty window has no result).",
     "DML-AVERAGE_POOLING1-dilations-range", "Dilations[i] is at least 1, for each i (1 takes every element under the window).",
@@ -16004,7 +16004,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ACTIVATION_HARD_SWISH-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ACTIVATION_HARD_SWISH-same-sizes", "OutputTensor has the sizes of InputTensor.",
     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-rank", "OutputTensor has as many dimensions as InputTensor.",
-    "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (batches and channels are no spatial dimensions).",
+    "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-strides-range", "Strides[i] is at least 1, for each i (the window has to move).",
     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-size-range", "WindowSize[i] is at least 1, for each i (an empty window has no result).",
     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dilations-range", "Dilations[i] is at least 1, for each i (1 takes every element under the window).",
@@ -16277,7 +16277,7 @@ static const dmlops_output dmlops_outputs[] = {
     /* ACTIVATION_THRESHOLDED_RELU */
     {DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* CONVOLUTION */
-    {599, 3, 0, DMLOPS_NOTHING},
+    {598, 3, 0, DMLOPS_NOTHING},
     /* GEMM */
     {206, 3, 0, DMLOPS_NOTHING},
     /* REDUCE */
@@ -16324,15 +16324,15 @@ static const dmlops_output dmlops_outputs[] = {
     /* LP_NORMALIZATION */
     {DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* RNN */
-    {749, 6, 0, DMLOPS_NOTHING},
-    {772, 7, 0, DMLOPS_NOTHING},
+    {747, 6, 0, DMLOPS_NOTHING},
+    {770, 7, 0, DMLOPS_NOTHING},
     /* LSTM */
-    {1054, 8, 0, DMLOPS_NOTHING},
-    {1077, 9, 0, DMLOPS_NOTHING},
-    {1096, 10, 0, DMLOPS_NOTHING},
+    {1052, 8, 0, DMLOPS_NOTHING},
+    {1075, 9, 0, DMLOPS_NOTHING},
+    {1094, 10, 0, DMLOPS_NOTHING},
     /* GRU */
-    {749, 6, 0, DMLOPS_NOTHING},
-    {772, 7, 0, DMLOPS_NOTHING},
+    {747, 6, 0, DMLOPS_NOTHING},
+    {770, 7, 0, DMLOPS_NOTHING},
     /* ELEMENT_WISE_SIGN */
     {DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_IS_NAN */
@@ -19891,7 +19891,7 @@ inline DML_OPERATOR_DESC describe(const DML_OPERATOR_DESC& desc) {
     return desc;
 }
 
-/* A broken rule: its identifier, the path of the member that breaks it, and what to mend. */
+/* A broken rule: its identifier, the path of the member that breaks it, and what to fix. */
 struct violation {
     std::string rule;
     std::string member;

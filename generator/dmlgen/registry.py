@@ -143,7 +143,7 @@ class Struct:
 
 
 class Stage(IntEnum):
-    """Rules are judged in stages, in the order in which a person would mend them.
+    """Rules are judged in stages, in the order in which a person would fix them.
 
     A stage is judged only when all before it hold, so that its rules may rely on them: arrays exist and are
     long enough once STRUCTURE holds; ranks agree and axes are in range once COUNTS holds.
@@ -196,7 +196,7 @@ class Rule:
     """A rule that is decided from the description alone.
 
     `id` is stable and public: DML-GATHER-axis-range. A rule with no checks is one of the general rules that
-    outputs judge with the operator's tables; `message` is its text, with names in braces, and `hint` what may
+    outputs judge by the operator's tables; `message` is its text, with names in braces, and `hint` what may
     follow it. `because` is the reason that the spec gives, with expressions in braces. It holds from `since`
     up to, not including, `until`. `form` says whether only JSON and Python descriptions, or only C structs, can
     break it.

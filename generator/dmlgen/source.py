@@ -258,7 +258,7 @@ class _Builder:
             if isinstance(event, yaml.DocumentStartEvent):
                 if root is not None:
                     self.stop(
-                        event, "several-documents", "a second document starts here; expected one a file"
+                        event, "several-documents", "a second document starts here; expected one per file"
                     )
                 if event.version or event.tags:
                     self.report(event, "directive", "YAML directives are not allowed")
@@ -311,7 +311,7 @@ class _Builder:
     def typed(self, event: Any, text: str) -> Value:
         """The value of a plain scalar."""
         if not text:
-            self.report(event, "empty-value", "nothing is written here; expected a value, or null")
+            self.report(event, "empty-value", "the value is missing; expected a value, or null")
         if text in _WORDS:
             return _WORDS[text]
         if _INTEGER.fullmatch(text):

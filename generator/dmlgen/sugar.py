@@ -146,8 +146,15 @@ def _cases(node: ir.Expr) -> list[tuple[ir.Expr, ir.Expr]]:
             ir.FLOATS,
         ):
             if circumstance(test) and (has_words(then) or has_words(otherwise)):
-                return [(test, then), (ir.Not(test), otherwise)]
+                return [(test, then), (_opposite(test), otherwise)]
     return []
+
+
+def _opposite(test: ir.Expr) -> ir.Expr:
+    match test:
+        case ir.Compare(op="==" | "!=" as op, left=left, right=right):
+            return ir.Compare("!=" if op == "==" else "==", left, right)
+    return ir.Not(test)
 
 
 def _both(guard: ir.Expr | None, test: ir.Expr) -> ir.Expr:

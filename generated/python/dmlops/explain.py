@@ -1,4 +1,4 @@
-"""Violations for a person: what is wrong, how to mend it, and what a description needs to run."""
+"""Violations for a person: what is wrong, how to fix it, and what a description needs to run."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def _tensor(value: Any, path: str) -> TensorDesc:
             fields[name] = read
     for name in ("DataType", "Sizes"):
         if name not in fields:
-            raise JsonError(f"{path}.{name}", "absent; every tensor has it")
+            raise JsonError(f"{path}.{name}", "missing; every tensor needs it")
     count = fields.pop("DimensionCount", len(fields["Sizes"]))
     if count != len(fields["Sizes"]):
         raise JsonError(
@@ -183,7 +183,7 @@ def _enumeration(name: str) -> Callable[[Any, str], int]:
             raise _unexpected(path, value, f"a value of DML_{name}, by name or number")
         if value.removeprefix(prefix) not in enum.__members__:
             names = [prefix + known if value.startswith(prefix) else known for known in enum.__members__]
-            raise JsonError(path, f"{_text(value)} is no value of DML_{name}{_nearest(value, names)}")
+            raise JsonError(path, f"{_text(value)} is not a value of DML_{name}{_nearest(value, names)}")
         return enum[value.removeprefix(prefix)]
 
     def read_flags(value: Any, path: str) -> int:
@@ -215,12 +215,13 @@ def _object(value: Any, path: str, names: Iterable[str]) -> Mapping[str, Any]:
     for name in value:
         if name not in known:
             where = f"{path}.{_cut(str(name))}" if path else _cut(str(name))
-            raise JsonError(where, f"unknown name{_nearest(str(name), known)}")
+            raise JsonError(where, f"unknown member{_nearest(str(name), known)}")
     return value
 
 
 def _unexpected(path: str, value: Any, expected: str) -> JsonError:
-    return JsonError(path, f"found {_text(value)}; expected {expected}")
+    found = "is missing" if value is None else f"found {_text(value)}"
+    return JsonError(path, f"{found}; expected {expected}")
 
 
 def _nearest(name: str, names: Iterable[str]) -> str:

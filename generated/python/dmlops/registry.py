@@ -878,7 +878,7 @@ INTEGERS: dict[str, tuple[int, int]] = {
 GENERAL_RULES: dict[str, GeneralRule] = {
     "since": GeneralRule(
         "DML-OPERATOR-since",
-        "{operator} needs feature level {since}; {level} is asked for",
+        "{operator} needs feature level {since}; the requested level is {level}",
         "",
     ),
     "required": GeneralRule(
@@ -888,7 +888,7 @@ GENERAL_RULES: dict[str, GeneralRule] = {
     ),
     "integer-range": GeneralRule(
         "DML-OPERATOR-integer-range",
-        "{member} is {value}; it must be between {least} and {most}, as {type}",
+        "{member} is {value}; it must be between {least} and {most}, the range of {type}",
         "",
     ),
     "enum-value": GeneralRule(
@@ -898,12 +898,12 @@ GENERAL_RULES: dict[str, GeneralRule] = {
     ),
     "scalar-range": GeneralRule(
         "DML-OPERATOR-scalar-range",
-        "{member} is {value}; it must be between {least} and {most}, as {type}",
+        "{member} is {value}; it must be between {least} and {most}, the range of {type}",
         "",
     ),
     "array-length": GeneralRule(
         "DML-OPERATOR-array-length",
-        "{member} has {value} entries; it must have {count}, as many as {choices} says",
+        "{member} has {value} entries; it must have {count}, the value of {choices}",
         "",
     ),
     "fused-activation": GeneralRule(

@@ -62,7 +62,7 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-OPERATOR-feature-level",
             "",
-            "The feature level asked for exists.",
+            "The requested feature level exists.",
             "docs",
             "",
             "1.0",
@@ -71,7 +71,7 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-OPERATOR-since",
             "",
-            "The feature level knows the operator.",
+            "The feature level has the operator.",
             "docs",
             "",
             "1.0",
@@ -143,7 +143,7 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-OPERATOR-dimension-count",
             "",
-            "The support table of the feature level has the tensor's dimension count.",
+            "The feature level supports the tensor's dimension count.",
             "docs",
             "",
             "1.0",
@@ -152,7 +152,7 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-OPERATOR-data-type",
             "",
-            "The support table of the feature level has the tensor's data type.",
+            "The feature level supports the tensor's data type.",
             "docs",
             "",
             "1.0",
@@ -2055,7 +2055,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "1.0",
             "",
             "InputTensor.Sizes[1] == FilterTensor.Sizes[1] * GroupCount, when Direction == FORWARD",
-            "InputTensor.Sizes[1] == FilterTensor.Sizes[0], when not Direction == FORWARD",
+            "InputTensor.Sizes[1] == FilterTensor.Sizes[0], when Direction != FORWARD",
         ),
         _text(
             "DML-CONVOLUTION-filter-fits",
@@ -2223,7 +2223,7 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-AVERAGE_POOLING-dimension-count",
             "AVERAGE_POOLING",
-            "DimensionCount equals InputTensor.DimensionCount - 2 (batches and channels are no spatial dimensions).",
+            "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
             "docs",
             "ns-directml-dml_average_pooling_operator_desc",
             "1.0",
@@ -2296,7 +2296,7 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-LP_POOLING-dimension-count",
             "LP_POOLING",
-            "DimensionCount equals InputTensor.DimensionCount - 2 (batches and channels are no spatial dimensions).",
+            "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
             "docs",
             "ns-directml-dml_lp_pooling_operator_desc",
             "1.0",
@@ -2379,7 +2379,7 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MAX_POOLING-dimension-count",
             "MAX_POOLING",
-            "DimensionCount equals InputTensor.DimensionCount - 2 (batches and channels are no spatial dimensions).",
+            "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
             "docs",
             "ns-directml-dml_max_pooling_operator_desc",
             "1.0",
@@ -3340,7 +3340,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "1.0",
             "",
             "ActivationDescCount == FunctionCount * 2, when Direction == BIDIRECTIONAL",
-            "ActivationDescCount == FunctionCount, when not Direction == BIDIRECTIONAL",
+            "ActivationDescCount == FunctionCount, when Direction != BIDIRECTIONAL",
             "FunctionCount = 1",
         ),
         _text(
@@ -3405,7 +3405,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "1.0",
             "",
             "DirectionCount == 2, when Direction == BIDIRECTIONAL",
-            "DirectionCount == 1, when not Direction == BIDIRECTIONAL",
+            "DirectionCount == 1, when Direction != BIDIRECTIONAL",
             "DirectionCount = RecurrenceTensor.Sizes[1]",
         ),
         _text(
@@ -3523,7 +3523,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "1.0",
             "",
             "ActivationDescCount == FunctionCount * 2, when Direction == BIDIRECTIONAL",
-            "ActivationDescCount == FunctionCount, when not Direction == BIDIRECTIONAL",
+            "ActivationDescCount == FunctionCount, when Direction != BIDIRECTIONAL",
             "FunctionCount = 3",
         ),
         _text(
@@ -3588,7 +3588,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "1.0",
             "",
             "DirectionCount == 2, when Direction == BIDIRECTIONAL",
-            "DirectionCount == 1, when not Direction == BIDIRECTIONAL",
+            "DirectionCount == 1, when Direction != BIDIRECTIONAL",
             "DirectionCount = RecurrenceTensor.Sizes[1]",
         ),
         _text(
@@ -3786,7 +3786,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "1.0",
             "",
             "ActivationDescCount == FunctionCount * 2, when Direction == BIDIRECTIONAL",
-            "ActivationDescCount == FunctionCount, when not Direction == BIDIRECTIONAL",
+            "ActivationDescCount == FunctionCount, when Direction != BIDIRECTIONAL",
             "FunctionCount = 2",
         ),
         _text(
@@ -3851,7 +3851,7 @@ RULE_TEXTS: dict[str, RuleText] = {
             "1.0",
             "",
             "DirectionCount == 2, when Direction == BIDIRECTIONAL",
-            "DirectionCount == 1, when not Direction == BIDIRECTIONAL",
+            "DirectionCount == 1, when Direction != BIDIRECTIONAL",
             "DirectionCount = RecurrenceTensor.Sizes[1]",
         ),
         _text(
@@ -4331,7 +4331,7 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MAX_POOLING1-dimension-count",
             "MAX_POOLING1",
-            "DimensionCount equals InputTensor.DimensionCount - 2 (batches and channels are no spatial dimensions).",
+            "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
             "docs",
             "ns-directml-dml_max_pooling1_operator_desc",
             "2.0",
@@ -5174,7 +5174,7 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MAX_POOLING2-dimension-count",
             "MAX_POOLING2",
-            "DimensionCount equals InputTensor.DimensionCount - 2 (batches and channels are no spatial dimensions).",
+            "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
             "docs",
             "ns-directml-dml_max_pooling2_operator_desc",
             "2.1",
@@ -6533,7 +6533,7 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-AVERAGE_POOLING_GRAD-dimension-count",
             "AVERAGE_POOLING_GRAD",
-            "DimensionCount equals InputGradientTensor.DimensionCount - 2 (batches and channels are no spatial dimensions).",
+            "DimensionCount equals InputGradientTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
             "docs",
             "ns-directml-dml_average_pooling_grad_operator_desc",
             "3.0",
@@ -6607,7 +6607,7 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-MAX_POOLING_GRAD-dimension-count",
             "MAX_POOLING_GRAD",
-            "DimensionCount equals InputTensor.DimensionCount - 2 (batches and channels are no spatial dimensions).",
+            "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
             "docs",
             "ns-directml-dml_max_pooling_grad_operator_desc",
             "3.0",
@@ -7163,7 +7163,7 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-GATHER_ND1-index-tuple-size",
             "GATHER_ND1",
-            "IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1] is at most InputDimensionCount - BatchDimensionCount (a tuple has at most one coordinate for each input dimension that counts and is no batch).",
+            "IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1] is at most InputDimensionCount - BatchDimensionCount (a tuple has at most one coordinate for each input dimension that counts and is not a batch).",
             "docs",
             "ns-directml-dml_gather_nd1_operator_desc",
             "3.0",
@@ -8748,7 +8748,7 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-LP_POOLING1-dimension-count",
             "LP_POOLING1",
-            "DimensionCount equals InputTensor.DimensionCount - 2 (batches and channels are no spatial dimensions).",
+            "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
             "docs",
             "ns-directml-dml_lp_pooling1_operator_desc",
             "6.2",
@@ -8843,7 +8843,7 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-AVERAGE_POOLING1-dimension-count",
             "AVERAGE_POOLING1",
-            "DimensionCount equals InputTensor.DimensionCount - 2 (batches and channels are no spatial dimensions).",
+            "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
             "docs",
             "ns-directml-dml_average_pooling1_operator_desc",
             "6.2",
@@ -8988,7 +8988,7 @@ RULE_TEXTS: dict[str, RuleText] = {
         _text(
             "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dimension-count",
             "QUANTIZED_LINEAR_AVERAGE_POOLING",
-            "DimensionCount equals InputTensor.DimensionCount - 2 (batches and channels are no spatial dimensions).",
+            "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
             "docs",
             "ns-directml-dml_quantized_linear_average_pooling_operator_desc",
             "6.2",

@@ -138,7 +138,7 @@ class General:
         if member.type in self.structs:
             return ir.Type("struct", member.type)
         known = [*self.types, *self.enums, *self.structs]
-        message = f"{member.name} has type {member.type}, which is no number type, enumeration or struct"
+        message = f"{member.name} has type {member.type}, which is not a number type, enumeration or struct"
         raise fault(place(node, "type"), "unknown-type", message, nearest(member.type, known))
 
     def _enum(self, name: str, node: Mapping) -> Enum:

@@ -71,7 +71,7 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
     for free in scalars(node, "free"):
         with faults:
             if free.value not in members:
-                message = f"{free.value!r} is no member"
+                message = f"{free.value!r} is not a member"
                 raise fault(free.position, "unknown-name", message, nearest(str(free.value), members))
     for item in mappings(node, "data"):
         with faults:
@@ -128,7 +128,7 @@ def _members(general: General, node: Mapping, faults: Faults) -> dict[str, Membe
                 raise fault(where, "unknown-name", message, nearest(member.typed_by, members))
         if member.count is not None and member.count not in counts:
             with faults:
-                message = f"{name} counts its entries by {member.count}, which is no UINT member"
+                message = f"{name} counts its entries by {member.count}, which is not a UINT member"
                 where = place(mapping(listed, name), "count")
                 raise fault(where, "unknown-name", message, nearest(member.count, counts))
     return members
@@ -236,7 +236,7 @@ def _data_type(general: General, node: Scalar, faults: Faults) -> str:
     known = [entry.name for entry in general.enums["TENSOR_DATA_TYPE"].entries if entry.bits]
     if name not in known:
         with faults:
-            message = f"{name!r} is no data type of tensors"
+            message = f"{name!r} is not a tensor data type"
             raise fault(node.position, "unknown-type", message, nearest(name, known))
     return name
 
@@ -247,7 +247,7 @@ def _example(general: General, node: Mapping, members: Map[str, Member]) -> Exam
     for entry in mapping(node, "members").entries:
         if entry.name not in plain:
             with faults:
-                message = f"{entry.name!r} is no member beside the tensors"
+                message = f"{entry.name!r} is not a member other than a tensor"
                 raise fault(entry.key.position, "unknown-name", message, nearest(entry.name, plain))
     tensors: dict[str, TensorData] = {}
     known = {name: member for name, member in members.items() if member.is_tensor}

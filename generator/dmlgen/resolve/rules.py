@@ -104,7 +104,7 @@ def known_tensor(node: Scalar, tensors: Map[str, Member]) -> Member:
     """The tensor member that a scalar names."""
     name = str(node.value)
     if name not in tensors:
-        raise fault(node.position, "unknown-name", f"{name!r} is no tensor member", nearest(name, tensors))
+        raise fault(node.position, "unknown-name", f"{name!r} is not a tensor member", nearest(name, tensors))
     return tensors[name]
 
 
@@ -272,7 +272,7 @@ def _infer(
     tensor, field, start = match[1], match[2], match.end()
     outputs = {name: member for name, member in tensors.items() if member.role == "output"}
     if tensor not in outputs:
-        message = f"{tensor} is no output tensor; only outputs are inferred"
+        message = f"{tensor} is not an output tensor; only outputs are inferred"
         raise fault(source.at(0), "unknown-name", message, nearest(tensor, outputs))
     type_ = general.fields[field]
     value = parse(statement[start:], scope, lambda offset: source.at(start + offset), type_)

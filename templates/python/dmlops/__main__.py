@@ -47,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
         (
             "validate",
             _validate,
-            "check a file of descriptions, one JSON object a line; one JSON result a line",
+            "check a file of descriptions, one JSON object per line in, one JSON result per line out",
         ),
         ("explain", _explain, "say what is wrong with the description in a JSON file, and what it needs"),
     ):
@@ -93,7 +93,7 @@ def _explain(file: BinaryIO, level: FeatureLevel) -> int:
     try:
         desc = from_json(_parse(file.read(LONGEST_LINE)))
     except JsonError as error:
-        print(f"This is no description: {error}")
+        print(f"Not a valid description: {error}")
         return 1
     text, valid = explain(desc, level)
     print(text)
@@ -151,7 +151,7 @@ def _parse(text: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise JsonError("", f"byte {error.start} is not UTF-8") from None
     except json.JSONDecodeError as error:
-        raise JsonError("", f"no JSON: {error.msg} at column {error.colno}") from None
+        raise JsonError("", f"not valid JSON: {error.msg} at column {error.colno}") from None
     except ValueError:  # Python refuses integers of thousands of digits
         raise JsonError("", "an integer has too many digits") from None
 
@@ -160,14 +160,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
         names = [name for name, _ in pairs]
-        raise JsonError(
-            "", f"the name {next(n for n in names if names.count(n) > 1)!a:.60} stands twice in one object"
-        )
+        raise JsonError("", f"duplicate key {next(n for n in names if names.count(n) > 1)!a:.60}")
     return value
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise JsonError("", f"{name} is no JSON number")
+    raise JsonError("", f"{name} is not a JSON number")
 
 
 def _finite(text: str) -> float:

@@ -1,4 +1,4 @@
-// DML_OPERATOR_REVERSE_SUBSEQUENCES: Turns round the beginning of every line along one axis, each as far as its length says.
+// DML_OPERATOR_REVERSE_SUBSEQUENCES: Reverses the beginning of every line along one axis, up to the length given for it.
 //
 // Entry point CSMain, shader model 6.2, 16-bit types enabled:
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... reverse_subsequences.hlsl

@@ -207,7 +207,7 @@ class Convolution(Description):
             object.__setattr__(self, "DimensionCount", count_of(self.Strides, self.Dilations, self.StartPadding, self.EndPadding, self.OutputPadding))  # fmt: skip
 
     def validate(self, level: FeatureLevel | str) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
         Raises ValueError for a level that does not exist.
         """
@@ -412,7 +412,7 @@ class Convolution(Description):
                     f"InputTensor.Sizes[1] is {entry(input_tensor_sizes, 1)}; with Direction {name_of(ConvolutionDirection, direction)} it must equal FilterTensor.Sizes[1] ({entry(filter_tensor_sizes, 1)}) x GroupCount ({group_count}), {saturate(entry(filter_tensor_sizes, 1) * group_count)} (the filters of all groups cover the input's channels)",
                 )
             )
-        if not direction == CONVOLUTION_DIRECTION_FORWARD and entry(input_tensor_sizes, 1) != filter_tensor_sizes[0]:  # fmt: skip
+        if direction != CONVOLUTION_DIRECTION_FORWARD and entry(input_tensor_sizes, 1) != filter_tensor_sizes[0]:  # fmt: skip
             violations.append(
                 Violation(
                     "DML-CONVOLUTION-input-channels",
@@ -453,7 +453,7 @@ class Convolution(Description):
         return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Convolution:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with the sizes and data types of its outputs filled in, where they follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """

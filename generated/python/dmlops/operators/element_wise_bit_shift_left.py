@@ -117,7 +117,7 @@ class ElementWiseBitShiftLeft(Description):
     OutputTensor: TensorDesc | None = None
 
     def validate(self, level: FeatureLevel | str) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
         Raises ValueError for a level that does not exist.
         """
@@ -232,7 +232,7 @@ class ElementWiseBitShiftLeft(Description):
         return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseBitShiftLeft:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with the sizes and data types of its outputs filled in, where they follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """

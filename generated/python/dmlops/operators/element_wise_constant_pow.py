@@ -47,7 +47,7 @@ class ElementWiseConstantPow(Description):
     """Raises each element to one and the same power.
 
     InputTensor: The bases.
-    OutputTensor: The powers; NaN of a negative base with an exponent that is no whole number.
+    OutputTensor: The powers; NaN of a negative base with an exponent that is not a whole number.
     ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
     Exponent: The exponent of all bases.
 
@@ -102,7 +102,7 @@ class ElementWiseConstantPow(Description):
     Exponent: float
 
     def validate(self, level: FeatureLevel | str) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
         Raises ValueError for a level that does not exist.
         """
@@ -183,7 +183,7 @@ class ElementWiseConstantPow(Description):
         return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseConstantPow:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with the sizes and data types of its outputs filled in, where they follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """

@@ -57,7 +57,7 @@ class ElementWisePow(Description):
 
     InputTensor: The bases.
     ExponentTensor: For each base, its exponent.
-    OutputTensor: The powers; exact for integers, and NaN of a negative base with an exponent that is no whole number.
+    OutputTensor: The powers; exact for integers, and NaN of a negative base with an exponent that is not a whole number.
     ScaleBias: Scale and bias to apply to the bases first, x * Scale + Bias.
 
     Rules: DML-ELEMENT_WISE_POW-same-rank, DML-ELEMENT_WISE_POW-same-type, DML-ELEMENT_WISE_POW-exponent-type,
@@ -113,7 +113,7 @@ class ElementWisePow(Description):
     ScaleBias: ScaleBias | None = None
 
     def validate(self, level: FeatureLevel | str) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
         Raises ValueError for a level that does not exist.
         """
@@ -230,7 +230,7 @@ class ElementWisePow(Description):
         return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWisePow:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with the sizes and data types of its outputs filled in, where they follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """

@@ -124,7 +124,7 @@ class FillValueSequence(Description):
             object.__setattr__(self, "ValueDataType", entry_of(TensorDataType, self.ValueDataType))
 
     def validate(self, level: FeatureLevel | str) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
         Raises ValueError for a level that does not exist.
         """

@@ -154,7 +154,7 @@ class GatherNd1(Description):
     BatchDimensionCount: int
 
     def validate(self, level: FeatureLevel | str) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
         Raises ValueError for a level that does not exist.
         """
@@ -342,7 +342,7 @@ class GatherNd1(Description):
                 Violation(
                     "DML-GATHER_ND1-index-tuple-size",
                     "IndicesTensor.Sizes",
-                    f"IndicesTensor.Sizes[{indices_tensor_rank - 1}] is {index_tuple_size}; it must be at most InputDimensionCount ({input_dimension_count}) - BatchDimensionCount ({batch_dimension_count}), {input_dimension_count - batch_dimension_count} (a tuple has at most one coordinate for each input dimension that counts and is no batch)",
+                    f"IndicesTensor.Sizes[{indices_tensor_rank - 1}] is {index_tuple_size}; it must be at most InputDimensionCount ({input_dimension_count}) - BatchDimensionCount ({batch_dimension_count}), {input_dimension_count - batch_dimension_count} (a tuple has at most one coordinate for each input dimension that counts and is not a batch)",
                 )
             )
         # DML-GATHER_ND1-output-rank
@@ -366,7 +366,7 @@ class GatherNd1(Description):
         return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> GatherNd1:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with the sizes and data types of its outputs filled in, where they follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """

@@ -184,7 +184,7 @@ class Join(Description):
             object.__setattr__(self, "InputCount", count_of(self.InputTensors))
 
     def validate(self, level: FeatureLevel | str) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
         Raises ValueError for a level that does not exist.
         """
@@ -314,7 +314,7 @@ class Join(Description):
         return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Join:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with the sizes and data types of its outputs filled in, where they follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """

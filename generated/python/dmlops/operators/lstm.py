@@ -214,7 +214,7 @@ class Lstm(Description):
             object.__setattr__(self, "ActivationDescCount", count_of(self.ActivationDescs))
 
     def validate(self, level: FeatureLevel | str) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
         Raises ValueError for a level that does not exist.
         """
@@ -337,7 +337,7 @@ class Lstm(Description):
                     f"ActivationDescCount is {activation_desc_count}; with Direction {name_of(RecurrentNetworkDirection, direction)} it must equal 6 (each direction has its own activations)",
                 )
             )
-        if not direction == RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL and activation_desc_count != function_count:  # fmt: skip
+        if direction != RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL and activation_desc_count != function_count:
             violations.append(
                 Violation(
                     "DML-LSTM-activation-desc-count",
@@ -541,7 +541,7 @@ class Lstm(Description):
                     f"RecurrenceTensor.Sizes[1] is {direction_count}; with Direction {name_of(RecurrentNetworkDirection, direction)} it must equal 2",
                 )
             )
-        if not direction == RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL and direction_count != 1:
+        if direction != RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL and direction_count != 1:
             violations.append(
                 Violation(
                     "DML-LSTM-direction-count",
@@ -891,7 +891,7 @@ class Lstm(Description):
         return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Lstm:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with the sizes and data types of its outputs filled in, where they follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """

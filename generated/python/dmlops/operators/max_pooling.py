@@ -161,7 +161,7 @@ class MaxPooling(Description):
             object.__setattr__(self, "DimensionCount", count_of(self.Strides, self.WindowSize, self.StartPadding, self.EndPadding))  # fmt: skip
 
     def validate(self, level: FeatureLevel | str) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
         Raises ValueError for a level that does not exist.
         """
@@ -228,7 +228,7 @@ class MaxPooling(Description):
                 Violation(
                     "DML-MAX_POOLING-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount ({input_tensor_rank}) - 2, {input_tensor_rank - 2} (batches and channels are no spatial dimensions)",
+                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount ({input_tensor_rank}) - 2, {input_tensor_rank - 2} (batch and channel are not spatial dimensions)",
                 )
             )
         if violations:
@@ -301,7 +301,7 @@ class MaxPooling(Description):
         return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> MaxPooling:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with the sizes and data types of its outputs filled in, where they follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """

@@ -134,7 +134,7 @@ class MeanVarianceNormalization2(Description):
             object.__setattr__(self, "AxisCount", count_of(self.Axes))
 
     def validate(self, level: FeatureLevel | str) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
         Raises ValueError for a level that does not exist.
         """
@@ -320,7 +320,7 @@ class MeanVarianceNormalization2(Description):
         return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> MeanVarianceNormalization2:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with the sizes and data types of its outputs filled in, where they follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """

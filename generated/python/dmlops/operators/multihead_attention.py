@@ -223,7 +223,7 @@ class MultiheadAttention(Description):
             object.__setattr__(self, "MaskType", entry_of(MultiheadAttentionMaskType, self.MaskType))
 
     def validate(self, level: FeatureLevel | str) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
         Raises ValueError for a level that does not exist.
         """

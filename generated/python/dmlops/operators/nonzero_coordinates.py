@@ -126,7 +126,7 @@ class NonzeroCoordinates(Description):
     OutputCoordinatesTensor: TensorDesc | None = None
 
     def validate(self, level: FeatureLevel | str) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
         Raises ValueError for a level that does not exist.
         """

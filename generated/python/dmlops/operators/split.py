@@ -164,7 +164,7 @@ class Split(Description):
             object.__setattr__(self, "OutputCount", count_of(self.OutputTensors))
 
     def validate(self, level: FeatureLevel | str) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
         Raises ValueError for a level that does not exist.
         """

@@ -97,7 +97,7 @@ class TopK1(Description):
 
     InputTensor: The elements to pick from.
     OutputValueTensor: The picked elements; K along Axis.
-    OutputIndexTensor: Where they stand along Axis; of equal elements the first comes first.
+    OutputIndexTensor: Their indices along Axis; of equal elements the first comes first.
     Axis: The axis to pick along.
     K: How many elements to pick from each sequence.
     AxisDirection: INCREASING for the smallest, smallest first; DECREASING for the largest, largest first.
@@ -167,7 +167,7 @@ class TopK1(Description):
             object.__setattr__(self, "AxisDirection", entry_of(AxisDirection, self.AxisDirection))
 
     def validate(self, level: FeatureLevel | str) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
         Raises ValueError for a level that does not exist.
         """
@@ -308,7 +308,7 @@ class TopK1(Description):
         return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> TopK1:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with the sizes and data types of its outputs filled in, where they follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
