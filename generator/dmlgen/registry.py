@@ -198,8 +198,8 @@ class Rule:
     `id` is stable and public: DML-GATHER-axis-range. A rule with no checks is one of the general rules that
     outputs judge by the operator's tables; `message` is its text, with names in braces, and `hint` what may
     follow it. `because` is the reason that the spec gives, with expressions in braces. It holds from `since`
-    up to, not including, `until`. `form` says whether only JSON and Python descriptions, or only C structs, can
-    break it.
+    up to, not including, `until`. `form` says whether only JSON and Python descriptions, or only C structs,
+    can break it.
     """
 
     id: str

@@ -289,7 +289,7 @@ class _Builder:
         if isinstance(event, yaml.ScalarEvent):
             return self.scalar(event, place)
         if isinstance(event, yaml.SequenceStartEvent):
-            items = []
+            items: list[Node] = []
             while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
                 if len(items) == MAX_ITEMS:
                     self.stop(event, "too-many-items", f"more than {MAX_ITEMS} items in one list")

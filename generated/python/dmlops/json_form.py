@@ -233,8 +233,6 @@ def _nearest(name: str, names: Iterable[str]) -> str:
 def _text(value: Any) -> str:
     """A wrong value, as JSON calls it."""
     match value:
-        case None:
-            return "nothing"
         case bool():
             return str(value).lower()
         case dict():

@@ -1,9 +1,9 @@
 """How much work an expression can be, at most: what keeps an untrusted spec from making anything slow.
 
-There are two measures, as two kinds of code look at expressions. `size` counts nodes with definitions written
-out, which is what printers and analyses walk through. `cost` counts nodes evaluated for the worst description:
-a loop has as many turns as it ever can, an array as many entries. Both take time in the nodes that are written
-down, not in what these come to.
+There are two measures, as two kinds of code look at expressions. `size` counts nodes with definitions
+written out, which is what printers and analyses walk through. `cost` counts nodes evaluated for the worst
+description: a loop has as many turns as it ever can, an array as many entries. Both take time in the nodes
+that are written down, not in what these come to.
 """
 
 from __future__ import annotations

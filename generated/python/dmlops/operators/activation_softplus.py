@@ -223,7 +223,7 @@ class ActivationSoftplus(Description):
         return violations
 
     def infer(self) -> ActivationSoftplus:
-        """The description with the sizes and data types of its outputs filled in, where they follow from the rest.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """

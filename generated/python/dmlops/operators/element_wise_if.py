@@ -277,7 +277,7 @@ class ElementWiseIf(Description):
         return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseIf:
-        """The description with the sizes and data types of its outputs filled in, where they follow from the rest.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
