@@ -84,7 +84,7 @@ def test_round_trip_through_text() -> None:
         ("desc.axis", 1, "desc.axis", "did you mean Axis?"),
         ("desc.InputTensor.Sizes", "3,3", "desc.InputTensor.Sizes", 'found "3,3"; expected a list'),
         ("desc.InputTensor.Sizes", [3, "3"], "desc.InputTensor.Sizes[1]", 'found "3"; expected an integer'),
-        ("desc.InputTensor.Sizes", ..., "desc.InputTensor.Sizes", "absent"),
+        ("desc.InputTensor.Sizes", ..., "desc.InputTensor.Sizes", "missing"),
         ("desc.InputTensor.DataType", "FLOAT31", "desc.InputTensor.DataType", "did you mean FLOAT32?"),
         ("desc.InputTensor.DataType", None, "desc.InputTensor.DataType", "is missing"),
         ("desc.InputTensor.Flags", [["NONE"]], "desc.InputTensor.Flags", "found a list"),
