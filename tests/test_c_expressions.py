@@ -155,7 +155,8 @@ def spec() -> str:
     conditions += [(text, f"({text}) == -7.25") for text in FRACTIONS]
     conditions += [("d * 10 + e", NESTED)]
     rules = "".join(
-        f'  - {{id: rule-{number}, stage: values, source: ours, require: "{text}", says: "found {{{shown}}}"}}\n'
+        f"  - {{id: rule-{number}, stage: values, source: ours, "
+        f'require: "{text}", says: "found {{{shown}}}"}}\n'
         for number, (shown, text) in enumerate(conditions)
     )
     rules += "".join(

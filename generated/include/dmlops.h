@@ -4509,13 +4509,14 @@ typedef struct dmlops_violation {
 
 /* Judges a description at a feature level by all of its rules. The result is the number of violations found, 0 for a
    valid description; the first `capacity` of them are written to `out`, which may be null when capacity is 0. Rules are
-   judged in stages: as long as arrays are missing or counts are wrong, values are not looked at. Every address that is
+   judged in stages: as long as arrays are missing or counts are wrong, values are not looked at. A rule that reads what
+   another one has found to be broken keeps silent. Every address that is
    not null must be that of an object of its type; the values in these objects may be anything. */
 static inline size_t dmlops_validate(
     const DML_OPERATOR_DESC* desc, DML_FEATURE_LEVEL level, dmlops_violation* out, size_t capacity);
 
 #ifdef DMLOPS_RULE_TEXTS
-/* What a rule demands, in a sentence, by its identifier; null for one that is unknown. */
+/* What a rule demands, in a sentence; null for an unknown identifier. */
 static inline const char* dmlops_rule_text(const char* rule);
 #endif
 
@@ -4525,7 +4526,7 @@ static inline DML_FEATURE_LEVEL dmlops_min_feature_level(const DML_OPERATOR_DESC
 /* Tensors. */
 
 /* The bytes that a tensor needs: up to the end of its last element, in whole words of 4. It is packed where `strides`
-   is null. 0 for no tensor: an unknown data type, a size of 0, or a tensor of 2^60 bytes and more. */
+   is null. The result is 0 for an unknown data type, a size of 0, and a tensor of 2^60 bytes or more. */
 static inline uint64_t dmlops_tensor_size(
     DML_TENSOR_DATA_TYPE type, UINT dimension_count, const UINT* sizes, const UINT* strides);
 
@@ -4535,7 +4536,7 @@ typedef enum dmlops_inference {
     DMLOPS_NO_OUTPUT,    /* the operator is unknown, or has no output of this number */
     DMLOPS_NEEDS_INPUT,  /* a member that outputs follow from is absent or unreadable; dmlops_validate tells which */
     DMLOPS_NEEDS_CHOICE, /* the data type or the sizes are for the caller to choose */
-    DMLOPS_NO_SIZES      /* the sizes that follow are none; dmlops_validate tells why, given any output */
+    DMLOPS_NO_SIZES      /* no valid sizes follow; dmlops_validate tells why, given any output */
 } dmlops_inference;
 
 /* Works out an output from the rest of a description; the first output has number 0. `tensor` becomes its description,

@@ -164,7 +164,8 @@ class Slice1(Description):
     def validate(self, level: FeatureLevel | str) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         accepted = _ACCEPTED.get(level)
         if accepted is None:
