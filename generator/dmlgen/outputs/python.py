@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
+from dmlgen.banner import head
 from dmlgen.expr import ir
 from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS
 from dmlgen.expr.printer import SOURCE
@@ -19,6 +20,7 @@ from dmlgen.outputs.python_printer import (
 )
 from dmlgen.outputs.python_soundness import Soundness, SoundnessView
 from dmlgen.outputs.render import Templates
+from dmlgen.project import LICENSE
 from dmlgen.reads import reads
 from dmlgen.registry import (
     Check,
@@ -42,7 +44,11 @@ Imports: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     """The files of the package, by path below generated/."""
-    files = {f"python/{path}": data for path, data in templates.plain_files("python").items()}
+    files = {
+        f"python/{path}": head(path, f"templates/python/{path}").encode() + data
+        for path, data in templates.plain_files("python").items()
+    }
+    files["python/LICENSE"] = LICENSE.read_bytes()
     package = "python/dmlops"
     enums, tensor, values = _enums(registry), _tensor(registry), _values(registry)
     operators = [_operator(registry, operator) for operator in registry.operators]
