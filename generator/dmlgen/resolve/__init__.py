@@ -73,7 +73,7 @@ def load_registry(specs: Path) -> Registry:
 def _document(specs: Path, path: Path, schemas: dict[str, Validator], name: str) -> Mapping:
     """A file that fits its schema."""
     if not path.exists():
-        raise fault(Position(path.as_posix()), "missing", "this part of the registry is not there")
+        raise fault(Position(path.as_posix()), "missing", "this part of the registry is missing")
     return _checked(source.load(path, specs), schemas[name])
 
 
@@ -121,5 +121,5 @@ def _clashes(operators: list[Operator]) -> Iterator[Finding]:
         for operator in operators:
             other = first.setdefault(key(operator), operator)
             if other is not operator:
-                message = f"{what} {key(operator)} is that of {other.name} at {other.position} too"
+                message = f"{other.name} at {other.position} has the same {what}, {key(operator)}"
                 yield Finding(operator.position, f"duplicate-{what}", message)

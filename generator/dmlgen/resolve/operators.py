@@ -189,7 +189,7 @@ def _support(
                 raise fault(entry.key.position, "unknown-level", message, nearest(entry.name, general.level))
             level = general.level[entry.name]
             if level.ordinal < since.ordinal:
-                message = f"a table at {level.name}, but the operator exists since {since.name}"
+                message = f"there is a table for {level.name}, but the operator is new in {since.name}"
                 raise fault(entry.key.position, "support-level", message)
             rows: list[Support] = []
             assert isinstance(entry.value, Sequence)
@@ -203,7 +203,7 @@ def _support(
                 raise fault(entry.key.position, "support-incomplete", message)
             blocks[level.ordinal] = tuple(rows)
     if since.ordinal not in blocks and not faults:
-        message = f"the operator exists since {since.name}, but no table tells what it supports there"
+        message = f"the operator is new in {since.name}, but no table says what it supports there"
         raise fault(node.position, "support-incomplete", message)
     faults.stop()
     return {
@@ -225,7 +225,7 @@ def _support_rows(general: General, row: Mapping, tensors: Map[str, Member], sco
         ranks = tuple(range(int(lower), int(upper or lower) + 1))
     if not ranks:
         with faults:
-            raise fault(place(row, "ranks"), "empty-range", "this range of dimension counts holds none")
+            raise fault(place(row, "ranks"), "empty-range", "this range of dimension counts is empty")
     faults.stop()
     when = None if row.get("when") is None else rules.expression(row.get("when"), scope, ir.BOOL)
     return [Support(member.name, ranks, tuple(types), when) for member in members]

@@ -49,7 +49,7 @@ def define(node: Mapping, scope: Scope) -> tuple[Scope, tuple[Definition, ...]]:
     for entry in node.entries:
         with faults:
             if entry.name in scope.names:
-                raise fault(entry.key.position, "name-clash", f"{entry.name} is a name already")
+                raise fault(entry.key.position, "name-clash", f"the name {entry.name} is already taken")
             value = expression(entry.value, scope)
             definitions.append(Definition(entry.name, value))
             scope = scope.with_names({entry.name: ir.Definition(entry.name, value)})
@@ -90,7 +90,7 @@ def template(node: Node | None, scope: Scope) -> tuple[Part, ...]:
     text_, parts, start = str(node.value), list[Part](), 0
     for match in re.finditer(r"\{([^{}]*)\}|[{}]", text_):
         if match[1] is None:
-            raise fault(node.at(match.start()), "message", "a brace without its other one")
+            raise fault(node.at(match.start()), "message", "unmatched brace")
         offset = match.start(1)
         value = parse(match[1], scope, lambda i, offset=offset: node.at(offset + i))  # type: ignore[misc]
         if value.type.kind not in _SHOWN:
