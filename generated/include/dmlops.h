@@ -15182,6 +15182,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-OPERATOR-feature-level", "The requested feature level exists.",
     "DML-OPERATOR-since", "The feature level has the operator.",
     "DML-OPERATOR-required", "A member that is not optional is given.",
+    "DML-OPERATOR-type-of-member", "A member holds what its type has, numbers where numbers are wanted.",
     "DML-OPERATOR-integer-range", "An integer fits its C type.",
     "DML-OPERATOR-enum-value", "A value of an enumeration is one of its values.",
     "DML-OPERATOR-scalar-range", "The value of a union fits the data type that it is read as.",

@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+import re
 from enum import IntEnum, IntFlag
 from typing import TYPE_CHECKING, Any
 
 from .arithmetic import decimal
+from .quoting import shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -436,17 +438,16 @@ class FeatureLevel(IntEnum):
     LEVEL_6_3 = 0x6300
     LEVEL_6_4 = 0x6400
 
+    if TYPE_CHECKING:
+
+        def __new__(cls, value: int | str) -> FeatureLevel: ...
+
     @classmethod
     def _missing_(cls, value: object) -> FeatureLevel:
         for level in cls:
-            if str(level) == value:
+            if type(value) is str and str(level) == value:
                 return level
-        from difflib import get_close_matches
-
-        names = [str(level) for level in cls]
-        close = get_close_matches(value[:100], names) if isinstance(value, str) else []
-        hint = f"did you mean {' or '.join(close)}" if close else f"they are {', '.join(names)}"
-        raise ValueError(f"there is no feature level {value!r:.100}; {hint}")
+        raise _no_level(value)
 
     def __str__(self) -> str:
         return self.name.removeprefix("LEVEL_").replace("_", ".")
@@ -456,13 +457,32 @@ class FeatureLevel(IntEnum):
 
 
 def feature_level(level: FeatureLevel | str) -> FeatureLevel:
-    """The level that a caller names. Raises ValueError, with the names that come close, when there is none."""
-    known = _LEVELS.get(level)
-    if known is not None:
-        return known
-    named: Any = level
-    return FeatureLevel(named)
+    """The level that a caller names. Raises ValueError, with the levels that come close, when there is none."""
+    try:
+        known = _LEVELS.get(level)
+    except TypeError:  # it has no hash
+        known = None
+    if known is None:
+        raise _no_level(level)
+    return known
 
+
+def _no_level(wrong: object) -> ValueError:
+    """The error, with the levels next to a wrong one, by number; with all of them where it is not a number."""
+    text = shown(wrong) if isinstance(wrong, str | int | float) else f"of type {type(wrong).__name__}"
+    parts = re.fullmatch(r'"?[vV ]*([0-9]{1,4})(?:[._]([0-9]{1,4}))? *"?', text)
+    if parts is None:
+        hint = f"they are {', '.join(map(str, FeatureLevel))}"
+        return ValueError(f"there is no feature level {text}; {hint}")
+    number = int(parts[1]), int(parts[2] or 0)
+    numbers = {level: tuple(map(int, str(level).split("."))) for level in FeatureLevel}
+    below = [level for level in FeatureLevel if numbers[level] <= number][-1:]
+    above = [level for level in FeatureLevel if numbers[level] >= number][:1]
+    hint = " or ".join(f'"{level}"' for level in dict.fromkeys(below + above))
+    return ValueError(f"there is no feature level {text}; did you mean {hint}?")
+
+
+NEWEST = max(FeatureLevel)
 
 _LEVELS: dict[FeatureLevel | str, FeatureLevel] = {
     **{str(level): level for level in FeatureLevel},

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from .description import Description, Support
-from .enums import FeatureLevel, TensorDataType, feature_level
+from .enums import PREFIXES, FeatureLevel, TensorDataType, feature_level
 from .member import Member
+from .quoting import nearest, shown
 
 if TYPE_CHECKING:
     from .rule_texts import RuleText
@@ -885,6 +885,11 @@ GENERAL_RULES: dict[str, GeneralRule] = {
         "{member} is absent; {operator} needs it",
         "",
     ),
+    "type-of-member": GeneralRule(
+        "DML-OPERATOR-type-of-member",
+        "{member} is {value}; it must be {choices}",
+        "",
+    ),
     "integer-range": GeneralRule(
         "DML-OPERATOR-integer-range",
         "{member} is {value}; it must be between {least} and {most}, the range of {type}",
@@ -972,8 +977,25 @@ STRUCTS: dict[str, tuple[Member, ...]] = {
 }
 
 
+def operator_name(name: str) -> str:
+    """The name of an operator as the registry has it, GATHER_ELEMENTS, for any spelling of it.
+
+    DML_OPERATOR_GATHER_ELEMENTS, GatherElements and gather_elements are others. Raises KeyError, with the name that
+    comes close, when there is none.
+    """
+    if name in OPERATORS:
+        return name
+    plain = name.upper().removeprefix("DML_OPERATOR_")
+    spellings = {known.replace("_", ""): known for known in OPERATORS}
+    found = spellings.get(plain.replace("_", ""))
+    if found is None:
+        raise KeyError(f"there is no operator {shown(name)}{nearest(plain, OPERATORS)}")
+    return found
+
+
 def operator(name: str) -> type[Description]:
-    """The class of an operator, by its name without prefix: "GATHER". Raises KeyError for unknown names."""
+    """The class of an operator, by its name in any spelling. Raises KeyError for unknown names."""
+    name = operator_name(name)
     module = import_module(f".operators.{name.lower()}", __package__)
     described: type[Description] = getattr(module, OPERATORS[name].python)
     return described
@@ -999,9 +1021,7 @@ def rule(identifier: str) -> RuleText:
     from .rule_texts import RULE_TEXTS
 
     if identifier not in RULE_TEXTS:
-        close = get_close_matches(identifier, RULE_TEXTS, 3, 0.6)
-        suggestion = f"; did you mean {' or '.join(close)}?" if close else ""
-        raise KeyError(f"there is no rule {identifier}{suggestion}")
+        raise KeyError(f"there is no rule {shown(identifier)}{nearest(identifier, RULE_TEXTS)}")
     return RULE_TEXTS[identifier]
 
 
@@ -1015,9 +1035,21 @@ def since(name: str, tensor: str, data_type: TensorDataType | str) -> FeatureLev
 
     Raises KeyError for a name that is no tensor of the operator, or no data type.
     """
-    wanted = TensorDataType[data_type] if isinstance(data_type, str) else data_type
+    wanted = _data_type(data_type)
     tables = operator(name).SUPPORT
+    known = next(iter(tables.values()))
+    if tensor not in known:
+        raise KeyError(f"{operator_name(name)} has no tensor {shown(tensor)}{nearest(tensor, known)}")
     return next((level for level, table in tables.items() if wanted in table[tensor].types), None)
+
+
+def _data_type(given: TensorDataType | str) -> TensorDataType:
+    if not isinstance(given, str):
+        return given
+    name = given.removeprefix(PREFIXES["TENSOR_DATA_TYPE"])
+    if name not in TensorDataType.__members__:
+        raise KeyError(f"there is no data type {shown(given)}{nearest(name, TensorDataType.__members__)}")
+    return TensorDataType[name]
 
 
 def changes(old: FeatureLevel | str, new: FeatureLevel | str) -> tuple[Change, ...]:

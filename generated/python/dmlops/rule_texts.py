@@ -89,6 +89,15 @@ RULE_TEXTS: dict[str, RuleText] = {
             "",
         ),
         _text(
+            "DML-OPERATOR-type-of-member",
+            "",
+            "A member holds what its type has, numbers where numbers are wanted.",
+            "docs",
+            "",
+            "1.0",
+            "",
+        ),
+        _text(
             "DML-OPERATOR-integer-range",
             "",
             "An integer fits its C type.",

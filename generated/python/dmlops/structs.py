@@ -5,22 +5,61 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, SupportsFloat, SupportsIndex, final
+
+from .value import Value, opened, settle
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScaleBias:
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
+class ScaleBias(Value):
     """A factor and a summand for every element."""
 
     Scale: float
     Bias: float
 
+    def __new__(
+        cls,
+        *,
+        Scale: SupportsFloat,
+        Bias: SupportsFloat,
+    ) -> ScaleBias:
+        new: Any = _OPEN_SCALE_BIAS()
+        new.Scale = Scale
+        new.Bias = Bias
+        settle(new, ScaleBias)
+        new.__class__ = ScaleBias
+        made: ScaleBias = new
+        return made
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Size2d:
+
+_OPEN_SCALE_BIAS = opened(ScaleBias)
+
+
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
+class Size2d(Value):
     """A width and a height."""
 
     Width: int
     Height: int
+
+    def __new__(
+        cls,
+        *,
+        Width: SupportsIndex,
+        Height: SupportsIndex,
+    ) -> Size2d:
+        new: Any = _OPEN_SIZE_2D()
+        new.Width = Width
+        new.Height = Height
+        settle(new, Size2d)
+        new.__class__ = Size2d
+        made: Size2d = new
+        return made
+
+
+_OPEN_SIZE_2D = opened(Size2d)
 
 
 STRUCT_CLASSES: dict[str, type] = {

@@ -4,20 +4,27 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
 from itertools import accumulate
 from operator import mul
+from typing import TYPE_CHECKING, Any, SupportsIndex, final
 
-from .enums import TensorDataType, TensorFlags, entry_of
+from .enums import TensorDataType, TensorFlags
 from .tensor_rules import implied_size
+from .value import Value, opened, settle
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
-@dataclass(frozen=True, slots=True)
-class TensorDesc:
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True)
+class TensorDesc(Value):
     """A buffer tensor, with the members of DML_BUFFER_TENSOR_DESC; sizes and strides count elements.
 
-    Lists become tuples, and numbers the enumerators they stand for; a number that stands for none stays, for
-    `validate` to tell.
+    Lists become tuples, NumPy integers integers, and names and numbers the enumerators they stand for. What is of no
+    right type stays, for `validate` to tell.
     """
 
     DataType: TensorDataType
@@ -27,17 +34,58 @@ class TensorDesc:
     Strides: tuple[int, ...] | None = None
     TotalTensorSizeInBytes: int | None = None
     GuaranteedBaseOffsetAlignment: int = 0
-    _sound: int = field(default=0, init=False, repr=False, compare=False)  # what is_sound has found
 
-    def __post_init__(self) -> None:
-        if type(self.Sizes) is not tuple:
-            object.__setattr__(self, "Sizes", tuple(self.Sizes))
-        if self.Strides is not None and type(self.Strides) is not tuple:
-            object.__setattr__(self, "Strides", tuple(self.Strides))
-        if type(self.DataType) is int:
-            object.__setattr__(self, "DataType", entry_of(TensorDataType, self.DataType))
-        if type(self.Flags) is int:
-            object.__setattr__(self, "Flags", entry_of(TensorFlags, self.Flags))
+    def __new__(
+        cls,
+        DataType: TensorDataType | str,
+        Sizes: Iterable[SupportsIndex],
+        *,
+        Flags: TensorFlags | str = TensorFlags.NONE,
+        Strides: Iterable[SupportsIndex] | None = None,
+        TotalTensorSizeInBytes: SupportsIndex | None = None,
+        GuaranteedBaseOffsetAlignment: SupportsIndex = 0,
+    ) -> TensorDesc:
+        new: Any = _OPEN()
+        new.DataType = DataType
+        new.Sizes = Sizes
+        new.Flags = Flags
+        new.Strides = Strides
+        new.TotalTensorSizeInBytes = TotalTensorSizeInBytes
+        new.GuaranteedBaseOffsetAlignment = GuaranteedBaseOffsetAlignment
+        new._state = 0
+        typed = (
+            type(DataType) is TensorDataType
+            and type(Sizes) is tuple
+            and type(Flags) is TensorFlags
+            and (Strides is None or type(Strides) is tuple)
+            and (TotalTensorSizeInBytes is None or type(TotalTensorSizeInBytes) is int)
+            and type(GuaranteedBaseOffsetAlignment) is int
+        )
+        if typed:
+            for entry in Sizes:
+                if type(entry) is not int:
+                    typed = False
+        if typed and Strides is not None:
+            for entry in Strides:
+                if type(entry) is not int:
+                    typed = False
+        if not typed:
+            settle(new, TensorDesc)
+        new.__class__ = TensorDesc
+        made: TensorDesc = new
+        return made
+
+    @classmethod
+    def of(cls, array: np.ndarray[Any, Any]) -> TensorDesc:
+        """The tensor, packed, that holds an array: its shape and its data type.
+
+        Raises ValueError for an array of a type that no tensor has.
+        """
+        kind = {"f": "FLOAT", "i": "INT", "u": "UINT"}.get(array.dtype.kind, "")
+        name = f"{kind}{array.dtype.itemsize * 8}"
+        if name not in TensorDataType.__members__:
+            raise ValueError(f"no tensor has elements of type {array.dtype}")
+        return cls(name, array.shape)
 
     @property
     def DimensionCount(self) -> int:
@@ -61,6 +109,8 @@ class TensorDesc:
         """TotalTensorSizeInBytes, or the implied size where it is not given."""
         return self.implied_size if self.TotalTensorSizeInBytes is None else self.TotalTensorSizeInBytes
 
+
+_OPEN = opened(TensorDesc)
 
 ABSENT = TensorDesc(TensorDataType.UNKNOWN, ())  # what rules read of a tensor that is not there
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from .arithmetic import entry, power_of_two, saturate
 from .enums import BITS, TensorFlags, name_of
+from .value import SOUND_INPUT, SOUND_OUTPUT, set_state
 from .violation import Violation
 
 if TYPE_CHECKING:
@@ -34,9 +35,6 @@ READS = {
     "DML-TENSOR-flags": "Flags",
     "DML-TENSOR-flags-owned": "Flags is_input",
 }
-
-SOUND_INPUT, SOUND_OUTPUT = 1, 2  # bits of what a tensor remembers
-remember = object.__setattr__  # tensors are frozen for everybody else
 
 
 def implied_size(tensor: TensorDesc) -> int:
@@ -250,5 +248,5 @@ def is_sound(tensor: TensorDesc, is_input: bool) -> bool:
     # DML-TENSOR-flags-owned
     if not is_input and flags == TENSOR_FLAGS_OWNED_BY_DML:
         return False
-    remember(tensor, "_sound", tensor._sound | (SOUND_INPUT if is_input else SOUND_OUTPUT))
+    set_state(tensor, tensor._state | (SOUND_INPUT if is_input else SOUND_OUTPUT))
     return True

@@ -125,7 +125,9 @@ class _OperatorCases:
             self.missed.append("no valid description was found at all")
 
     def _can_be_judged(self, rule: Rule) -> bool:
-        return rule.form != "abi" and any(self.search.in_force(rule, level) for level in self.search.blocks)
+        return rule.form not in _UNBREAKABLE and any(
+            self.search.in_force(rule, level) for level in self.search.blocks
+        )
 
     def _add_positive(self, name: str, state: State) -> None:
         inputs: Data | None = None
@@ -216,9 +218,13 @@ class _OperatorCases:
         return RuleCoverage(rule.id, broken, held, None if broken else _why_unbroken(rule, attempt))
 
 
+# Forms in which no case can be written, and why.
+_UNBREAKABLE = {"abi": "only a C struct can break it", "python": "only an object in Python can break it"}
+
+
 def _why_unbroken(rule: Rule, attempt: Attempt | None) -> str:
-    if rule.form == "abi":
-        return "only a C struct can break it"
+    if rule.form in _UNBREAKABLE:
+        return _UNBREAKABLE[rule.form]
     if attempt is None:
         return "it holds at no feature level of the operator"
     if attempt.companions:

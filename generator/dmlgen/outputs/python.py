@@ -230,6 +230,10 @@ class MemberView:
     spec: Member
 
     @property
+    def hides_class(self) -> bool:
+        return self.name == self.python
+
+    @property
     def required(self) -> bool:
         return self.spec.pointer and not self.spec.optional
 
@@ -326,12 +330,6 @@ class OperatorView:
             if member.required or member.integers or member.kind in tested or member.name in named
         )
 
-    @property
-    def settled(self) -> tuple[MemberView, ...]:
-        """The members that may be given in another form: lists, numbers, and last counts, left out."""
-        given = [member for member in self.members if member.kind == "enum" or member.spec.count]
-        return (*given, *(member for member in self.members if member.counted))
-
 
 def _enums(registry: Registry) -> tuple[EnumView, ...]:
     return tuple(
@@ -426,6 +424,7 @@ def _tensor(registry: Registry) -> TensorView:
         imports=imports_of(
             {
                 "typing": ["TYPE_CHECKING"],
+                ".value": ["SOUND_INPUT", "SOUND_OUTPUT", "set_state"],
                 ".violation": ["Violation"],
                 ".enums": [pascal(v.type.name or "") for v in enum_values.values()],
             },
@@ -623,27 +622,28 @@ def _operator_imports(
 ) -> Imports:
     kinds = {member.kind for member in members}
     description = {"Description", "Rule", "Support", "Tables"}
+    if inference.outputs:
+        description.add("well_typed")
     if inference.needed:
         description.add("given")
-    if any(member.counted for member in members):
-        description |= {"COUNTED", "count_of"}
     if cases:
         description.add("Cases")
     optional = [t for t in operator.tensors if t.optional and not t.count]
-    enums = {"FeatureLevel", "TensorDataType"}
-    enums |= {member.python for member in members if member.kind == "enum"}
-    enums |= {pascal(value.type.name or "") for value in enum_values}
-    if "enum" in kinds:
-        enums.add("entry_of")
+    enums = {"NEWEST", "FeatureLevel", "TensorDataType"}
     if any(_in_force(rule, operator) for rule in operator.rules):
         enums.add("feature_level")
+    enums |= {member.python for member in members if member.kind == "enum"}
+    enums |= {pascal(value.type.name or "") for value in enum_values}
     sound = {f"SOUND_{tensor.role.upper()}" for tensor in operator.tensors}
     return imports_of(
         {
-            "collections.abc": ["Mapping"] if operator.rules else [],
+            "collections.abc": [
+                *(["Iterable"] if any(member.spec.count for member in members) else []),
+                *(["Mapping"] if operator.rules else []),
+            ],
             "dataclasses": ["dataclass"],
-            "typing": ["ClassVar"],
-            "..": ["judgement"],
+            "typing": ["Any", "ClassVar", "final", *_accepted_types(kinds)],
+            "..": ["judgement", *_hidden_modules(members)],
             "..description": description,
             "..enums": enums,
             "..member": ["Member"],
@@ -656,12 +656,28 @@ def _operator_imports(
                     for name in inference.outputs
                 ),
             ],
-            "..tensor_rules": [*sound, "is_sound"],
+            "..tensor_rules": ["is_sound"],
+            "..value": [*sound, "WRONG_TYPE", "opened", "settle", *_array_tests(kinds)],
             "..violation": ["Violation"],
         },
         used,
         "..",
     )
+
+
+def _accepted_types(kinds: Iterable[str]) -> list[str]:
+    """The protocols of the numbers that members may be made from."""
+    names = {"integer": "SupportsIndex", "float": "SupportsFloat", "scalar": "SupportsFloat"}
+    return [names[kind] for kind in {kind.removesuffix("s") for kind in kinds} if kind in names]
+
+
+def _hidden_modules(members: Iterable[MemberView]) -> list[str]:
+    """The modules of classes that parameters of the same name hide."""
+    return ["enums" if member.kind == "enum" else "structs" for member in members if member.hides_class]
+
+
+def _array_tests(kinds: set[str]) -> list[str]:
+    return [name for kind, name in (("integers", "INTEGERS"), ("floats", "FLOATS")) if kind in kinds]
 
 
 def _member(registry: Registry, operator: Operator, member: Member) -> MemberView:

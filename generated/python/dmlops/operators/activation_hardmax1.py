@@ -4,16 +4,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
-from ..description import COUNTED, Description, Rule, Support, Tables, count_of, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -29,7 +30,8 @@ _SINCE_5_1 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class ActivationHardmax1(Description):
     """Gives 1 for the first of the largest elements along the axes and 0 for all others.
 
@@ -74,37 +76,57 @@ class ActivationHardmax1(Description):
     LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (FeatureLevel.LEVEL_5_1,)
 
     InputTensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
-    AxisCount: int = COUNTED
+    OutputTensor: TensorDesc
+    AxisCount: int
     Axes: tuple[int, ...]
 
-    def __post_init__(self) -> None:
-        if type(self.Axes) is not tuple and self.Axes is not None:
-            object.__setattr__(self, "Axes", tuple(self.Axes))
-        elif self.Axes is None and self.AxisCount == 0:
-            object.__setattr__(self, "Axes", ())
-        if self.AxisCount is None:
-            object.__setattr__(self, "AxisCount", count_of(self.Axes))
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+        AxisCount: SupportsIndex | None = None,
+        Axes: Iterable[SupportsIndex],
+    ) -> ActivationHardmax1:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.OutputTensor = OutputTensor
+        new.AxisCount = AxisCount
+        new.Axes = Axes
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(AxisCount) is int
+            and type(Axes) is tuple and INTEGERS(map(type, Axes))
+        ):  # fmt: skip
+            settle(new, ActivationHardmax1)
+        new.__class__ = ActivationHardmax1
+        made: ActivationHardmax1 = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
         axis_count = self.AxisCount
         axes = self.Axes
-        if input_tensor is None or output_tensor is None or axes is None:
+        if self._state or input_tensor is None or output_tensor is None or axes is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= axis_count <= 4294967295
             and len(axes) == self.AxisCount
             and 0 <= min(axes, default=0) <= max(axes, default=0) <= 4294967295
@@ -190,6 +212,7 @@ class ActivationHardmax1(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
@@ -205,4 +228,5 @@ class ActivationHardmax1(Description):
         )
 
 
+_OPEN = opened(ActivationHardmax1)
 _ACCEPTED = judgement.accepted_by_level(ActivationHardmax1.SUPPORT)

@@ -6,14 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, final
 
 from .. import judgement
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -45,7 +46,8 @@ _SINCE_5_1 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class ActivationReluGrad(Description):
     """Gradient of RELU: passes the incoming gradient on where the input is above 0, and gives 0 elsewhere.
 
@@ -95,27 +97,52 @@ class ActivationReluGrad(Description):
 
     InputTensor: TensorDesc
     InputGradientTensor: TensorDesc
-    OutputGradientTensor: TensorDesc | None = None
+    OutputGradientTensor: TensorDesc
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        InputGradientTensor: TensorDesc,
+        OutputGradientTensor: TensorDesc | None = None,
+    ) -> ActivationReluGrad:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.InputGradientTensor = InputGradientTensor
+        new.OutputGradientTensor = OutputGradientTensor
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and type(InputGradientTensor) is TensorDesc and InputGradientTensor._state != WRONG_TYPE
+            and (OutputGradientTensor is None or (type(OutputGradientTensor) is TensorDesc and OutputGradientTensor._state != WRONG_TYPE))
+        ):  # fmt: skip
+            settle(new, ActivationReluGrad)
+        new.__class__ = ActivationReluGrad
+        made: ActivationReluGrad = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
         input_gradient_tensor = self.InputGradientTensor
         output_gradient_tensor = self.OutputGradientTensor
-        if input_tensor is None or input_gradient_tensor is None or output_gradient_tensor is None:
+        if self._state or input_tensor is None or input_gradient_tensor is None or output_gradient_tensor is None:  # fmt: skip
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (input_gradient_tensor._sound & SOUND_INPUT or is_sound(input_gradient_tensor, True))
-            and (output_gradient_tensor._sound & SOUND_OUTPUT or is_sound(output_gradient_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (input_gradient_tensor._state & SOUND_INPUT or is_sound(input_gradient_tensor, True))
+            and (output_gradient_tensor._state & SOUND_OUTPUT or is_sound(output_gradient_tensor, False))
         )  # fmt: skip
         if not sound:
             violations = judgement.structure(self, level)
@@ -218,6 +245,7 @@ class ActivationReluGrad(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
@@ -232,4 +260,5 @@ class ActivationReluGrad(Description):
         )
 
 
+_OPEN = opened(ActivationReluGrad)
 _ACCEPTED = judgement.accepted_by_level(ActivationReluGrad.SUPPORT)

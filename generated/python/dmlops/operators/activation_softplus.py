@@ -6,15 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, final
 
 from .. import judgement
 from ..arithmetic import as_float
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 FEATURE_LEVEL_LEVEL_6_4 = FeatureLevel.LEVEL_6_4
@@ -53,7 +54,8 @@ _SINCE_3_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class ActivationSoftplus(Description):
     """Gives ln(1 + exp(Steepness * x)) / Steepness.
 
@@ -109,29 +111,54 @@ class ActivationSoftplus(Description):
         FeatureLevel.LEVEL_6_4,
     )
 
-    InputTensor: TensorDesc | None = None
-    OutputTensor: TensorDesc | None = None
+    InputTensor: TensorDesc | None
+    OutputTensor: TensorDesc
     Steepness: float
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc | None = None,
+        OutputTensor: TensorDesc | None = None,
+        Steepness: SupportsFloat,
+    ) -> ActivationSoftplus:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.OutputTensor = OutputTensor
+        new.Steepness = Steepness
+        new._state = 0
+        if not (
+            (InputTensor is None or (type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE))
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(Steepness) is float
+        ):  # fmt: skip
+            settle(new, ActivationSoftplus)
+        new.__class__ = ActivationSoftplus
+        made: ActivationSoftplus = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         level = feature_level(level)
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
         steepness = self.Steepness
-        if input_tensor is None or output_tensor is None:
+        if self._state or input_tensor is None or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
         )  # fmt: skip
         if not sound:
             violations = judgement.structure(self, level)
@@ -227,6 +254,7 @@ class ActivationSoftplus(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
@@ -241,4 +269,5 @@ class ActivationSoftplus(Description):
         )
 
 
+_OPEN = opened(ActivationSoftplus)
 _ACCEPTED = judgement.accepted_by_level(ActivationSoftplus.SUPPORT)

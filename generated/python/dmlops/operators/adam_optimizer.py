@@ -6,15 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, final
 
 from .. import judgement
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -40,7 +41,8 @@ _SINCE_3_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class AdamOptimizer(Description):
     """Updates parameters, and the estimates of both moments of their gradient, by one step of the Adam method.
 
@@ -110,21 +112,73 @@ class AdamOptimizer(Description):
     InputSecondMomentTensor: TensorDesc
     GradientTensor: TensorDesc
     TrainingStepTensor: TensorDesc
-    OutputParametersTensor: TensorDesc | None = None
-    OutputFirstMomentTensor: TensorDesc | None = None
-    OutputSecondMomentTensor: TensorDesc | None = None
+    OutputParametersTensor: TensorDesc
+    OutputFirstMomentTensor: TensorDesc
+    OutputSecondMomentTensor: TensorDesc
     LearningRate: float
     Beta1: float
     Beta2: float
     Epsilon: float
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        InputParametersTensor: TensorDesc,
+        InputFirstMomentTensor: TensorDesc,
+        InputSecondMomentTensor: TensorDesc,
+        GradientTensor: TensorDesc,
+        TrainingStepTensor: TensorDesc,
+        OutputParametersTensor: TensorDesc | None = None,
+        OutputFirstMomentTensor: TensorDesc | None = None,
+        OutputSecondMomentTensor: TensorDesc | None = None,
+        LearningRate: SupportsFloat,
+        Beta1: SupportsFloat,
+        Beta2: SupportsFloat,
+        Epsilon: SupportsFloat,
+    ) -> AdamOptimizer:
+        new: Any = _OPEN()
+        new.InputParametersTensor = InputParametersTensor
+        new.InputFirstMomentTensor = InputFirstMomentTensor
+        new.InputSecondMomentTensor = InputSecondMomentTensor
+        new.GradientTensor = GradientTensor
+        new.TrainingStepTensor = TrainingStepTensor
+        new.OutputParametersTensor = OutputParametersTensor
+        new.OutputFirstMomentTensor = OutputFirstMomentTensor
+        new.OutputSecondMomentTensor = OutputSecondMomentTensor
+        new.LearningRate = LearningRate
+        new.Beta1 = Beta1
+        new.Beta2 = Beta2
+        new.Epsilon = Epsilon
+        new._state = 0
+        if not (
+            type(InputParametersTensor) is TensorDesc and InputParametersTensor._state != WRONG_TYPE
+            and type(InputFirstMomentTensor) is TensorDesc and InputFirstMomentTensor._state != WRONG_TYPE
+            and type(InputSecondMomentTensor) is TensorDesc and InputSecondMomentTensor._state != WRONG_TYPE
+            and type(GradientTensor) is TensorDesc and GradientTensor._state != WRONG_TYPE
+            and type(TrainingStepTensor) is TensorDesc and TrainingStepTensor._state != WRONG_TYPE
+            and (OutputParametersTensor is None or (type(OutputParametersTensor) is TensorDesc and OutputParametersTensor._state != WRONG_TYPE))
+            and (OutputFirstMomentTensor is None or (type(OutputFirstMomentTensor) is TensorDesc and OutputFirstMomentTensor._state != WRONG_TYPE))
+            and (OutputSecondMomentTensor is None or (type(OutputSecondMomentTensor) is TensorDesc and OutputSecondMomentTensor._state != WRONG_TYPE))
+            and type(LearningRate) is float
+            and type(Beta1) is float
+            and type(Beta2) is float
+            and type(Epsilon) is float
+        ):  # fmt: skip
+            settle(new, AdamOptimizer)
+        new.__class__ = AdamOptimizer
+        made: AdamOptimizer = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_parameters_tensor = self.InputParametersTensor
@@ -135,18 +189,18 @@ class AdamOptimizer(Description):
         output_parameters_tensor = self.OutputParametersTensor
         output_first_moment_tensor = self.OutputFirstMomentTensor
         output_second_moment_tensor = self.OutputSecondMomentTensor
-        if input_parameters_tensor is None or input_first_moment_tensor is None or input_second_moment_tensor is None or gradient_tensor is None or training_step_tensor is None or output_parameters_tensor is None or output_first_moment_tensor is None or output_second_moment_tensor is None:  # fmt: skip
+        if self._state or input_parameters_tensor is None or input_first_moment_tensor is None or input_second_moment_tensor is None or gradient_tensor is None or training_step_tensor is None or output_parameters_tensor is None or output_first_moment_tensor is None or output_second_moment_tensor is None:  # fmt: skip
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_parameters_tensor._sound & SOUND_INPUT or is_sound(input_parameters_tensor, True))
-            and (input_first_moment_tensor._sound & SOUND_INPUT or is_sound(input_first_moment_tensor, True))
-            and (input_second_moment_tensor._sound & SOUND_INPUT or is_sound(input_second_moment_tensor, True))
-            and (gradient_tensor._sound & SOUND_INPUT or is_sound(gradient_tensor, True))
-            and (training_step_tensor._sound & SOUND_INPUT or is_sound(training_step_tensor, True))
-            and (output_parameters_tensor._sound & SOUND_OUTPUT or is_sound(output_parameters_tensor, False))
-            and (output_first_moment_tensor._sound & SOUND_OUTPUT or is_sound(output_first_moment_tensor, False))
-            and (output_second_moment_tensor._sound & SOUND_OUTPUT or is_sound(output_second_moment_tensor, False))
+            (input_parameters_tensor._state & SOUND_INPUT or is_sound(input_parameters_tensor, True))
+            and (input_first_moment_tensor._state & SOUND_INPUT or is_sound(input_first_moment_tensor, True))
+            and (input_second_moment_tensor._state & SOUND_INPUT or is_sound(input_second_moment_tensor, True))
+            and (gradient_tensor._state & SOUND_INPUT or is_sound(gradient_tensor, True))
+            and (training_step_tensor._state & SOUND_INPUT or is_sound(training_step_tensor, True))
+            and (output_parameters_tensor._state & SOUND_OUTPUT or is_sound(output_parameters_tensor, False))
+            and (output_first_moment_tensor._state & SOUND_OUTPUT or is_sound(output_first_moment_tensor, False))
+            and (output_second_moment_tensor._state & SOUND_OUTPUT or is_sound(output_second_moment_tensor, False))
         )  # fmt: skip
         if not sound:
             violations = judgement.structure(self, level)
@@ -344,6 +398,7 @@ class AdamOptimizer(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_parameters_tensor = given(self, "InputParametersTensor")
         input_parameters_tensor_data_type = input_parameters_tensor.DataType
         input_parameters_tensor_sizes = input_parameters_tensor.Sizes
@@ -375,4 +430,5 @@ class AdamOptimizer(Description):
         )
 
 
+_OPEN = opened(AdamOptimizer)
 _ACCEPTED = judgement.accepted_by_level(AdamOptimizer.SUPPORT)

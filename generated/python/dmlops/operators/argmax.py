@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsIndex, final
 
-from .. import judgement
+from .. import enums, judgement
 from ..arithmetic import entry
-from ..description import COUNTED, Description, Rule, Support, Tables, count_of, given
-from ..enums import AxisDirection, FeatureLevel, TensorDataType, entry_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, AxisDirection, FeatureLevel, TensorDataType
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -64,7 +65,8 @@ _SINCE_4_1 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class Argmax(Description):
     """Finds the index of the largest value along one or more axes.
 
@@ -118,28 +120,49 @@ class Argmax(Description):
     )
 
     InputTensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
-    AxisCount: int = COUNTED
+    OutputTensor: TensorDesc
+    AxisCount: int
     Axes: tuple[int, ...]
     AxisDirection: AxisDirection
 
-    def __post_init__(self) -> None:
-        if type(self.Axes) is not tuple and self.Axes is not None:
-            object.__setattr__(self, "Axes", tuple(self.Axes))
-        elif self.Axes is None and self.AxisCount == 0:
-            object.__setattr__(self, "Axes", ())
-        if type(self.AxisDirection) is int:
-            object.__setattr__(self, "AxisDirection", entry_of(AxisDirection, self.AxisDirection))
-        if self.AxisCount is None:
-            object.__setattr__(self, "AxisCount", count_of(self.Axes))
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+        AxisCount: SupportsIndex | None = None,
+        Axes: Iterable[SupportsIndex],
+        AxisDirection: enums.AxisDirection | str,
+    ) -> Argmax:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.OutputTensor = OutputTensor
+        new.AxisCount = AxisCount
+        new.Axes = Axes
+        new.AxisDirection = AxisDirection
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(AxisCount) is int
+            and type(Axes) is tuple and INTEGERS(map(type, Axes))
+            and type(AxisDirection) is enums.AxisDirection
+        ):  # fmt: skip
+            settle(new, Argmax)
+        new.__class__ = Argmax
+        made: Argmax = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
@@ -147,12 +170,12 @@ class Argmax(Description):
         axis_count = self.AxisCount
         axes = self.Axes
         axis_direction = self.AxisDirection
-        if input_tensor is None or output_tensor is None or axes is None:
+        if self._state or input_tensor is None or output_tensor is None or axes is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= axis_count <= 4294967295
             and len(axes) == self.AxisCount
             and 0 <= min(axes, default=0) <= max(axes, default=0) <= 4294967295
@@ -241,6 +264,7 @@ class Argmax(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         axes = given(self, "Axes")
         input_tensor_rank = input_tensor.DimensionCount
@@ -258,4 +282,5 @@ class Argmax(Description):
         )
 
 
+_OPEN = opened(Argmax)
 _ACCEPTED = judgement.accepted_by_level(Argmax.SUPPORT)

@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry, quotient, saturate
-from ..description import COUNTED, Description, Rule, Support, Tables, count_of, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -30,7 +31,8 @@ _SINCE_6_2 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class AveragePooling1(Description):
     """Averages the elements under a window that slides over the spatial dimensions and may skip elements.
 
@@ -91,8 +93,8 @@ class AveragePooling1(Description):
     LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (FeatureLevel.LEVEL_6_2,)
 
     InputTensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
-    DimensionCount: int = COUNTED
+    OutputTensor: TensorDesc
+    DimensionCount: int
     Strides: tuple[int, ...]
     WindowSize: tuple[int, ...]
     StartPadding: tuple[int, ...]
@@ -100,37 +102,56 @@ class AveragePooling1(Description):
     Dilations: tuple[int, ...]
     IncludePadding: bool
 
-    def __post_init__(self) -> None:
-        if type(self.Strides) is not tuple and self.Strides is not None:
-            object.__setattr__(self, "Strides", tuple(self.Strides))
-        elif self.Strides is None and self.DimensionCount == 0:
-            object.__setattr__(self, "Strides", ())
-        if type(self.WindowSize) is not tuple and self.WindowSize is not None:
-            object.__setattr__(self, "WindowSize", tuple(self.WindowSize))
-        elif self.WindowSize is None and self.DimensionCount == 0:
-            object.__setattr__(self, "WindowSize", ())
-        if type(self.StartPadding) is not tuple and self.StartPadding is not None:
-            object.__setattr__(self, "StartPadding", tuple(self.StartPadding))
-        elif self.StartPadding is None and self.DimensionCount == 0:
-            object.__setattr__(self, "StartPadding", ())
-        if type(self.EndPadding) is not tuple and self.EndPadding is not None:
-            object.__setattr__(self, "EndPadding", tuple(self.EndPadding))
-        elif self.EndPadding is None and self.DimensionCount == 0:
-            object.__setattr__(self, "EndPadding", ())
-        if type(self.Dilations) is not tuple and self.Dilations is not None:
-            object.__setattr__(self, "Dilations", tuple(self.Dilations))
-        elif self.Dilations is None and self.DimensionCount == 0:
-            object.__setattr__(self, "Dilations", ())
-        if self.DimensionCount is None:
-            object.__setattr__(self, "DimensionCount", count_of(self.Strides, self.WindowSize, self.StartPadding, self.EndPadding, self.Dilations))  # fmt: skip
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+        DimensionCount: SupportsIndex | None = None,
+        Strides: Iterable[SupportsIndex],
+        WindowSize: Iterable[SupportsIndex],
+        StartPadding: Iterable[SupportsIndex],
+        EndPadding: Iterable[SupportsIndex],
+        Dilations: Iterable[SupportsIndex],
+        IncludePadding: bool,
+    ) -> AveragePooling1:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.OutputTensor = OutputTensor
+        new.DimensionCount = DimensionCount
+        new.Strides = Strides
+        new.WindowSize = WindowSize
+        new.StartPadding = StartPadding
+        new.EndPadding = EndPadding
+        new.Dilations = Dilations
+        new.IncludePadding = IncludePadding
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(DimensionCount) is int
+            and type(Strides) is tuple and INTEGERS(map(type, Strides))
+            and type(WindowSize) is tuple and INTEGERS(map(type, WindowSize))
+            and type(StartPadding) is tuple and INTEGERS(map(type, StartPadding))
+            and type(EndPadding) is tuple and INTEGERS(map(type, EndPadding))
+            and type(Dilations) is tuple and INTEGERS(map(type, Dilations))
+            and type(IncludePadding) in (bool, int)
+        ):  # fmt: skip
+            settle(new, AveragePooling1)
+        new.__class__ = AveragePooling1
+        made: AveragePooling1 = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
@@ -142,12 +163,12 @@ class AveragePooling1(Description):
         end_padding = self.EndPadding
         dilations = self.Dilations
         include_padding = self.IncludePadding
-        if input_tensor is None or output_tensor is None or strides is None or window_size is None or start_padding is None or end_padding is None or dilations is None:  # fmt: skip
+        if self._state or input_tensor is None or output_tensor is None or strides is None or window_size is None or start_padding is None or end_padding is None or dilations is None:  # fmt: skip
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= dimension_count <= 4294967295
             and len(strides) == self.DimensionCount
             and 0 <= min(strides, default=0) <= max(strides, default=0) <= 4294967295
@@ -286,6 +307,7 @@ class AveragePooling1(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         strides = given(self, "Strides")
         window_size = given(self, "WindowSize")
@@ -315,4 +337,5 @@ class AveragePooling1(Description):
         )
 
 
+_OPEN = opened(AveragePooling1)
 _ACCEPTED = judgement.accepted_by_level(AveragePooling1.SUPPORT)

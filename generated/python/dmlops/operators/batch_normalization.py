@@ -6,14 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, final
 
 from .. import judgement
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 FEATURE_LEVEL_LEVEL_4_0 = FeatureLevel.LEVEL_4_0
@@ -49,7 +50,8 @@ _SINCE_3_1 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class BatchNormalization(Description):
     """Normalizes the input by means and variances that are given, then scales and shifts it.
 
@@ -156,18 +158,61 @@ class BatchNormalization(Description):
     VarianceTensor: TensorDesc
     ScaleTensor: TensorDesc
     BiasTensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
+    OutputTensor: TensorDesc
     Spatial: bool
     Epsilon: float
-    FusedActivation: Description | None = None
+    FusedActivation: Description | None
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        MeanTensor: TensorDesc,
+        VarianceTensor: TensorDesc,
+        ScaleTensor: TensorDesc,
+        BiasTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+        Spatial: bool,
+        Epsilon: SupportsFloat,
+        FusedActivation: Description | None = None,
+    ) -> BatchNormalization:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.MeanTensor = MeanTensor
+        new.VarianceTensor = VarianceTensor
+        new.ScaleTensor = ScaleTensor
+        new.BiasTensor = BiasTensor
+        new.OutputTensor = OutputTensor
+        new.Spatial = Spatial
+        new.Epsilon = Epsilon
+        new.FusedActivation = FusedActivation
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and type(MeanTensor) is TensorDesc and MeanTensor._state != WRONG_TYPE
+            and type(VarianceTensor) is TensorDesc and VarianceTensor._state != WRONG_TYPE
+            and type(ScaleTensor) is TensorDesc and ScaleTensor._state != WRONG_TYPE
+            and type(BiasTensor) is TensorDesc and BiasTensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(Spatial) in (bool, int)
+            and type(Epsilon) is float
+            and FusedActivation is None
+        ):  # fmt: skip
+            settle(new, BatchNormalization)
+        new.__class__ = BatchNormalization
+        made: BatchNormalization = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         level = feature_level(level)
@@ -179,16 +224,16 @@ class BatchNormalization(Description):
         output_tensor = self.OutputTensor
         spatial = self.Spatial
         fused_activation = self.FusedActivation
-        if input_tensor is None or mean_tensor is None or variance_tensor is None or scale_tensor is None or bias_tensor is None or output_tensor is None:  # fmt: skip
+        if self._state or input_tensor is None or mean_tensor is None or variance_tensor is None or scale_tensor is None or bias_tensor is None or output_tensor is None:  # fmt: skip
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (mean_tensor._sound & SOUND_INPUT or is_sound(mean_tensor, True))
-            and (variance_tensor._sound & SOUND_INPUT or is_sound(variance_tensor, True))
-            and (scale_tensor._sound & SOUND_INPUT or is_sound(scale_tensor, True))
-            and (bias_tensor._sound & SOUND_INPUT or is_sound(bias_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (mean_tensor._state & SOUND_INPUT or is_sound(mean_tensor, True))
+            and (variance_tensor._state & SOUND_INPUT or is_sound(variance_tensor, True))
+            and (scale_tensor._state & SOUND_INPUT or is_sound(scale_tensor, True))
+            and (bias_tensor._state & SOUND_INPUT or is_sound(bias_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and -2147483648 <= spatial <= 2147483647
             and fused_activation is None
         )  # fmt: skip
@@ -419,6 +464,7 @@ class BatchNormalization(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
@@ -439,4 +485,5 @@ class BatchNormalization(Description):
         )
 
 
+_OPEN = opened(BatchNormalization)
 _ACCEPTED = judgement.accepted_by_level(BatchNormalization.SUPPORT)

@@ -6,15 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, final
 
 from .. import judgement
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -35,7 +36,8 @@ _SINCE_4_1 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class BatchNormalizationTraining(Description):
     """Normalizes the input by its own means and variances, which it also returns, then scales and shifts it and may add another tensor.
 
@@ -120,20 +122,63 @@ class BatchNormalizationTraining(Description):
     InputTensor: TensorDesc
     ScaleTensor: TensorDesc
     BiasTensor: TensorDesc
-    FusedAddTensor: TensorDesc | None = None
-    OutputTensor: TensorDesc | None = None
-    OutputMeanTensor: TensorDesc | None = None
-    OutputVarianceTensor: TensorDesc | None = None
+    FusedAddTensor: TensorDesc | None
+    OutputTensor: TensorDesc
+    OutputMeanTensor: TensorDesc
+    OutputVarianceTensor: TensorDesc
     Epsilon: float
-    FusedActivation: Description | None = None
+    FusedActivation: Description | None
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        ScaleTensor: TensorDesc,
+        BiasTensor: TensorDesc,
+        FusedAddTensor: TensorDesc | None = None,
+        OutputTensor: TensorDesc | None = None,
+        OutputMeanTensor: TensorDesc | None = None,
+        OutputVarianceTensor: TensorDesc | None = None,
+        Epsilon: SupportsFloat,
+        FusedActivation: Description | None = None,
+    ) -> BatchNormalizationTraining:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.ScaleTensor = ScaleTensor
+        new.BiasTensor = BiasTensor
+        new.FusedAddTensor = FusedAddTensor
+        new.OutputTensor = OutputTensor
+        new.OutputMeanTensor = OutputMeanTensor
+        new.OutputVarianceTensor = OutputVarianceTensor
+        new.Epsilon = Epsilon
+        new.FusedActivation = FusedActivation
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and type(ScaleTensor) is TensorDesc and ScaleTensor._state != WRONG_TYPE
+            and type(BiasTensor) is TensorDesc and BiasTensor._state != WRONG_TYPE
+            and (FusedAddTensor is None or (type(FusedAddTensor) is TensorDesc and FusedAddTensor._state != WRONG_TYPE))
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (OutputMeanTensor is None or (type(OutputMeanTensor) is TensorDesc and OutputMeanTensor._state != WRONG_TYPE))
+            and (OutputVarianceTensor is None or (type(OutputVarianceTensor) is TensorDesc and OutputVarianceTensor._state != WRONG_TYPE))
+            and type(Epsilon) is float
+            and FusedActivation is None
+        ):  # fmt: skip
+            settle(new, BatchNormalizationTraining)
+        new.__class__ = BatchNormalizationTraining
+        made: BatchNormalizationTraining = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
@@ -144,17 +189,17 @@ class BatchNormalizationTraining(Description):
         output_mean_tensor = self.OutputMeanTensor
         output_variance_tensor = self.OutputVarianceTensor
         fused_activation = self.FusedActivation
-        if input_tensor is None or scale_tensor is None or bias_tensor is None or output_tensor is None or output_mean_tensor is None or output_variance_tensor is None:  # fmt: skip
+        if self._state or input_tensor is None or scale_tensor is None or bias_tensor is None or output_tensor is None or output_mean_tensor is None or output_variance_tensor is None:  # fmt: skip
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (scale_tensor._sound & SOUND_INPUT or is_sound(scale_tensor, True))
-            and (bias_tensor._sound & SOUND_INPUT or is_sound(bias_tensor, True))
-            and (fused_add_tensor is None or fused_add_tensor._sound & SOUND_INPUT or is_sound(fused_add_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and (output_mean_tensor._sound & SOUND_OUTPUT or is_sound(output_mean_tensor, False))
-            and (output_variance_tensor._sound & SOUND_OUTPUT or is_sound(output_variance_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (scale_tensor._state & SOUND_INPUT or is_sound(scale_tensor, True))
+            and (bias_tensor._state & SOUND_INPUT or is_sound(bias_tensor, True))
+            and (fused_add_tensor is None or fused_add_tensor._state & SOUND_INPUT or is_sound(fused_add_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
+            and (output_mean_tensor._state & SOUND_OUTPUT or is_sound(output_mean_tensor, False))
+            and (output_variance_tensor._state & SOUND_OUTPUT or is_sound(output_variance_tensor, False))
             and fused_activation is None
         )  # fmt: skip
         if not sound:
@@ -387,6 +432,7 @@ class BatchNormalizationTraining(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         scale_tensor = given(self, "ScaleTensor")
         input_tensor_data_type = input_tensor.DataType
@@ -417,4 +463,5 @@ class BatchNormalizationTraining(Description):
         )
 
 
+_OPEN = opened(BatchNormalizationTraining)
 _ACCEPTED = judgement.accepted_by_level(BatchNormalizationTraining.SUPPORT)

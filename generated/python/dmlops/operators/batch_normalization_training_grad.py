@@ -6,14 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, final
 
 from .. import judgement
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -35,7 +36,8 @@ _SINCE_4_1 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class BatchNormalizationTrainingGrad(Description):
     """Gradients of BATCH_NORMALIZATION_TRAINING with respect to input, scale and bias, through mean and variance as well.
 
@@ -100,18 +102,61 @@ class BatchNormalizationTrainingGrad(Description):
     MeanTensor: TensorDesc
     VarianceTensor: TensorDesc
     ScaleTensor: TensorDesc
-    OutputGradientTensor: TensorDesc | None = None
-    OutputScaleGradientTensor: TensorDesc | None = None
-    OutputBiasGradientTensor: TensorDesc | None = None
+    OutputGradientTensor: TensorDesc
+    OutputScaleGradientTensor: TensorDesc
+    OutputBiasGradientTensor: TensorDesc
     Epsilon: float
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        InputGradientTensor: TensorDesc,
+        MeanTensor: TensorDesc,
+        VarianceTensor: TensorDesc,
+        ScaleTensor: TensorDesc,
+        OutputGradientTensor: TensorDesc | None = None,
+        OutputScaleGradientTensor: TensorDesc | None = None,
+        OutputBiasGradientTensor: TensorDesc | None = None,
+        Epsilon: SupportsFloat,
+    ) -> BatchNormalizationTrainingGrad:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.InputGradientTensor = InputGradientTensor
+        new.MeanTensor = MeanTensor
+        new.VarianceTensor = VarianceTensor
+        new.ScaleTensor = ScaleTensor
+        new.OutputGradientTensor = OutputGradientTensor
+        new.OutputScaleGradientTensor = OutputScaleGradientTensor
+        new.OutputBiasGradientTensor = OutputBiasGradientTensor
+        new.Epsilon = Epsilon
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and type(InputGradientTensor) is TensorDesc and InputGradientTensor._state != WRONG_TYPE
+            and type(MeanTensor) is TensorDesc and MeanTensor._state != WRONG_TYPE
+            and type(VarianceTensor) is TensorDesc and VarianceTensor._state != WRONG_TYPE
+            and type(ScaleTensor) is TensorDesc and ScaleTensor._state != WRONG_TYPE
+            and (OutputGradientTensor is None or (type(OutputGradientTensor) is TensorDesc and OutputGradientTensor._state != WRONG_TYPE))
+            and (OutputScaleGradientTensor is None or (type(OutputScaleGradientTensor) is TensorDesc and OutputScaleGradientTensor._state != WRONG_TYPE))
+            and (OutputBiasGradientTensor is None or (type(OutputBiasGradientTensor) is TensorDesc and OutputBiasGradientTensor._state != WRONG_TYPE))
+            and type(Epsilon) is float
+        ):  # fmt: skip
+            settle(new, BatchNormalizationTrainingGrad)
+        new.__class__ = BatchNormalizationTrainingGrad
+        made: BatchNormalizationTrainingGrad = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
@@ -122,18 +167,18 @@ class BatchNormalizationTrainingGrad(Description):
         output_gradient_tensor = self.OutputGradientTensor
         output_scale_gradient_tensor = self.OutputScaleGradientTensor
         output_bias_gradient_tensor = self.OutputBiasGradientTensor
-        if input_tensor is None or input_gradient_tensor is None or mean_tensor is None or variance_tensor is None or scale_tensor is None or output_gradient_tensor is None or output_scale_gradient_tensor is None or output_bias_gradient_tensor is None:  # fmt: skip
+        if self._state or input_tensor is None or input_gradient_tensor is None or mean_tensor is None or variance_tensor is None or scale_tensor is None or output_gradient_tensor is None or output_scale_gradient_tensor is None or output_bias_gradient_tensor is None:  # fmt: skip
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (input_gradient_tensor._sound & SOUND_INPUT or is_sound(input_gradient_tensor, True))
-            and (mean_tensor._sound & SOUND_INPUT or is_sound(mean_tensor, True))
-            and (variance_tensor._sound & SOUND_INPUT or is_sound(variance_tensor, True))
-            and (scale_tensor._sound & SOUND_INPUT or is_sound(scale_tensor, True))
-            and (output_gradient_tensor._sound & SOUND_OUTPUT or is_sound(output_gradient_tensor, False))
-            and (output_scale_gradient_tensor._sound & SOUND_OUTPUT or is_sound(output_scale_gradient_tensor, False))
-            and (output_bias_gradient_tensor._sound & SOUND_OUTPUT or is_sound(output_bias_gradient_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (input_gradient_tensor._state & SOUND_INPUT or is_sound(input_gradient_tensor, True))
+            and (mean_tensor._state & SOUND_INPUT or is_sound(mean_tensor, True))
+            and (variance_tensor._state & SOUND_INPUT or is_sound(variance_tensor, True))
+            and (scale_tensor._state & SOUND_INPUT or is_sound(scale_tensor, True))
+            and (output_gradient_tensor._state & SOUND_OUTPUT or is_sound(output_gradient_tensor, False))
+            and (output_scale_gradient_tensor._state & SOUND_OUTPUT or is_sound(output_scale_gradient_tensor, False))
+            and (output_bias_gradient_tensor._state & SOUND_OUTPUT or is_sound(output_bias_gradient_tensor, False))
         )  # fmt: skip
         if not sound:
             violations = judgement.structure(self, level)
@@ -397,6 +442,7 @@ class BatchNormalizationTrainingGrad(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         mean_tensor = given(self, "MeanTensor")
         input_tensor_data_type = input_tensor.DataType
@@ -427,4 +473,5 @@ class BatchNormalizationTrainingGrad(Description):
         )
 
 
+_OPEN = opened(BatchNormalizationTrainingGrad)
 _ACCEPTED = judgement.accepted_by_level(BatchNormalizationTrainingGrad.SUPPORT)

@@ -4,18 +4,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry, quotient, remainder, saturate
-from ..description import COUNTED, Description, Rule, Support, Tables, count_of, given
-from ..enums import ConvolutionDirection, ConvolutionMode, FeatureLevel, TensorDataType, entry_of, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, ConvolutionDirection, ConvolutionMode, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 CONVOLUTION_DIRECTION_FORWARD = ConvolutionDirection.FORWARD
@@ -47,7 +48,8 @@ _SINCE_4_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class Convolution(Description):
     """Convolves the input with a filter, forward or transposed, in groups of channels, and adds a bias.
 
@@ -164,54 +166,84 @@ class Convolution(Description):
 
     InputTensor: TensorDesc
     FilterTensor: TensorDesc
-    BiasTensor: TensorDesc | None = None
-    OutputTensor: TensorDesc | None = None
+    BiasTensor: TensorDesc | None
+    OutputTensor: TensorDesc
     Mode: ConvolutionMode
     Direction: ConvolutionDirection
-    DimensionCount: int = COUNTED
+    DimensionCount: int
     Strides: tuple[int, ...]
     Dilations: tuple[int, ...]
     StartPadding: tuple[int, ...]
     EndPadding: tuple[int, ...]
     OutputPadding: tuple[int, ...]
     GroupCount: int
-    FusedActivation: Description | None = None
+    FusedActivation: Description | None
 
-    def __post_init__(self) -> None:
-        if type(self.Mode) is int:
-            object.__setattr__(self, "Mode", entry_of(ConvolutionMode, self.Mode))
-        if type(self.Direction) is int:
-            object.__setattr__(self, "Direction", entry_of(ConvolutionDirection, self.Direction))
-        if type(self.Strides) is not tuple and self.Strides is not None:
-            object.__setattr__(self, "Strides", tuple(self.Strides))
-        elif self.Strides is None and self.DimensionCount == 0:
-            object.__setattr__(self, "Strides", ())
-        if type(self.Dilations) is not tuple and self.Dilations is not None:
-            object.__setattr__(self, "Dilations", tuple(self.Dilations))
-        elif self.Dilations is None and self.DimensionCount == 0:
-            object.__setattr__(self, "Dilations", ())
-        if type(self.StartPadding) is not tuple and self.StartPadding is not None:
-            object.__setattr__(self, "StartPadding", tuple(self.StartPadding))
-        elif self.StartPadding is None and self.DimensionCount == 0:
-            object.__setattr__(self, "StartPadding", ())
-        if type(self.EndPadding) is not tuple and self.EndPadding is not None:
-            object.__setattr__(self, "EndPadding", tuple(self.EndPadding))
-        elif self.EndPadding is None and self.DimensionCount == 0:
-            object.__setattr__(self, "EndPadding", ())
-        if type(self.OutputPadding) is not tuple and self.OutputPadding is not None:
-            object.__setattr__(self, "OutputPadding", tuple(self.OutputPadding))
-        elif self.OutputPadding is None and self.DimensionCount == 0:
-            object.__setattr__(self, "OutputPadding", ())
-        if self.DimensionCount is None:
-            object.__setattr__(self, "DimensionCount", count_of(self.Strides, self.Dilations, self.StartPadding, self.EndPadding, self.OutputPadding))  # fmt: skip
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        FilterTensor: TensorDesc,
+        BiasTensor: TensorDesc | None = None,
+        OutputTensor: TensorDesc | None = None,
+        Mode: ConvolutionMode | str,
+        Direction: ConvolutionDirection | str,
+        DimensionCount: SupportsIndex | None = None,
+        Strides: Iterable[SupportsIndex],
+        Dilations: Iterable[SupportsIndex],
+        StartPadding: Iterable[SupportsIndex],
+        EndPadding: Iterable[SupportsIndex],
+        OutputPadding: Iterable[SupportsIndex],
+        GroupCount: SupportsIndex,
+        FusedActivation: Description | None = None,
+    ) -> Convolution:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.FilterTensor = FilterTensor
+        new.BiasTensor = BiasTensor
+        new.OutputTensor = OutputTensor
+        new.Mode = Mode
+        new.Direction = Direction
+        new.DimensionCount = DimensionCount
+        new.Strides = Strides
+        new.Dilations = Dilations
+        new.StartPadding = StartPadding
+        new.EndPadding = EndPadding
+        new.OutputPadding = OutputPadding
+        new.GroupCount = GroupCount
+        new.FusedActivation = FusedActivation
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and type(FilterTensor) is TensorDesc and FilterTensor._state != WRONG_TYPE
+            and (BiasTensor is None or (type(BiasTensor) is TensorDesc and BiasTensor._state != WRONG_TYPE))
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(Mode) is ConvolutionMode
+            and type(Direction) is ConvolutionDirection
+            and type(DimensionCount) is int
+            and type(Strides) is tuple and INTEGERS(map(type, Strides))
+            and type(Dilations) is tuple and INTEGERS(map(type, Dilations))
+            and type(StartPadding) is tuple and INTEGERS(map(type, StartPadding))
+            and type(EndPadding) is tuple and INTEGERS(map(type, EndPadding))
+            and type(OutputPadding) is tuple and INTEGERS(map(type, OutputPadding))
+            and type(GroupCount) is int
+            and FusedActivation is None
+        ):  # fmt: skip
+            settle(new, Convolution)
+        new.__class__ = Convolution
+        made: Convolution = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
@@ -228,14 +260,14 @@ class Convolution(Description):
         output_padding = self.OutputPadding
         group_count = self.GroupCount
         fused_activation = self.FusedActivation
-        if input_tensor is None or filter_tensor is None or output_tensor is None or strides is None or dilations is None or start_padding is None or end_padding is None or output_padding is None:  # fmt: skip
+        if self._state or input_tensor is None or filter_tensor is None or output_tensor is None or strides is None or dilations is None or start_padding is None or end_padding is None or output_padding is None:  # fmt: skip
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (filter_tensor._sound & SOUND_INPUT or is_sound(filter_tensor, True))
-            and (bias_tensor is None or bias_tensor._sound & SOUND_INPUT or is_sound(bias_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (filter_tensor._state & SOUND_INPUT or is_sound(filter_tensor, True))
+            and (bias_tensor is None or bias_tensor._state & SOUND_INPUT or is_sound(bias_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and type(mode) is ConvolutionMode
             and type(direction) is ConvolutionDirection
             and 0 <= dimension_count <= 4294967295
@@ -457,6 +489,7 @@ class Convolution(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         filter_tensor = given(self, "FilterTensor")
         strides = given(self, "Strides")
@@ -496,4 +529,5 @@ class Convolution(Description):
         )
 
 
+_OPEN = opened(Convolution)
 _ACCEPTED = judgement.accepted_by_level(Convolution.SUPPORT)

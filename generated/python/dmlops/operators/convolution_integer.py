@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry, quotient, remainder, saturate
-from ..description import COUNTED, Description, Rule, Support, Tables, count_of, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -62,7 +63,8 @@ _SINCE_4_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class ConvolutionInteger(Description):
     """Convolves an integer input with an integer filter, both less their zero points.
 
@@ -156,44 +158,73 @@ class ConvolutionInteger(Description):
     )
 
     InputTensor: TensorDesc
-    InputZeroPointTensor: TensorDesc | None = None
+    InputZeroPointTensor: TensorDesc | None
     FilterTensor: TensorDesc
-    FilterZeroPointTensor: TensorDesc | None = None
-    OutputTensor: TensorDesc | None = None
-    DimensionCount: int = COUNTED
+    FilterZeroPointTensor: TensorDesc | None
+    OutputTensor: TensorDesc
+    DimensionCount: int
     Strides: tuple[int, ...]
     Dilations: tuple[int, ...]
     StartPadding: tuple[int, ...]
     EndPadding: tuple[int, ...]
     GroupCount: int
 
-    def __post_init__(self) -> None:
-        if type(self.Strides) is not tuple and self.Strides is not None:
-            object.__setattr__(self, "Strides", tuple(self.Strides))
-        elif self.Strides is None and self.DimensionCount == 0:
-            object.__setattr__(self, "Strides", ())
-        if type(self.Dilations) is not tuple and self.Dilations is not None:
-            object.__setattr__(self, "Dilations", tuple(self.Dilations))
-        elif self.Dilations is None and self.DimensionCount == 0:
-            object.__setattr__(self, "Dilations", ())
-        if type(self.StartPadding) is not tuple and self.StartPadding is not None:
-            object.__setattr__(self, "StartPadding", tuple(self.StartPadding))
-        elif self.StartPadding is None and self.DimensionCount == 0:
-            object.__setattr__(self, "StartPadding", ())
-        if type(self.EndPadding) is not tuple and self.EndPadding is not None:
-            object.__setattr__(self, "EndPadding", tuple(self.EndPadding))
-        elif self.EndPadding is None and self.DimensionCount == 0:
-            object.__setattr__(self, "EndPadding", ())
-        if self.DimensionCount is None:
-            object.__setattr__(self, "DimensionCount", count_of(self.Strides, self.Dilations, self.StartPadding, self.EndPadding))  # fmt: skip
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        InputZeroPointTensor: TensorDesc | None = None,
+        FilterTensor: TensorDesc,
+        FilterZeroPointTensor: TensorDesc | None = None,
+        OutputTensor: TensorDesc | None = None,
+        DimensionCount: SupportsIndex | None = None,
+        Strides: Iterable[SupportsIndex],
+        Dilations: Iterable[SupportsIndex],
+        StartPadding: Iterable[SupportsIndex],
+        EndPadding: Iterable[SupportsIndex],
+        GroupCount: SupportsIndex,
+    ) -> ConvolutionInteger:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.InputZeroPointTensor = InputZeroPointTensor
+        new.FilterTensor = FilterTensor
+        new.FilterZeroPointTensor = FilterZeroPointTensor
+        new.OutputTensor = OutputTensor
+        new.DimensionCount = DimensionCount
+        new.Strides = Strides
+        new.Dilations = Dilations
+        new.StartPadding = StartPadding
+        new.EndPadding = EndPadding
+        new.GroupCount = GroupCount
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and (InputZeroPointTensor is None or (type(InputZeroPointTensor) is TensorDesc and InputZeroPointTensor._state != WRONG_TYPE))
+            and type(FilterTensor) is TensorDesc and FilterTensor._state != WRONG_TYPE
+            and (FilterZeroPointTensor is None or (type(FilterZeroPointTensor) is TensorDesc and FilterZeroPointTensor._state != WRONG_TYPE))
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(DimensionCount) is int
+            and type(Strides) is tuple and INTEGERS(map(type, Strides))
+            and type(Dilations) is tuple and INTEGERS(map(type, Dilations))
+            and type(StartPadding) is tuple and INTEGERS(map(type, StartPadding))
+            and type(EndPadding) is tuple and INTEGERS(map(type, EndPadding))
+            and type(GroupCount) is int
+        ):  # fmt: skip
+            settle(new, ConvolutionInteger)
+        new.__class__ = ConvolutionInteger
+        made: ConvolutionInteger = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
@@ -207,15 +238,15 @@ class ConvolutionInteger(Description):
         start_padding = self.StartPadding
         end_padding = self.EndPadding
         group_count = self.GroupCount
-        if input_tensor is None or filter_tensor is None or output_tensor is None or strides is None or dilations is None or start_padding is None or end_padding is None:  # fmt: skip
+        if self._state or input_tensor is None or filter_tensor is None or output_tensor is None or strides is None or dilations is None or start_padding is None or end_padding is None:  # fmt: skip
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (input_zero_point_tensor is None or input_zero_point_tensor._sound & SOUND_INPUT or is_sound(input_zero_point_tensor, True))
-            and (filter_tensor._sound & SOUND_INPUT or is_sound(filter_tensor, True))
-            and (filter_zero_point_tensor is None or filter_zero_point_tensor._sound & SOUND_INPUT or is_sound(filter_zero_point_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (input_zero_point_tensor is None or input_zero_point_tensor._state & SOUND_INPUT or is_sound(input_zero_point_tensor, True))
+            and (filter_tensor._state & SOUND_INPUT or is_sound(filter_tensor, True))
+            and (filter_zero_point_tensor is None or filter_zero_point_tensor._state & SOUND_INPUT or is_sound(filter_zero_point_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= dimension_count <= 4294967295
             and len(strides) == self.DimensionCount
             and 0 <= min(strides, default=0) <= max(strides, default=0) <= 4294967295
@@ -446,6 +477,7 @@ class ConvolutionInteger(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         filter_tensor = given(self, "FilterTensor")
         strides = given(self, "Strides")
@@ -478,4 +510,5 @@ class ConvolutionInteger(Description):
         )
 
 
+_OPEN = opened(ConvolutionInteger)
 _ACCEPTED = judgement.accepted_by_level(ConvolutionInteger.SUPPORT)

@@ -6,14 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsIndex, final
 
-from .. import judgement
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import AxisDirection, FeatureLevel, TensorDataType, entry_of, name_of
+from .. import enums, judgement
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, AxisDirection, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -59,7 +60,8 @@ _SINCE_5_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class CumulativeProduct(Description):
     """Multiplies along one axis and writes each product on the way.
 
@@ -115,22 +117,49 @@ class CumulativeProduct(Description):
     )
 
     InputTensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
+    OutputTensor: TensorDesc
     Axis: int
     AxisDirection: AxisDirection
     HasExclusiveProduct: bool
 
-    def __post_init__(self) -> None:
-        if type(self.AxisDirection) is int:
-            object.__setattr__(self, "AxisDirection", entry_of(AxisDirection, self.AxisDirection))
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+        Axis: SupportsIndex,
+        AxisDirection: enums.AxisDirection | str,
+        HasExclusiveProduct: bool,
+    ) -> CumulativeProduct:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.OutputTensor = OutputTensor
+        new.Axis = Axis
+        new.AxisDirection = AxisDirection
+        new.HasExclusiveProduct = HasExclusiveProduct
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(Axis) is int
+            and type(AxisDirection) is enums.AxisDirection
+            and type(HasExclusiveProduct) in (bool, int)
+        ):  # fmt: skip
+            settle(new, CumulativeProduct)
+        new.__class__ = CumulativeProduct
+        made: CumulativeProduct = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
@@ -138,12 +167,12 @@ class CumulativeProduct(Description):
         axis = self.Axis
         axis_direction = self.AxisDirection
         has_exclusive_product = self.HasExclusiveProduct
-        if input_tensor is None or output_tensor is None:
+        if self._state or input_tensor is None or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= axis <= 4294967295
             and type(axis_direction) is AxisDirection
             and -2147483648 <= has_exclusive_product <= 2147483647
@@ -227,6 +256,7 @@ class CumulativeProduct(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
@@ -243,4 +273,5 @@ class CumulativeProduct(Description):
         )
 
 
+_OPEN = opened(CumulativeProduct)
 _ACCEPTED = judgement.accepted_by_level(CumulativeProduct.SUPPORT)

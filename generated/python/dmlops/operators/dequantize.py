@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsIndex, final
 
-from .. import judgement
+from .. import enums, judgement
 from ..arithmetic import entry, remainder
-from ..description import COUNTED, Description, Rule, Support, Tables, count_of, given
-from ..enums import FeatureLevel, QuantizationType, TensorDataType, entry_of, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, QuantizationType, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred, tensor_at
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 QUANTIZATION_TYPE_SCALE = QuantizationType.SCALE
@@ -53,7 +54,8 @@ _SINCE_6_3 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class Dequantize(Description):
     """Subtracts a zero point and multiplies by a scale, element by element, with one scale for each block of elements.
 
@@ -108,27 +110,48 @@ class Dequantize(Description):
 
     InputTensor: TensorDesc
     QuantizationType: QuantizationType
-    QuantizationTensorCount: int = COUNTED
+    QuantizationTensorCount: int
     QuantizationTensors: tuple[TensorDesc, ...]
-    OutputTensor: TensorDesc | None = None
+    OutputTensor: TensorDesc
 
-    def __post_init__(self) -> None:
-        if type(self.QuantizationType) is int:
-            object.__setattr__(self, "QuantizationType", entry_of(QuantizationType, self.QuantizationType))
-        if type(self.QuantizationTensors) is not tuple and self.QuantizationTensors is not None:
-            object.__setattr__(self, "QuantizationTensors", tuple(self.QuantizationTensors))
-        elif self.QuantizationTensors is None and self.QuantizationTensorCount == 0:
-            object.__setattr__(self, "QuantizationTensors", ())
-        if self.QuantizationTensorCount is None:
-            object.__setattr__(self, "QuantizationTensorCount", count_of(self.QuantizationTensors))
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        QuantizationType: enums.QuantizationType | str,
+        QuantizationTensorCount: SupportsIndex | None = None,
+        QuantizationTensors: Iterable[TensorDesc],
+        OutputTensor: TensorDesc | None = None,
+    ) -> Dequantize:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.QuantizationType = QuantizationType
+        new.QuantizationTensorCount = QuantizationTensorCount
+        new.QuantizationTensors = QuantizationTensors
+        new.OutputTensor = OutputTensor
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and type(QuantizationType) is enums.QuantizationType
+            and type(QuantizationTensorCount) is int
+            and type(QuantizationTensors) is tuple and all(type(one) is TensorDesc and one._state != WRONG_TYPE for one in QuantizationTensors)
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+        ):  # fmt: skip
+            settle(new, Dequantize)
+        new.__class__ = Dequantize
+        made: Dequantize = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
@@ -136,16 +159,16 @@ class Dequantize(Description):
         quantization_tensor_count = self.QuantizationTensorCount
         quantization_tensors = self.QuantizationTensors
         output_tensor = self.OutputTensor
-        if input_tensor is None or quantization_tensors is None or output_tensor is None:
+        if self._state or input_tensor is None or quantization_tensors is None or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and type(quantization_type) is QuantizationType
             and 0 <= quantization_tensor_count <= 4294967295
             and len(quantization_tensors) == self.QuantizationTensorCount
-            and all((one._sound & SOUND_INPUT or is_sound(one, True)) for one in quantization_tensors)
+            and all((one._state & SOUND_INPUT or is_sound(one, True)) for one in quantization_tensors)
         )  # fmt: skip
         if not sound:
             violations = judgement.structure(self, level)
@@ -286,6 +309,7 @@ class Dequantize(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_sizes = input_tensor.Sizes
         return Dequantize(
@@ -300,4 +324,5 @@ class Dequantize(Description):
         )
 
 
+_OPEN = opened(Dequantize)
 _ACCEPTED = judgement.accepted_by_level(Dequantize.SUPPORT)

@@ -5,14 +5,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
 from .. import judgement
 from ..description import Description, Rule, Support, Tables
-from ..enums import FeatureLevel, TensorDataType
+from ..enums import NEWEST, FeatureLevel, TensorDataType
 from ..member import Member
 from ..tensor import TensorDesc
-from ..tensor_rules import SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -78,7 +79,8 @@ _SINCE_5_1 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class DiagonalMatrix(Description):
     """Writes matrices with one value along a diagonal and 0 elsewhere, one for every index of the leading dimensions.
 
@@ -120,26 +122,51 @@ class DiagonalMatrix(Description):
         FeatureLevel.LEVEL_5_1,
     )
 
-    OutputTensor: TensorDesc | None = None
+    OutputTensor: TensorDesc
     Offset: int
     Value: float
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        OutputTensor: TensorDesc | None = None,
+        Offset: SupportsIndex,
+        Value: SupportsFloat,
+    ) -> DiagonalMatrix:
+        new: Any = _OPEN()
+        new.OutputTensor = OutputTensor
+        new.Offset = Offset
+        new.Value = Value
+        new._state = 0
+        if not (
+            (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(Offset) is int
+            and type(Value) is float
+        ):  # fmt: skip
+            settle(new, DiagonalMatrix)
+        new.__class__ = DiagonalMatrix
+        made: DiagonalMatrix = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         output_tensor = self.OutputTensor
         offset = self.Offset
-        if output_tensor is None:
+        if self._state or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and -2147483648 <= offset <= 2147483647
         )  # fmt: skip
         if not sound:
@@ -173,4 +200,5 @@ class DiagonalMatrix(Description):
         return judgement.reliable(self, violations) if violations else violations
 
 
+_OPEN = opened(DiagonalMatrix)
 _ACCEPTED = judgement.accepted_by_level(DiagonalMatrix.SUPPORT)

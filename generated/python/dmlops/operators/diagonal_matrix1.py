@@ -6,14 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
 from .. import judgement
 from ..description import Description, Rule, Support, Tables
-from ..enums import FeatureLevel, TensorDataType, entry_of, name_of
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -38,7 +39,8 @@ _SINCE_5_1 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class DiagonalMatrix1(Description):
     """Writes one value into a band of diagonals, or outside of it, and the input or 0 elsewhere.
 
@@ -86,24 +88,54 @@ class DiagonalMatrix1(Description):
     }
     LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (FeatureLevel.LEVEL_5_1,)
 
-    InputTensor: TensorDesc | None = None
-    OutputTensor: TensorDesc | None = None
+    InputTensor: TensorDesc | None
+    OutputTensor: TensorDesc
     ValueDataType: TensorDataType
     Value: float
     DiagonalFillBegin: int
     DiagonalFillEnd: int
 
-    def __post_init__(self) -> None:
-        if type(self.ValueDataType) is int:
-            object.__setattr__(self, "ValueDataType", entry_of(TensorDataType, self.ValueDataType))
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc | None = None,
+        OutputTensor: TensorDesc | None = None,
+        ValueDataType: TensorDataType | str,
+        Value: SupportsFloat,
+        DiagonalFillBegin: SupportsIndex,
+        DiagonalFillEnd: SupportsIndex,
+    ) -> DiagonalMatrix1:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.OutputTensor = OutputTensor
+        new.ValueDataType = ValueDataType
+        new.Value = Value
+        new.DiagonalFillBegin = DiagonalFillBegin
+        new.DiagonalFillEnd = DiagonalFillEnd
+        new._state = 0
+        if not (
+            (InputTensor is None or (type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE))
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(ValueDataType) is TensorDataType
+            and type(Value) in (int, float)
+            and type(DiagonalFillBegin) is int
+            and type(DiagonalFillEnd) is int
+        ):  # fmt: skip
+            settle(new, DiagonalMatrix1)
+        new.__class__ = DiagonalMatrix1
+        made: DiagonalMatrix1 = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
@@ -112,12 +144,12 @@ class DiagonalMatrix1(Description):
         value = self.Value
         diagonal_fill_begin = self.DiagonalFillBegin
         diagonal_fill_end = self.DiagonalFillEnd
-        if output_tensor is None:
+        if self._state or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor is None or input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor is None or input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and type(value_data_type) is TensorDataType
             and judgement.holds(self.ValueDataType, value)
             and -2147483648 <= diagonal_fill_begin <= 2147483647
@@ -197,4 +229,5 @@ class DiagonalMatrix1(Description):
         return judgement.reliable(self, violations) if violations else violations
 
 
+_OPEN = opened(DiagonalMatrix1)
 _ACCEPTED = judgement.accepted_by_level(DiagonalMatrix1.SUPPORT)

@@ -6,14 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, final
 
 from .. import judgement
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -42,7 +43,8 @@ _SINCE_4_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class DynamicQuantizeLinear(Description):
     """Finds the scale and the zero point that cover all values of the input, and quantizes the input with them.
 
@@ -93,31 +95,59 @@ class DynamicQuantizeLinear(Description):
     LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (FeatureLevel.LEVEL_4_0,)
 
     InputTensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
-    OutputScaleTensor: TensorDesc | None = None
-    OutputZeroPointTensor: TensorDesc | None = None
+    OutputTensor: TensorDesc
+    OutputScaleTensor: TensorDesc
+    OutputZeroPointTensor: TensorDesc
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+        OutputScaleTensor: TensorDesc | None = None,
+        OutputZeroPointTensor: TensorDesc | None = None,
+    ) -> DynamicQuantizeLinear:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.OutputTensor = OutputTensor
+        new.OutputScaleTensor = OutputScaleTensor
+        new.OutputZeroPointTensor = OutputZeroPointTensor
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (OutputScaleTensor is None or (type(OutputScaleTensor) is TensorDesc and OutputScaleTensor._state != WRONG_TYPE))
+            and (OutputZeroPointTensor is None or (type(OutputZeroPointTensor) is TensorDesc and OutputZeroPointTensor._state != WRONG_TYPE))
+        ):  # fmt: skip
+            settle(new, DynamicQuantizeLinear)
+        new.__class__ = DynamicQuantizeLinear
+        made: DynamicQuantizeLinear = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
         output_scale_tensor = self.OutputScaleTensor
         output_zero_point_tensor = self.OutputZeroPointTensor
-        if input_tensor is None or output_tensor is None or output_scale_tensor is None or output_zero_point_tensor is None:  # fmt: skip
+        if self._state or input_tensor is None or output_tensor is None or output_scale_tensor is None or output_zero_point_tensor is None:  # fmt: skip
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and (output_scale_tensor._sound & SOUND_OUTPUT or is_sound(output_scale_tensor, False))
-            and (output_zero_point_tensor._sound & SOUND_OUTPUT or is_sound(output_zero_point_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
+            and (output_scale_tensor._state & SOUND_OUTPUT or is_sound(output_scale_tensor, False))
+            and (output_zero_point_tensor._state & SOUND_OUTPUT or is_sound(output_zero_point_tensor, False))
         )  # fmt: skip
         if not sound:
             violations = judgement.structure(self, level)
@@ -236,6 +266,7 @@ class DynamicQuantizeLinear(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_rank = input_tensor.DimensionCount
         input_tensor_sizes = input_tensor.Sizes
@@ -258,4 +289,5 @@ class DynamicQuantizeLinear(Description):
         )
 
 
+_OPEN = opened(DynamicQuantizeLinear)
 _ACCEPTED = judgement.accepted_by_level(DynamicQuantizeLinear.SUPPORT)

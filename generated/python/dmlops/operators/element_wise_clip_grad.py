@@ -6,14 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, final
 
 from .. import judgement
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -56,7 +57,8 @@ _SINCE_5_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class ElementWiseClipGrad(Description):
     """Gradient of ELEMENT_WISE_CLIP: passes the incoming gradient on where the input lies between Min and Max, and gives 0 elsewhere.
 
@@ -110,29 +112,60 @@ class ElementWiseClipGrad(Description):
 
     InputTensor: TensorDesc
     InputGradientTensor: TensorDesc
-    OutputGradientTensor: TensorDesc | None = None
+    OutputGradientTensor: TensorDesc
     Min: float
     Max: float
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        InputGradientTensor: TensorDesc,
+        OutputGradientTensor: TensorDesc | None = None,
+        Min: SupportsFloat,
+        Max: SupportsFloat,
+    ) -> ElementWiseClipGrad:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.InputGradientTensor = InputGradientTensor
+        new.OutputGradientTensor = OutputGradientTensor
+        new.Min = Min
+        new.Max = Max
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and type(InputGradientTensor) is TensorDesc and InputGradientTensor._state != WRONG_TYPE
+            and (OutputGradientTensor is None or (type(OutputGradientTensor) is TensorDesc and OutputGradientTensor._state != WRONG_TYPE))
+            and type(Min) is float
+            and type(Max) is float
+        ):  # fmt: skip
+            settle(new, ElementWiseClipGrad)
+        new.__class__ = ElementWiseClipGrad
+        made: ElementWiseClipGrad = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
         input_gradient_tensor = self.InputGradientTensor
         output_gradient_tensor = self.OutputGradientTensor
-        if input_tensor is None or input_gradient_tensor is None or output_gradient_tensor is None:
+        if self._state or input_tensor is None or input_gradient_tensor is None or output_gradient_tensor is None:  # fmt: skip
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (input_gradient_tensor._sound & SOUND_INPUT or is_sound(input_gradient_tensor, True))
-            and (output_gradient_tensor._sound & SOUND_OUTPUT or is_sound(output_gradient_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (input_gradient_tensor._state & SOUND_INPUT or is_sound(input_gradient_tensor, True))
+            and (output_gradient_tensor._state & SOUND_OUTPUT or is_sound(output_gradient_tensor, False))
         )  # fmt: skip
         if not sound:
             violations = judgement.structure(self, level)
@@ -235,6 +268,7 @@ class ElementWiseClipGrad(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
@@ -251,4 +285,5 @@ class ElementWiseClipGrad(Description):
         )
 
 
+_OPEN = opened(ElementWiseClipGrad)
 _ACCEPTED = judgement.accepted_by_level(ElementWiseClipGrad.SUPPORT)

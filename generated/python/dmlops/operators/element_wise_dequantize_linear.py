@@ -6,15 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, final
 
 from .. import judgement
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 FEATURE_LEVEL_LEVEL_6_2 = FeatureLevel.LEVEL_6_2
@@ -85,7 +86,8 @@ _SINCE_6_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class ElementWiseDequantizeLinear(Description):
     """Subtracts a zero point from each element and multiplies by a scale.
 
@@ -151,16 +153,44 @@ class ElementWiseDequantizeLinear(Description):
 
     InputTensor: TensorDesc
     ScaleTensor: TensorDesc
-    ZeroPointTensor: TensorDesc | None = None
-    OutputTensor: TensorDesc | None = None
+    ZeroPointTensor: TensorDesc | None
+    OutputTensor: TensorDesc
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        ScaleTensor: TensorDesc,
+        ZeroPointTensor: TensorDesc | None = None,
+        OutputTensor: TensorDesc | None = None,
+    ) -> ElementWiseDequantizeLinear:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.ScaleTensor = ScaleTensor
+        new.ZeroPointTensor = ZeroPointTensor
+        new.OutputTensor = OutputTensor
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and type(ScaleTensor) is TensorDesc and ScaleTensor._state != WRONG_TYPE
+            and (ZeroPointTensor is None or (type(ZeroPointTensor) is TensorDesc and ZeroPointTensor._state != WRONG_TYPE))
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+        ):  # fmt: skip
+            settle(new, ElementWiseDequantizeLinear)
+        new.__class__ = ElementWiseDequantizeLinear
+        made: ElementWiseDequantizeLinear = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         level = feature_level(level)
@@ -168,14 +198,14 @@ class ElementWiseDequantizeLinear(Description):
         scale_tensor = self.ScaleTensor
         zero_point_tensor = self.ZeroPointTensor
         output_tensor = self.OutputTensor
-        if input_tensor is None or scale_tensor is None or output_tensor is None:
+        if self._state or input_tensor is None or scale_tensor is None or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (scale_tensor._sound & SOUND_INPUT or is_sound(scale_tensor, True))
-            and (zero_point_tensor is None or zero_point_tensor._sound & SOUND_INPUT or is_sound(zero_point_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (scale_tensor._state & SOUND_INPUT or is_sound(scale_tensor, True))
+            and (zero_point_tensor is None or zero_point_tensor._state & SOUND_INPUT or is_sound(zero_point_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
         )  # fmt: skip
         if not sound:
             violations = judgement.structure(self, level)
@@ -312,6 +342,7 @@ class ElementWiseDequantizeLinear(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         scale_tensor = given(self, "ScaleTensor")
         scale_tensor_data_type = scale_tensor.DataType
@@ -328,4 +359,5 @@ class ElementWiseDequantizeLinear(Description):
         )
 
 
+_OPEN = opened(ElementWiseDequantizeLinear)
 _ACCEPTED = judgement.accepted_by_level(ElementWiseDequantizeLinear.SUPPORT)

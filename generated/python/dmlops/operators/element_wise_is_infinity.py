@@ -6,14 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, final
 
 from .. import judgement
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, IsInfinityMode, TensorDataType, entry_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, IsInfinityMode, TensorDataType
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -48,7 +49,8 @@ _SINCE_3_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class ElementWiseIsInfinity(Description):
     """Tells for each element whether it is infinite, of either sign or of one.
 
@@ -95,31 +97,52 @@ class ElementWiseIsInfinity(Description):
     )
 
     InputTensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
+    OutputTensor: TensorDesc
     InfinityMode: IsInfinityMode
 
-    def __post_init__(self) -> None:
-        if type(self.InfinityMode) is int:
-            object.__setattr__(self, "InfinityMode", entry_of(IsInfinityMode, self.InfinityMode))
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+        InfinityMode: IsInfinityMode | str,
+    ) -> ElementWiseIsInfinity:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.OutputTensor = OutputTensor
+        new.InfinityMode = InfinityMode
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(InfinityMode) is IsInfinityMode
+        ):  # fmt: skip
+            settle(new, ElementWiseIsInfinity)
+        new.__class__ = ElementWiseIsInfinity
+        made: ElementWiseIsInfinity = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
         infinity_mode = self.InfinityMode
-        if input_tensor is None or output_tensor is None:
+        if self._state or input_tensor is None or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and type(infinity_mode) is IsInfinityMode
         )  # fmt: skip
         if not sound:
@@ -182,6 +205,7 @@ class ElementWiseIsInfinity(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_sizes = input_tensor.Sizes
         return ElementWiseIsInfinity(
@@ -194,4 +218,5 @@ class ElementWiseIsInfinity(Description):
         )
 
 
+_OPEN = opened(ElementWiseIsInfinity)
 _ACCEPTED = judgement.accepted_by_level(ElementWiseIsInfinity.SUPPORT)

@@ -6,14 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, final
 
 from .. import judgement
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -86,7 +87,8 @@ _SINCE_5_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class ElementWiseMin(Description):
     """Takes the smaller element of each pair.
 
@@ -141,27 +143,52 @@ class ElementWiseMin(Description):
 
     ATensor: TensorDesc
     BTensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
+    OutputTensor: TensorDesc
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        ATensor: TensorDesc,
+        BTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+    ) -> ElementWiseMin:
+        new: Any = _OPEN()
+        new.ATensor = ATensor
+        new.BTensor = BTensor
+        new.OutputTensor = OutputTensor
+        new._state = 0
+        if not (
+            type(ATensor) is TensorDesc and ATensor._state != WRONG_TYPE
+            and type(BTensor) is TensorDesc and BTensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+        ):  # fmt: skip
+            settle(new, ElementWiseMin)
+        new.__class__ = ElementWiseMin
+        made: ElementWiseMin = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         a_tensor = self.ATensor
         b_tensor = self.BTensor
         output_tensor = self.OutputTensor
-        if a_tensor is None or b_tensor is None or output_tensor is None:
+        if self._state or a_tensor is None or b_tensor is None or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (a_tensor._sound & SOUND_INPUT or is_sound(a_tensor, True))
-            and (b_tensor._sound & SOUND_INPUT or is_sound(b_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (a_tensor._state & SOUND_INPUT or is_sound(a_tensor, True))
+            and (b_tensor._state & SOUND_INPUT or is_sound(b_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
         )  # fmt: skip
         if not sound:
             violations = judgement.structure(self, level)
@@ -264,6 +291,7 @@ class ElementWiseMin(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         a_tensor = given(self, "ATensor")
         a_tensor_data_type = a_tensor.DataType
         a_tensor_sizes = a_tensor.Sizes
@@ -278,4 +306,5 @@ class ElementWiseMin(Description):
         )
 
 
+_OPEN = opened(ElementWiseMin)
 _ACCEPTED = judgement.accepted_by_level(ElementWiseMin.SUPPORT)

@@ -6,15 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, final
 
 from .. import judgement
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 FEATURE_LEVEL_LEVEL_6_2 = FeatureLevel.LEVEL_6_2
@@ -101,7 +102,8 @@ _SINCE_6_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class ElementWiseQuantizeLinear(Description):
     """Divides each element by a scale, rounds it, adds a zero point and clamps it to the output's type.
 
@@ -167,16 +169,44 @@ class ElementWiseQuantizeLinear(Description):
 
     InputTensor: TensorDesc
     ScaleTensor: TensorDesc
-    ZeroPointTensor: TensorDesc | None = None
-    OutputTensor: TensorDesc | None = None
+    ZeroPointTensor: TensorDesc | None
+    OutputTensor: TensorDesc
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        ScaleTensor: TensorDesc,
+        ZeroPointTensor: TensorDesc | None = None,
+        OutputTensor: TensorDesc | None = None,
+    ) -> ElementWiseQuantizeLinear:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.ScaleTensor = ScaleTensor
+        new.ZeroPointTensor = ZeroPointTensor
+        new.OutputTensor = OutputTensor
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and type(ScaleTensor) is TensorDesc and ScaleTensor._state != WRONG_TYPE
+            and (ZeroPointTensor is None or (type(ZeroPointTensor) is TensorDesc and ZeroPointTensor._state != WRONG_TYPE))
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+        ):  # fmt: skip
+            settle(new, ElementWiseQuantizeLinear)
+        new.__class__ = ElementWiseQuantizeLinear
+        made: ElementWiseQuantizeLinear = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         level = feature_level(level)
@@ -184,14 +214,14 @@ class ElementWiseQuantizeLinear(Description):
         scale_tensor = self.ScaleTensor
         zero_point_tensor = self.ZeroPointTensor
         output_tensor = self.OutputTensor
-        if input_tensor is None or scale_tensor is None or output_tensor is None:
+        if self._state or input_tensor is None or scale_tensor is None or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (scale_tensor._sound & SOUND_INPUT or is_sound(scale_tensor, True))
-            and (zero_point_tensor is None or zero_point_tensor._sound & SOUND_INPUT or is_sound(zero_point_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (scale_tensor._state & SOUND_INPUT or is_sound(scale_tensor, True))
+            and (zero_point_tensor is None or zero_point_tensor._state & SOUND_INPUT or is_sound(zero_point_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
         )  # fmt: skip
         if not sound:
             violations = judgement.structure(self, level)
@@ -336,6 +366,7 @@ class ElementWiseQuantizeLinear(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_sizes = input_tensor.Sizes
         return ElementWiseQuantizeLinear(
@@ -349,4 +380,5 @@ class ElementWiseQuantizeLinear(Description):
         )
 
 
+_OPEN = opened(ElementWiseQuantizeLinear)
 _ACCEPTED = judgement.accepted_by_level(ElementWiseQuantizeLinear.SUPPORT)

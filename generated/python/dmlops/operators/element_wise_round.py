@@ -6,14 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, final
 
-from .. import judgement
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, RoundingMode, TensorDataType, entry_of, name_of
+from .. import enums, judgement
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, RoundingMode, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -40,7 +41,8 @@ _SINCE_3_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class ElementWiseRound(Description):
     """Rounds each element to a whole number, in one of three ways.
 
@@ -91,31 +93,52 @@ class ElementWiseRound(Description):
     )
 
     InputTensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
+    OutputTensor: TensorDesc
     RoundingMode: RoundingMode
 
-    def __post_init__(self) -> None:
-        if type(self.RoundingMode) is int:
-            object.__setattr__(self, "RoundingMode", entry_of(RoundingMode, self.RoundingMode))
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+        RoundingMode: enums.RoundingMode | str,
+    ) -> ElementWiseRound:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.OutputTensor = OutputTensor
+        new.RoundingMode = RoundingMode
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(RoundingMode) is enums.RoundingMode
+        ):  # fmt: skip
+            settle(new, ElementWiseRound)
+        new.__class__ = ElementWiseRound
+        made: ElementWiseRound = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
         rounding_mode = self.RoundingMode
-        if input_tensor is None or output_tensor is None:
+        if self._state or input_tensor is None or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and type(rounding_mode) is RoundingMode
         )  # fmt: skip
         if not sound:
@@ -187,6 +210,7 @@ class ElementWiseRound(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
@@ -201,4 +225,5 @@ class ElementWiseRound(Description):
         )
 
 
+_OPEN = opened(ElementWiseRound)
 _ACCEPTED = judgement.accepted_by_level(ElementWiseRound.SUPPORT)

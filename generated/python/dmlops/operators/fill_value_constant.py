@@ -6,14 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, final
 
 from .. import judgement
 from ..description import Description, Rule, Support, Tables
-from ..enums import FeatureLevel, TensorDataType, entry_of, name_of
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc
-from ..tensor_rules import SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -69,7 +70,8 @@ _SINCE_4_1 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class FillValueConstant(Description):
     """Writes one value into every element of the output.
 
@@ -112,31 +114,52 @@ class FillValueConstant(Description):
         FeatureLevel.LEVEL_4_1,
     )
 
-    OutputTensor: TensorDesc | None = None
+    OutputTensor: TensorDesc
     ValueDataType: TensorDataType
     Value: float
 
-    def __post_init__(self) -> None:
-        if type(self.ValueDataType) is int:
-            object.__setattr__(self, "ValueDataType", entry_of(TensorDataType, self.ValueDataType))
+    def __new__(
+        cls,
+        *,
+        OutputTensor: TensorDesc | None = None,
+        ValueDataType: TensorDataType | str,
+        Value: SupportsFloat,
+    ) -> FillValueConstant:
+        new: Any = _OPEN()
+        new.OutputTensor = OutputTensor
+        new.ValueDataType = ValueDataType
+        new.Value = Value
+        new._state = 0
+        if not (
+            (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(ValueDataType) is TensorDataType
+            and type(Value) in (int, float)
+        ):  # fmt: skip
+            settle(new, FillValueConstant)
+        new.__class__ = FillValueConstant
+        made: FillValueConstant = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         output_tensor = self.OutputTensor
         value_data_type = self.ValueDataType
         value = self.Value
-        if output_tensor is None:
+        if self._state or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and type(value_data_type) is TensorDataType
             and judgement.holds(self.ValueDataType, value)
         )  # fmt: skip
@@ -180,4 +203,5 @@ class FillValueConstant(Description):
         return judgement.reliable(self, violations) if violations else violations
 
 
+_OPEN = opened(FillValueConstant)
 _ACCEPTED = judgement.accepted_by_level(FillValueConstant.SUPPORT)

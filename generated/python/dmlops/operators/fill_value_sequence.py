@@ -6,14 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, final
 
 from .. import judgement
 from ..description import Description, Rule, Support, Tables
-from ..enums import FeatureLevel, TensorDataType, entry_of, name_of
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc
-from ..tensor_rules import SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -68,7 +69,8 @@ _SINCE_5_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class FillValueSequence(Description):
     """Fills the output with numbers in even steps, in the order of its elements.
 
@@ -113,33 +115,57 @@ class FillValueSequence(Description):
         FeatureLevel.LEVEL_5_0,
     )
 
-    OutputTensor: TensorDesc | None = None
+    OutputTensor: TensorDesc
     ValueDataType: TensorDataType
     ValueStart: float
     ValueDelta: float
 
-    def __post_init__(self) -> None:
-        if type(self.ValueDataType) is int:
-            object.__setattr__(self, "ValueDataType", entry_of(TensorDataType, self.ValueDataType))
+    def __new__(
+        cls,
+        *,
+        OutputTensor: TensorDesc | None = None,
+        ValueDataType: TensorDataType | str,
+        ValueStart: SupportsFloat,
+        ValueDelta: SupportsFloat,
+    ) -> FillValueSequence:
+        new: Any = _OPEN()
+        new.OutputTensor = OutputTensor
+        new.ValueDataType = ValueDataType
+        new.ValueStart = ValueStart
+        new.ValueDelta = ValueDelta
+        new._state = 0
+        if not (
+            (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(ValueDataType) is TensorDataType
+            and type(ValueStart) in (int, float)
+            and type(ValueDelta) in (int, float)
+        ):  # fmt: skip
+            settle(new, FillValueSequence)
+        new.__class__ = FillValueSequence
+        made: FillValueSequence = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         output_tensor = self.OutputTensor
         value_data_type = self.ValueDataType
         value_start = self.ValueStart
         value_delta = self.ValueDelta
-        if output_tensor is None:
+        if self._state or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and type(value_data_type) is TensorDataType
             and judgement.holds(self.ValueDataType, value_start)
             and judgement.holds(self.ValueDataType, value_delta)
@@ -184,4 +210,5 @@ class FillValueSequence(Description):
         return judgement.reliable(self, violations) if violations else violations
 
 
+_OPEN = opened(FillValueSequence)
 _ACCEPTED = judgement.accepted_by_level(FillValueSequence.SUPPORT)

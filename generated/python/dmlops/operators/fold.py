@@ -4,18 +4,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry, quotient, saturate
-from ..description import COUNTED, Description, Rule, Support, Tables, count_of, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -56,7 +57,8 @@ _SINCE_6_4 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class Fold(Description):
     """Puts columns back to the positions of a sliding window and adds up where windows overlap.
 
@@ -114,45 +116,61 @@ class Fold(Description):
     LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (FeatureLevel.LEVEL_6_4,)
 
     InputTensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
-    DimensionCount: int = COUNTED
+    OutputTensor: TensorDesc
+    DimensionCount: int
     WindowSizes: tuple[int, ...]
     Strides: tuple[int, ...]
     Dilations: tuple[int, ...]
     StartPadding: tuple[int, ...]
     EndPadding: tuple[int, ...]
 
-    def __post_init__(self) -> None:
-        if type(self.WindowSizes) is not tuple and self.WindowSizes is not None:
-            object.__setattr__(self, "WindowSizes", tuple(self.WindowSizes))
-        elif self.WindowSizes is None and self.DimensionCount == 0:
-            object.__setattr__(self, "WindowSizes", ())
-        if type(self.Strides) is not tuple and self.Strides is not None:
-            object.__setattr__(self, "Strides", tuple(self.Strides))
-        elif self.Strides is None and self.DimensionCount == 0:
-            object.__setattr__(self, "Strides", ())
-        if type(self.Dilations) is not tuple and self.Dilations is not None:
-            object.__setattr__(self, "Dilations", tuple(self.Dilations))
-        elif self.Dilations is None and self.DimensionCount == 0:
-            object.__setattr__(self, "Dilations", ())
-        if type(self.StartPadding) is not tuple and self.StartPadding is not None:
-            object.__setattr__(self, "StartPadding", tuple(self.StartPadding))
-        elif self.StartPadding is None and self.DimensionCount == 0:
-            object.__setattr__(self, "StartPadding", ())
-        if type(self.EndPadding) is not tuple and self.EndPadding is not None:
-            object.__setattr__(self, "EndPadding", tuple(self.EndPadding))
-        elif self.EndPadding is None and self.DimensionCount == 0:
-            object.__setattr__(self, "EndPadding", ())
-        if self.DimensionCount is None:
-            object.__setattr__(self, "DimensionCount", count_of(self.WindowSizes, self.Strides, self.Dilations, self.StartPadding, self.EndPadding))  # fmt: skip
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+        DimensionCount: SupportsIndex | None = None,
+        WindowSizes: Iterable[SupportsIndex],
+        Strides: Iterable[SupportsIndex],
+        Dilations: Iterable[SupportsIndex],
+        StartPadding: Iterable[SupportsIndex],
+        EndPadding: Iterable[SupportsIndex],
+    ) -> Fold:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.OutputTensor = OutputTensor
+        new.DimensionCount = DimensionCount
+        new.WindowSizes = WindowSizes
+        new.Strides = Strides
+        new.Dilations = Dilations
+        new.StartPadding = StartPadding
+        new.EndPadding = EndPadding
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(DimensionCount) is int
+            and type(WindowSizes) is tuple and INTEGERS(map(type, WindowSizes))
+            and type(Strides) is tuple and INTEGERS(map(type, Strides))
+            and type(Dilations) is tuple and INTEGERS(map(type, Dilations))
+            and type(StartPadding) is tuple and INTEGERS(map(type, StartPadding))
+            and type(EndPadding) is tuple and INTEGERS(map(type, EndPadding))
+        ):  # fmt: skip
+            settle(new, Fold)
+        new.__class__ = Fold
+        made: Fold = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
@@ -163,12 +181,12 @@ class Fold(Description):
         dilations = self.Dilations
         start_padding = self.StartPadding
         end_padding = self.EndPadding
-        if input_tensor is None or output_tensor is None or window_sizes is None or strides is None or dilations is None or start_padding is None or end_padding is None:  # fmt: skip
+        if self._state or input_tensor is None or output_tensor is None or window_sizes is None or strides is None or dilations is None or start_padding is None or end_padding is None:  # fmt: skip
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= dimension_count <= 4294967295
             and len(window_sizes) == self.DimensionCount
             and 0 <= min(window_sizes, default=0) <= max(window_sizes, default=0) <= 4294967295
@@ -315,6 +333,7 @@ class Fold(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
         return Fold(
@@ -332,4 +351,5 @@ class Fold(Description):
         )
 
 
+_OPEN = opened(Fold)
 _ACCEPTED = judgement.accepted_by_level(Fold.SUPPORT)

@@ -6,14 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -88,7 +89,8 @@ _SINCE_4_1 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class GatherElements(Description):
     """Picks one input element for every index, along one axis.
 
@@ -150,29 +152,57 @@ class GatherElements(Description):
 
     InputTensor: TensorDesc
     IndicesTensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
+    OutputTensor: TensorDesc
     Axis: int
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        IndicesTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+        Axis: SupportsIndex,
+    ) -> GatherElements:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.IndicesTensor = IndicesTensor
+        new.OutputTensor = OutputTensor
+        new.Axis = Axis
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and type(IndicesTensor) is TensorDesc and IndicesTensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(Axis) is int
+        ):  # fmt: skip
+            settle(new, GatherElements)
+        new.__class__ = GatherElements
+        made: GatherElements = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
         indices_tensor = self.IndicesTensor
         output_tensor = self.OutputTensor
         axis = self.Axis
-        if input_tensor is None or indices_tensor is None or output_tensor is None:
+        if self._state or input_tensor is None or indices_tensor is None or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (indices_tensor._sound & SOUND_INPUT or is_sound(indices_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (indices_tensor._state & SOUND_INPUT or is_sound(indices_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= axis <= 4294967295
         )  # fmt: skip
         if not sound:
@@ -280,6 +310,7 @@ class GatherElements(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         indices_tensor = given(self, "IndicesTensor")
         input_tensor_data_type = input_tensor.DataType
@@ -296,4 +327,5 @@ class GatherElements(Description):
         )
 
 
+_OPEN = opened(GatherElements)
 _ACCEPTED = judgement.accepted_by_level(GatherElements.SUPPORT)

@@ -6,16 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry
 from ..coordinates import align
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -68,7 +69,8 @@ _SINCE_4_1 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class GatherNd1(Description):
     """Picks blocks of the input by tuples of coordinates, batch by batch.
 
@@ -147,18 +149,52 @@ class GatherNd1(Description):
 
     InputTensor: TensorDesc
     IndicesTensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
+    OutputTensor: TensorDesc
     InputDimensionCount: int
     IndicesDimensionCount: int
     BatchDimensionCount: int
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        IndicesTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+        InputDimensionCount: SupportsIndex,
+        IndicesDimensionCount: SupportsIndex,
+        BatchDimensionCount: SupportsIndex,
+    ) -> GatherNd1:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.IndicesTensor = IndicesTensor
+        new.OutputTensor = OutputTensor
+        new.InputDimensionCount = InputDimensionCount
+        new.IndicesDimensionCount = IndicesDimensionCount
+        new.BatchDimensionCount = BatchDimensionCount
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and type(IndicesTensor) is TensorDesc and IndicesTensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(InputDimensionCount) is int
+            and type(IndicesDimensionCount) is int
+            and type(BatchDimensionCount) is int
+        ):  # fmt: skip
+            settle(new, GatherNd1)
+        new.__class__ = GatherNd1
+        made: GatherNd1 = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
@@ -167,13 +203,13 @@ class GatherNd1(Description):
         input_dimension_count = self.InputDimensionCount
         indices_dimension_count = self.IndicesDimensionCount
         batch_dimension_count = self.BatchDimensionCount
-        if input_tensor is None or indices_tensor is None or output_tensor is None:
+        if self._state or input_tensor is None or indices_tensor is None or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (indices_tensor._sound & SOUND_INPUT or is_sound(indices_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (indices_tensor._state & SOUND_INPUT or is_sound(indices_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= input_dimension_count <= 4294967295
             and 0 <= indices_dimension_count <= 4294967295
             and 0 <= batch_dimension_count <= 4294967295
@@ -370,6 +406,7 @@ class GatherNd1(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         indices_tensor = given(self, "IndicesTensor")
         input_dimension_count = self.InputDimensionCount
@@ -399,4 +436,5 @@ class GatherNd1(Description):
         )
 
 
+_OPEN = opened(GatherNd1)
 _ACCEPTED = judgement.accepted_by_level(GatherNd1.SUPPORT)

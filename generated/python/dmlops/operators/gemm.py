@@ -6,15 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, final
 
 from .. import judgement
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, MatrixTransform, TensorDataType, entry_of, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, MatrixTransform, TensorDataType, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 MATRIX_TRANSFORM_NONE = MatrixTransform.NONE
@@ -46,7 +47,8 @@ _SINCE_4_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class Gemm(Description):
     """Multiplies matrices, scales the product and adds a scaled third matrix, one batch and channel after the other.
 
@@ -143,27 +145,64 @@ class Gemm(Description):
 
     ATensor: TensorDesc
     BTensor: TensorDesc
-    CTensor: TensorDesc | None = None
-    OutputTensor: TensorDesc | None = None
+    CTensor: TensorDesc | None
+    OutputTensor: TensorDesc
     TransA: MatrixTransform
     TransB: MatrixTransform
     Alpha: float
     Beta: float
-    FusedActivation: Description | None = None
+    FusedActivation: Description | None
 
-    def __post_init__(self) -> None:
-        if type(self.TransA) is int:
-            object.__setattr__(self, "TransA", entry_of(MatrixTransform, self.TransA))
-        if type(self.TransB) is int:
-            object.__setattr__(self, "TransB", entry_of(MatrixTransform, self.TransB))
+    def __new__(
+        cls,
+        *,
+        ATensor: TensorDesc,
+        BTensor: TensorDesc,
+        CTensor: TensorDesc | None = None,
+        OutputTensor: TensorDesc | None = None,
+        TransA: MatrixTransform | str,
+        TransB: MatrixTransform | str,
+        Alpha: SupportsFloat,
+        Beta: SupportsFloat,
+        FusedActivation: Description | None = None,
+    ) -> Gemm:
+        new: Any = _OPEN()
+        new.ATensor = ATensor
+        new.BTensor = BTensor
+        new.CTensor = CTensor
+        new.OutputTensor = OutputTensor
+        new.TransA = TransA
+        new.TransB = TransB
+        new.Alpha = Alpha
+        new.Beta = Beta
+        new.FusedActivation = FusedActivation
+        new._state = 0
+        if not (
+            type(ATensor) is TensorDesc and ATensor._state != WRONG_TYPE
+            and type(BTensor) is TensorDesc and BTensor._state != WRONG_TYPE
+            and (CTensor is None or (type(CTensor) is TensorDesc and CTensor._state != WRONG_TYPE))
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(TransA) is MatrixTransform
+            and type(TransB) is MatrixTransform
+            and type(Alpha) is float
+            and type(Beta) is float
+            and FusedActivation is None
+        ):  # fmt: skip
+            settle(new, Gemm)
+        new.__class__ = Gemm
+        made: Gemm = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         a_tensor = self.ATensor
@@ -173,14 +212,14 @@ class Gemm(Description):
         trans_a = self.TransA
         trans_b = self.TransB
         fused_activation = self.FusedActivation
-        if a_tensor is None or b_tensor is None or output_tensor is None:
+        if self._state or a_tensor is None or b_tensor is None or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (a_tensor._sound & SOUND_INPUT or is_sound(a_tensor, True))
-            and (b_tensor._sound & SOUND_INPUT or is_sound(b_tensor, True))
-            and (c_tensor is None or c_tensor._sound & SOUND_INPUT or is_sound(c_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (a_tensor._state & SOUND_INPUT or is_sound(a_tensor, True))
+            and (b_tensor._state & SOUND_INPUT or is_sound(b_tensor, True))
+            and (c_tensor is None or c_tensor._state & SOUND_INPUT or is_sound(c_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and type(trans_a) is MatrixTransform
             and type(trans_b) is MatrixTransform
             and fused_activation is None
@@ -333,6 +372,7 @@ class Gemm(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         a_tensor = given(self, "ATensor")
         b_tensor = given(self, "BTensor")
         trans_a = self.TransA
@@ -362,4 +402,5 @@ class Gemm(Description):
         )
 
 
+_OPEN = opened(Gemm)
 _ACCEPTED = judgement.accepted_by_level(Gemm.SUPPORT)

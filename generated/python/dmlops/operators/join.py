@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry, replaced, saturate
-from ..description import COUNTED, Description, Rule, Support, Tables, count_of, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred, tensor_at
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -105,7 +106,8 @@ _SINCE_4_1 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class Join(Description):
     """Puts tensors one after the other along one axis.
 
@@ -169,40 +171,60 @@ class Join(Description):
         FeatureLevel.LEVEL_4_1,
     )
 
-    InputCount: int = COUNTED
+    InputCount: int
     InputTensors: tuple[TensorDesc, ...]
-    OutputTensor: TensorDesc | None = None
+    OutputTensor: TensorDesc
     Axis: int
 
-    def __post_init__(self) -> None:
-        if type(self.InputTensors) is not tuple and self.InputTensors is not None:
-            object.__setattr__(self, "InputTensors", tuple(self.InputTensors))
-        elif self.InputTensors is None and self.InputCount == 0:
-            object.__setattr__(self, "InputTensors", ())
-        if self.InputCount is None:
-            object.__setattr__(self, "InputCount", count_of(self.InputTensors))
+    def __new__(
+        cls,
+        *,
+        InputCount: SupportsIndex | None = None,
+        InputTensors: Iterable[TensorDesc],
+        OutputTensor: TensorDesc | None = None,
+        Axis: SupportsIndex,
+    ) -> Join:
+        new: Any = _OPEN()
+        new.InputCount = InputCount
+        new.InputTensors = InputTensors
+        new.OutputTensor = OutputTensor
+        new.Axis = Axis
+        new._state = 0
+        if not (
+            type(InputCount) is int
+            and type(InputTensors) is tuple and all(type(one) is TensorDesc and one._state != WRONG_TYPE for one in InputTensors)
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(Axis) is int
+        ):  # fmt: skip
+            settle(new, Join)
+        new.__class__ = Join
+        made: Join = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_count = self.InputCount
         input_tensors = self.InputTensors
         output_tensor = self.OutputTensor
         axis = self.Axis
-        if input_tensors is None or output_tensor is None:
+        if self._state or input_tensors is None or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= input_count <= 4294967295
             and len(input_tensors) == self.InputCount
-            and all((one._sound & SOUND_INPUT or is_sound(one, True)) for one in input_tensors)
+            and all((one._state & SOUND_INPUT or is_sound(one, True)) for one in input_tensors)
             and 0 <= axis <= 4294967295
         )  # fmt: skip
         if not sound:
@@ -318,6 +340,7 @@ class Join(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensors = given(self, "InputTensors")
         axis = self.Axis
         output_tensor_data_type = tensor_at(input_tensors, 0).DataType
@@ -334,4 +357,5 @@ class Join(Description):
         )
 
 
+_OPEN = opened(Join)
 _ACCEPTED = judgement.accepted_by_level(Join.SUPPORT)

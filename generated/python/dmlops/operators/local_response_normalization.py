@@ -6,14 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
 from .. import judgement
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -29,7 +30,8 @@ _SINCE_1_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class LocalResponseNormalization(Description):
     """Divides each element by a power of the sum of squares in its neighbourhood.
 
@@ -86,32 +88,69 @@ class LocalResponseNormalization(Description):
     LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (FeatureLevel.LEVEL_1_0,)
 
     InputTensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
+    OutputTensor: TensorDesc
     CrossChannel: bool
     LocalSize: int
     Alpha: float
     Beta: float
     Bias: float
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+        CrossChannel: bool,
+        LocalSize: SupportsIndex,
+        Alpha: SupportsFloat,
+        Beta: SupportsFloat,
+        Bias: SupportsFloat,
+    ) -> LocalResponseNormalization:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.OutputTensor = OutputTensor
+        new.CrossChannel = CrossChannel
+        new.LocalSize = LocalSize
+        new.Alpha = Alpha
+        new.Beta = Beta
+        new.Bias = Bias
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(CrossChannel) in (bool, int)
+            and type(LocalSize) is int
+            and type(Alpha) is float
+            and type(Beta) is float
+            and type(Bias) is float
+        ):  # fmt: skip
+            settle(new, LocalResponseNormalization)
+        new.__class__ = LocalResponseNormalization
+        made: LocalResponseNormalization = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
         cross_channel = self.CrossChannel
         local_size = self.LocalSize
-        if input_tensor is None or output_tensor is None:
+        if self._state or input_tensor is None or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and -2147483648 <= cross_channel <= 2147483647
             and 0 <= local_size <= 4294967295
         )  # fmt: skip
@@ -184,6 +223,7 @@ class LocalResponseNormalization(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
@@ -202,4 +242,5 @@ class LocalResponseNormalization(Description):
         )
 
 
+_OPEN = opened(LocalResponseNormalization)
 _ACCEPTED = judgement.accepted_by_level(LocalResponseNormalization.SUPPORT)

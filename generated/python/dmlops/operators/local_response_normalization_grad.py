@@ -6,15 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -31,7 +32,8 @@ _SINCE_3_1 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class LocalResponseNormalizationGrad(Description):
     """Gradient of LOCAL_RESPONSE_NORMALIZATION with respect to its input.
 
@@ -87,20 +89,60 @@ class LocalResponseNormalizationGrad(Description):
 
     InputTensor: TensorDesc
     InputGradientTensor: TensorDesc
-    OutputGradientTensor: TensorDesc | None = None
+    OutputGradientTensor: TensorDesc
     CrossChannel: bool
     LocalSize: int
     Alpha: float
     Beta: float
     Bias: float
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        InputGradientTensor: TensorDesc,
+        OutputGradientTensor: TensorDesc | None = None,
+        CrossChannel: bool,
+        LocalSize: SupportsIndex,
+        Alpha: SupportsFloat,
+        Beta: SupportsFloat,
+        Bias: SupportsFloat,
+    ) -> LocalResponseNormalizationGrad:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.InputGradientTensor = InputGradientTensor
+        new.OutputGradientTensor = OutputGradientTensor
+        new.CrossChannel = CrossChannel
+        new.LocalSize = LocalSize
+        new.Alpha = Alpha
+        new.Beta = Beta
+        new.Bias = Bias
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and type(InputGradientTensor) is TensorDesc and InputGradientTensor._state != WRONG_TYPE
+            and (OutputGradientTensor is None or (type(OutputGradientTensor) is TensorDesc and OutputGradientTensor._state != WRONG_TYPE))
+            and type(CrossChannel) in (bool, int)
+            and type(LocalSize) is int
+            and type(Alpha) is float
+            and type(Beta) is float
+            and type(Bias) is float
+        ):  # fmt: skip
+            settle(new, LocalResponseNormalizationGrad)
+        new.__class__ = LocalResponseNormalizationGrad
+        made: LocalResponseNormalizationGrad = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
@@ -108,13 +150,13 @@ class LocalResponseNormalizationGrad(Description):
         output_gradient_tensor = self.OutputGradientTensor
         cross_channel = self.CrossChannel
         local_size = self.LocalSize
-        if input_tensor is None or input_gradient_tensor is None or output_gradient_tensor is None:
+        if self._state or input_tensor is None or input_gradient_tensor is None or output_gradient_tensor is None:  # fmt: skip
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (input_gradient_tensor._sound & SOUND_INPUT or is_sound(input_gradient_tensor, True))
-            and (output_gradient_tensor._sound & SOUND_OUTPUT or is_sound(output_gradient_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (input_gradient_tensor._state & SOUND_INPUT or is_sound(input_gradient_tensor, True))
+            and (output_gradient_tensor._state & SOUND_OUTPUT or is_sound(output_gradient_tensor, False))
             and -2147483648 <= cross_channel <= 2147483647
             and 0 <= local_size <= 4294967295
         )  # fmt: skip
@@ -211,6 +253,7 @@ class LocalResponseNormalizationGrad(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
@@ -230,4 +273,5 @@ class LocalResponseNormalizationGrad(Description):
         )
 
 
+_OPEN = opened(LocalResponseNormalizationGrad)
 _ACCEPTED = judgement.accepted_by_level(LocalResponseNormalizationGrad.SUPPORT)

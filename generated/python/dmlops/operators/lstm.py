@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import as_float, entry
-from ..description import COUNTED, Description, Rule, Support, Tables, count_of, given
-from ..enums import FeatureLevel, RecurrentNetworkDirection, TensorDataType, TensorFlags, entry_of, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, RecurrentNetworkDirection, TensorDataType, TensorFlags, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred_if_given
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL = RecurrentNetworkDirection.BIDIRECTIONAL
@@ -45,7 +46,8 @@ _SINCE_1_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class Lstm(Description):
     """Runs a layer of long short-term memory (LSTM) over sequences, in one direction or both.
 
@@ -187,38 +189,95 @@ class Lstm(Description):
     InputTensor: TensorDesc
     WeightTensor: TensorDesc
     RecurrenceTensor: TensorDesc
-    BiasTensor: TensorDesc | None = None
-    HiddenInitTensor: TensorDesc | None = None
-    CellMemInitTensor: TensorDesc | None = None
-    SequenceLengthsTensor: TensorDesc | None = None
-    PeepholeTensor: TensorDesc | None = None
-    OutputSequenceTensor: TensorDesc | None = None
-    OutputSingleTensor: TensorDesc | None = None
-    OutputCellSingleTensor: TensorDesc | None = None
-    ActivationDescCount: int = COUNTED
+    BiasTensor: TensorDesc | None
+    HiddenInitTensor: TensorDesc | None
+    CellMemInitTensor: TensorDesc | None
+    SequenceLengthsTensor: TensorDesc | None
+    PeepholeTensor: TensorDesc | None
+    OutputSequenceTensor: TensorDesc | None
+    OutputSingleTensor: TensorDesc | None
+    OutputCellSingleTensor: TensorDesc | None
+    ActivationDescCount: int
     ActivationDescs: tuple[Description, ...]
     Direction: RecurrentNetworkDirection
     ClipThreshold: float
     UseClipThreshold: bool
     CoupleInputForget: bool
 
-    def __post_init__(self) -> None:
-        if type(self.ActivationDescs) is not tuple and self.ActivationDescs is not None:
-            object.__setattr__(self, "ActivationDescs", tuple(self.ActivationDescs))
-        elif self.ActivationDescs is None and self.ActivationDescCount == 0:
-            object.__setattr__(self, "ActivationDescs", ())
-        if type(self.Direction) is int:
-            object.__setattr__(self, "Direction", entry_of(RecurrentNetworkDirection, self.Direction))
-        if self.ActivationDescCount is None:
-            object.__setattr__(self, "ActivationDescCount", count_of(self.ActivationDescs))
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        WeightTensor: TensorDesc,
+        RecurrenceTensor: TensorDesc,
+        BiasTensor: TensorDesc | None = None,
+        HiddenInitTensor: TensorDesc | None = None,
+        CellMemInitTensor: TensorDesc | None = None,
+        SequenceLengthsTensor: TensorDesc | None = None,
+        PeepholeTensor: TensorDesc | None = None,
+        OutputSequenceTensor: TensorDesc | None = None,
+        OutputSingleTensor: TensorDesc | None = None,
+        OutputCellSingleTensor: TensorDesc | None = None,
+        ActivationDescCount: SupportsIndex | None = None,
+        ActivationDescs: Iterable[Description],
+        Direction: RecurrentNetworkDirection | str,
+        ClipThreshold: SupportsFloat,
+        UseClipThreshold: bool,
+        CoupleInputForget: bool,
+    ) -> Lstm:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.WeightTensor = WeightTensor
+        new.RecurrenceTensor = RecurrenceTensor
+        new.BiasTensor = BiasTensor
+        new.HiddenInitTensor = HiddenInitTensor
+        new.CellMemInitTensor = CellMemInitTensor
+        new.SequenceLengthsTensor = SequenceLengthsTensor
+        new.PeepholeTensor = PeepholeTensor
+        new.OutputSequenceTensor = OutputSequenceTensor
+        new.OutputSingleTensor = OutputSingleTensor
+        new.OutputCellSingleTensor = OutputCellSingleTensor
+        new.ActivationDescCount = ActivationDescCount
+        new.ActivationDescs = ActivationDescs
+        new.Direction = Direction
+        new.ClipThreshold = ClipThreshold
+        new.UseClipThreshold = UseClipThreshold
+        new.CoupleInputForget = CoupleInputForget
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and type(WeightTensor) is TensorDesc and WeightTensor._state != WRONG_TYPE
+            and type(RecurrenceTensor) is TensorDesc and RecurrenceTensor._state != WRONG_TYPE
+            and (BiasTensor is None or (type(BiasTensor) is TensorDesc and BiasTensor._state != WRONG_TYPE))
+            and (HiddenInitTensor is None or (type(HiddenInitTensor) is TensorDesc and HiddenInitTensor._state != WRONG_TYPE))
+            and (CellMemInitTensor is None or (type(CellMemInitTensor) is TensorDesc and CellMemInitTensor._state != WRONG_TYPE))
+            and (SequenceLengthsTensor is None or (type(SequenceLengthsTensor) is TensorDesc and SequenceLengthsTensor._state != WRONG_TYPE))
+            and (PeepholeTensor is None or (type(PeepholeTensor) is TensorDesc and PeepholeTensor._state != WRONG_TYPE))
+            and (OutputSequenceTensor is None or (type(OutputSequenceTensor) is TensorDesc and OutputSequenceTensor._state != WRONG_TYPE))
+            and (OutputSingleTensor is None or (type(OutputSingleTensor) is TensorDesc and OutputSingleTensor._state != WRONG_TYPE))
+            and (OutputCellSingleTensor is None or (type(OutputCellSingleTensor) is TensorDesc and OutputCellSingleTensor._state != WRONG_TYPE))
+            and type(ActivationDescCount) is int
+            and type(ActivationDescs) is tuple and not ActivationDescs
+            and type(Direction) is RecurrentNetworkDirection
+            and type(ClipThreshold) is float
+            and type(UseClipThreshold) in (bool, int)
+            and type(CoupleInputForget) in (bool, int)
+        ):  # fmt: skip
+            settle(new, Lstm)
+        new.__class__ = Lstm
+        made: Lstm = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
@@ -238,21 +297,21 @@ class Lstm(Description):
         clip_threshold = self.ClipThreshold
         use_clip_threshold = self.UseClipThreshold
         couple_input_forget = self.CoupleInputForget
-        if input_tensor is None or weight_tensor is None or recurrence_tensor is None or activation_descs is None:  # fmt: skip
+        if self._state or input_tensor is None or weight_tensor is None or recurrence_tensor is None or activation_descs is None:  # fmt: skip
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (weight_tensor._sound & SOUND_INPUT or is_sound(weight_tensor, True))
-            and (recurrence_tensor._sound & SOUND_INPUT or is_sound(recurrence_tensor, True))
-            and (bias_tensor is None or bias_tensor._sound & SOUND_INPUT or is_sound(bias_tensor, True))
-            and (hidden_init_tensor is None or hidden_init_tensor._sound & SOUND_INPUT or is_sound(hidden_init_tensor, True))
-            and (cell_mem_init_tensor is None or cell_mem_init_tensor._sound & SOUND_INPUT or is_sound(cell_mem_init_tensor, True))
-            and (sequence_lengths_tensor is None or sequence_lengths_tensor._sound & SOUND_INPUT or is_sound(sequence_lengths_tensor, True))
-            and (peephole_tensor is None or peephole_tensor._sound & SOUND_INPUT or is_sound(peephole_tensor, True))
-            and (output_sequence_tensor is None or output_sequence_tensor._sound & SOUND_OUTPUT or is_sound(output_sequence_tensor, False))
-            and (output_single_tensor is None or output_single_tensor._sound & SOUND_OUTPUT or is_sound(output_single_tensor, False))
-            and (output_cell_single_tensor is None or output_cell_single_tensor._sound & SOUND_OUTPUT or is_sound(output_cell_single_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (weight_tensor._state & SOUND_INPUT or is_sound(weight_tensor, True))
+            and (recurrence_tensor._state & SOUND_INPUT or is_sound(recurrence_tensor, True))
+            and (bias_tensor is None or bias_tensor._state & SOUND_INPUT or is_sound(bias_tensor, True))
+            and (hidden_init_tensor is None or hidden_init_tensor._state & SOUND_INPUT or is_sound(hidden_init_tensor, True))
+            and (cell_mem_init_tensor is None or cell_mem_init_tensor._state & SOUND_INPUT or is_sound(cell_mem_init_tensor, True))
+            and (sequence_lengths_tensor is None or sequence_lengths_tensor._state & SOUND_INPUT or is_sound(sequence_lengths_tensor, True))
+            and (peephole_tensor is None or peephole_tensor._state & SOUND_INPUT or is_sound(peephole_tensor, True))
+            and (output_sequence_tensor is None or output_sequence_tensor._state & SOUND_OUTPUT or is_sound(output_sequence_tensor, False))
+            and (output_single_tensor is None or output_single_tensor._state & SOUND_OUTPUT or is_sound(output_single_tensor, False))
+            and (output_cell_single_tensor is None or output_cell_single_tensor._state & SOUND_OUTPUT or is_sound(output_cell_single_tensor, False))
             and 0 <= activation_desc_count <= 4294967295
             and len(activation_descs) == self.ActivationDescCount
             and not activation_descs
@@ -895,6 +954,7 @@ class Lstm(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         recurrence_tensor = given(self, "RecurrenceTensor")
         input_tensor_data_type = input_tensor.DataType
@@ -940,4 +1000,5 @@ class Lstm(Description):
         )
 
 
+_OPEN = opened(Lstm)
 _ACCEPTED = judgement.accepted_by_level(Lstm.SUPPORT)

@@ -6,15 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, final
 
 from .. import judgement
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -69,7 +70,8 @@ _SINCE_5_2 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class MatrixMultiplyInteger(Description):
     """Multiplies integer matrices less their zero points, one batch and channel after the other.
 
@@ -136,18 +138,49 @@ class MatrixMultiplyInteger(Description):
     )
 
     ATensor: TensorDesc
-    AZeroPointTensor: TensorDesc | None = None
+    AZeroPointTensor: TensorDesc | None
     BTensor: TensorDesc
-    BZeroPointTensor: TensorDesc | None = None
-    OutputTensor: TensorDesc | None = None
+    BZeroPointTensor: TensorDesc | None
+    OutputTensor: TensorDesc
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        ATensor: TensorDesc,
+        AZeroPointTensor: TensorDesc | None = None,
+        BTensor: TensorDesc,
+        BZeroPointTensor: TensorDesc | None = None,
+        OutputTensor: TensorDesc | None = None,
+    ) -> MatrixMultiplyInteger:
+        new: Any = _OPEN()
+        new.ATensor = ATensor
+        new.AZeroPointTensor = AZeroPointTensor
+        new.BTensor = BTensor
+        new.BZeroPointTensor = BZeroPointTensor
+        new.OutputTensor = OutputTensor
+        new._state = 0
+        if not (
+            type(ATensor) is TensorDesc and ATensor._state != WRONG_TYPE
+            and (AZeroPointTensor is None or (type(AZeroPointTensor) is TensorDesc and AZeroPointTensor._state != WRONG_TYPE))
+            and type(BTensor) is TensorDesc and BTensor._state != WRONG_TYPE
+            and (BZeroPointTensor is None or (type(BZeroPointTensor) is TensorDesc and BZeroPointTensor._state != WRONG_TYPE))
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+        ):  # fmt: skip
+            settle(new, MatrixMultiplyInteger)
+        new.__class__ = MatrixMultiplyInteger
+        made: MatrixMultiplyInteger = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         a_tensor = self.ATensor
@@ -155,15 +188,15 @@ class MatrixMultiplyInteger(Description):
         b_tensor = self.BTensor
         b_zero_point_tensor = self.BZeroPointTensor
         output_tensor = self.OutputTensor
-        if a_tensor is None or b_tensor is None or output_tensor is None:
+        if self._state or a_tensor is None or b_tensor is None or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (a_tensor._sound & SOUND_INPUT or is_sound(a_tensor, True))
-            and (a_zero_point_tensor is None or a_zero_point_tensor._sound & SOUND_INPUT or is_sound(a_zero_point_tensor, True))
-            and (b_tensor._sound & SOUND_INPUT or is_sound(b_tensor, True))
-            and (b_zero_point_tensor is None or b_zero_point_tensor._sound & SOUND_INPUT or is_sound(b_zero_point_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (a_tensor._state & SOUND_INPUT or is_sound(a_tensor, True))
+            and (a_zero_point_tensor is None or a_zero_point_tensor._state & SOUND_INPUT or is_sound(a_zero_point_tensor, True))
+            and (b_tensor._state & SOUND_INPUT or is_sound(b_tensor, True))
+            and (b_zero_point_tensor is None or b_zero_point_tensor._state & SOUND_INPUT or is_sound(b_zero_point_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
         )  # fmt: skip
         if not sound:
             violations = judgement.structure(self, level)
@@ -333,6 +366,7 @@ class MatrixMultiplyInteger(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         a_tensor = given(self, "ATensor")
         b_tensor = given(self, "BTensor")
         a_tensor_sizes = a_tensor.Sizes
@@ -354,4 +388,5 @@ class MatrixMultiplyInteger(Description):
         )
 
 
+_OPEN = opened(MatrixMultiplyInteger)
 _ACCEPTED = judgement.accepted_by_level(MatrixMultiplyInteger.SUPPORT)

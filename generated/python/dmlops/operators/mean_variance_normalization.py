@@ -6,15 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, final
 
 from .. import judgement
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, TensorDataType, feature_level, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 FEATURE_LEVEL_LEVEL_5_2 = FeatureLevel.LEVEL_5_2
@@ -33,7 +34,8 @@ _SINCE_1_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class MeanVarianceNormalization(Description):
     """Normalizes the input by its own mean and variance, over each image or each of its channels, then scales and shifts it.
 
@@ -125,21 +127,61 @@ class MeanVarianceNormalization(Description):
     )
 
     InputTensor: TensorDesc
-    ScaleTensor: TensorDesc | None = None
-    BiasTensor: TensorDesc | None = None
-    OutputTensor: TensorDesc | None = None
+    ScaleTensor: TensorDesc | None
+    BiasTensor: TensorDesc | None
+    OutputTensor: TensorDesc
     CrossChannel: bool
     NormalizeVariance: bool
     Epsilon: float
-    FusedActivation: Description | None = None
+    FusedActivation: Description | None
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        ScaleTensor: TensorDesc | None = None,
+        BiasTensor: TensorDesc | None = None,
+        OutputTensor: TensorDesc | None = None,
+        CrossChannel: bool,
+        NormalizeVariance: bool,
+        Epsilon: SupportsFloat,
+        FusedActivation: Description | None = None,
+    ) -> MeanVarianceNormalization:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.ScaleTensor = ScaleTensor
+        new.BiasTensor = BiasTensor
+        new.OutputTensor = OutputTensor
+        new.CrossChannel = CrossChannel
+        new.NormalizeVariance = NormalizeVariance
+        new.Epsilon = Epsilon
+        new.FusedActivation = FusedActivation
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and (ScaleTensor is None or (type(ScaleTensor) is TensorDesc and ScaleTensor._state != WRONG_TYPE))
+            and (BiasTensor is None or (type(BiasTensor) is TensorDesc and BiasTensor._state != WRONG_TYPE))
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(CrossChannel) in (bool, int)
+            and type(NormalizeVariance) in (bool, int)
+            and type(Epsilon) is float
+            and FusedActivation is None
+        ):  # fmt: skip
+            settle(new, MeanVarianceNormalization)
+        new.__class__ = MeanVarianceNormalization
+        made: MeanVarianceNormalization = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         level = feature_level(level)
@@ -150,14 +192,14 @@ class MeanVarianceNormalization(Description):
         cross_channel = self.CrossChannel
         normalize_variance = self.NormalizeVariance
         fused_activation = self.FusedActivation
-        if input_tensor is None or output_tensor is None:
+        if self._state or input_tensor is None or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (scale_tensor is None or scale_tensor._sound & SOUND_INPUT or is_sound(scale_tensor, True))
-            and (bias_tensor is None or bias_tensor._sound & SOUND_INPUT or is_sound(bias_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (scale_tensor is None or scale_tensor._state & SOUND_INPUT or is_sound(scale_tensor, True))
+            and (bias_tensor is None or bias_tensor._state & SOUND_INPUT or is_sound(bias_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and -2147483648 <= cross_channel <= 2147483647
             and -2147483648 <= normalize_variance <= 2147483647
             and fused_activation is None
@@ -292,6 +334,7 @@ class MeanVarianceNormalization(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
@@ -311,4 +354,5 @@ class MeanVarianceNormalization(Description):
         )
 
 
+_OPEN = opened(MeanVarianceNormalization)
 _ACCEPTED = judgement.accepted_by_level(MeanVarianceNormalization.SUPPORT)

@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry
-from ..description import COUNTED, Description, Rule, Support, Tables, count_of, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -32,7 +33,8 @@ _SINCE_6_3 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class MeanVarianceNormalization2(Description):
     """Normalizes the input by its own mean, its variance or both along axes of choice, then scales and shifts it.
 
@@ -114,31 +116,69 @@ class MeanVarianceNormalization2(Description):
     )
 
     InputTensor: TensorDesc
-    ScaleTensor: TensorDesc | None = None
-    BiasTensor: TensorDesc | None = None
-    OutputTensor: TensorDesc | None = None
-    AxisCount: int = COUNTED
+    ScaleTensor: TensorDesc | None
+    BiasTensor: TensorDesc | None
+    OutputTensor: TensorDesc
+    AxisCount: int
     Axes: tuple[int, ...]
     UseMean: bool
     UseVariance: bool
     Epsilon: float
-    FusedActivation: Description | None = None
+    FusedActivation: Description | None
 
-    def __post_init__(self) -> None:
-        if type(self.Axes) is not tuple and self.Axes is not None:
-            object.__setattr__(self, "Axes", tuple(self.Axes))
-        elif self.Axes is None and self.AxisCount == 0:
-            object.__setattr__(self, "Axes", ())
-        if self.AxisCount is None:
-            object.__setattr__(self, "AxisCount", count_of(self.Axes))
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        ScaleTensor: TensorDesc | None = None,
+        BiasTensor: TensorDesc | None = None,
+        OutputTensor: TensorDesc | None = None,
+        AxisCount: SupportsIndex | None = None,
+        Axes: Iterable[SupportsIndex],
+        UseMean: bool,
+        UseVariance: bool,
+        Epsilon: SupportsFloat,
+        FusedActivation: Description | None = None,
+    ) -> MeanVarianceNormalization2:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.ScaleTensor = ScaleTensor
+        new.BiasTensor = BiasTensor
+        new.OutputTensor = OutputTensor
+        new.AxisCount = AxisCount
+        new.Axes = Axes
+        new.UseMean = UseMean
+        new.UseVariance = UseVariance
+        new.Epsilon = Epsilon
+        new.FusedActivation = FusedActivation
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and (ScaleTensor is None or (type(ScaleTensor) is TensorDesc and ScaleTensor._state != WRONG_TYPE))
+            and (BiasTensor is None or (type(BiasTensor) is TensorDesc and BiasTensor._state != WRONG_TYPE))
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(AxisCount) is int
+            and type(Axes) is tuple and INTEGERS(map(type, Axes))
+            and type(UseMean) in (bool, int)
+            and type(UseVariance) in (bool, int)
+            and type(Epsilon) is float
+            and FusedActivation is None
+        ):  # fmt: skip
+            settle(new, MeanVarianceNormalization2)
+        new.__class__ = MeanVarianceNormalization2
+        made: MeanVarianceNormalization2 = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
@@ -150,14 +190,14 @@ class MeanVarianceNormalization2(Description):
         use_mean = self.UseMean
         use_variance = self.UseVariance
         fused_activation = self.FusedActivation
-        if input_tensor is None or output_tensor is None or axes is None:
+        if self._state or input_tensor is None or output_tensor is None or axes is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (scale_tensor is None or scale_tensor._sound & SOUND_INPUT or is_sound(scale_tensor, True))
-            and (bias_tensor is None or bias_tensor._sound & SOUND_INPUT or is_sound(bias_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (scale_tensor is None or scale_tensor._state & SOUND_INPUT or is_sound(scale_tensor, True))
+            and (bias_tensor is None or bias_tensor._state & SOUND_INPUT or is_sound(bias_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= axis_count <= 4294967295
             and len(axes) == self.AxisCount
             and 0 <= min(axes, default=0) <= max(axes, default=0) <= 4294967295
@@ -324,6 +364,7 @@ class MeanVarianceNormalization2(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
@@ -345,4 +386,5 @@ class MeanVarianceNormalization2(Description):
         )
 
 
+_OPEN = opened(MeanVarianceNormalization2)
 _ACCEPTED = judgement.accepted_by_level(MeanVarianceNormalization2.SUPPORT)

@@ -6,16 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry, quotient, remainder, saturate
 from ..coordinates import align
 from ..description import Description, Rule, Support, Tables
-from ..enums import FeatureLevel, MultiheadAttentionMaskType, TensorDataType, entry_of, name_of
+from ..enums import NEWEST, FeatureLevel, MultiheadAttentionMaskType, TensorDataType, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 MULTIHEAD_ATTENTION_MASK_TYPE_KEY_QUERY_SEQUENCE_LENGTH_START_END = MultiheadAttentionMaskType.KEY_QUERY_SEQUENCE_LENGTH_START_END  # fmt: skip
@@ -73,7 +74,8 @@ _SINCE_6_3 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class MultiheadAttention1(Description):
     """Attention with several heads, where a group of query heads may share one key and value head; keys and values may follow on those of earlier calls.
 
@@ -216,38 +218,110 @@ class MultiheadAttention1(Description):
     }
     LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (FeatureLevel.LEVEL_6_3,)
 
-    QueryTensor: TensorDesc | None = None
-    KeyTensor: TensorDesc | None = None
-    ValueTensor: TensorDesc | None = None
-    StackedQueryKeyTensor: TensorDesc | None = None
-    StackedKeyValueTensor: TensorDesc | None = None
-    StackedQueryKeyValueTensor: TensorDesc | None = None
-    BiasTensor: TensorDesc | None = None
-    MaskTensor: TensorDesc | None = None
-    RelativePositionBiasTensor: TensorDesc | None = None
-    PastKeyTensor: TensorDesc | None = None
-    PastValueTensor: TensorDesc | None = None
-    PastSequenceLengthsTensor: TensorDesc | None = None
-    OutputTensor: TensorDesc | None = None
-    OutputPresentKeyTensor: TensorDesc | None = None
-    OutputPresentValueTensor: TensorDesc | None = None
+    QueryTensor: TensorDesc | None
+    KeyTensor: TensorDesc | None
+    ValueTensor: TensorDesc | None
+    StackedQueryKeyTensor: TensorDesc | None
+    StackedKeyValueTensor: TensorDesc | None
+    StackedQueryKeyValueTensor: TensorDesc | None
+    BiasTensor: TensorDesc | None
+    MaskTensor: TensorDesc | None
+    RelativePositionBiasTensor: TensorDesc | None
+    PastKeyTensor: TensorDesc | None
+    PastValueTensor: TensorDesc | None
+    PastSequenceLengthsTensor: TensorDesc | None
+    OutputTensor: TensorDesc
+    OutputPresentKeyTensor: TensorDesc | None
+    OutputPresentValueTensor: TensorDesc | None
     Scale: float
     MaskFilterValue: float
     QueryHeadCount: int
     KeyValueHeadCount: int
     MaskType: MultiheadAttentionMaskType
 
-    def __post_init__(self) -> None:
-        if type(self.MaskType) is int:
-            object.__setattr__(self, "MaskType", entry_of(MultiheadAttentionMaskType, self.MaskType))
+    def __new__(
+        cls,
+        *,
+        QueryTensor: TensorDesc | None = None,
+        KeyTensor: TensorDesc | None = None,
+        ValueTensor: TensorDesc | None = None,
+        StackedQueryKeyTensor: TensorDesc | None = None,
+        StackedKeyValueTensor: TensorDesc | None = None,
+        StackedQueryKeyValueTensor: TensorDesc | None = None,
+        BiasTensor: TensorDesc | None = None,
+        MaskTensor: TensorDesc | None = None,
+        RelativePositionBiasTensor: TensorDesc | None = None,
+        PastKeyTensor: TensorDesc | None = None,
+        PastValueTensor: TensorDesc | None = None,
+        PastSequenceLengthsTensor: TensorDesc | None = None,
+        OutputTensor: TensorDesc | None = None,
+        OutputPresentKeyTensor: TensorDesc | None = None,
+        OutputPresentValueTensor: TensorDesc | None = None,
+        Scale: SupportsFloat,
+        MaskFilterValue: SupportsFloat,
+        QueryHeadCount: SupportsIndex,
+        KeyValueHeadCount: SupportsIndex,
+        MaskType: MultiheadAttentionMaskType | str,
+    ) -> MultiheadAttention1:
+        new: Any = _OPEN()
+        new.QueryTensor = QueryTensor
+        new.KeyTensor = KeyTensor
+        new.ValueTensor = ValueTensor
+        new.StackedQueryKeyTensor = StackedQueryKeyTensor
+        new.StackedKeyValueTensor = StackedKeyValueTensor
+        new.StackedQueryKeyValueTensor = StackedQueryKeyValueTensor
+        new.BiasTensor = BiasTensor
+        new.MaskTensor = MaskTensor
+        new.RelativePositionBiasTensor = RelativePositionBiasTensor
+        new.PastKeyTensor = PastKeyTensor
+        new.PastValueTensor = PastValueTensor
+        new.PastSequenceLengthsTensor = PastSequenceLengthsTensor
+        new.OutputTensor = OutputTensor
+        new.OutputPresentKeyTensor = OutputPresentKeyTensor
+        new.OutputPresentValueTensor = OutputPresentValueTensor
+        new.Scale = Scale
+        new.MaskFilterValue = MaskFilterValue
+        new.QueryHeadCount = QueryHeadCount
+        new.KeyValueHeadCount = KeyValueHeadCount
+        new.MaskType = MaskType
+        new._state = 0
+        if not (
+            (QueryTensor is None or (type(QueryTensor) is TensorDesc and QueryTensor._state != WRONG_TYPE))
+            and (KeyTensor is None or (type(KeyTensor) is TensorDesc and KeyTensor._state != WRONG_TYPE))
+            and (ValueTensor is None or (type(ValueTensor) is TensorDesc and ValueTensor._state != WRONG_TYPE))
+            and (StackedQueryKeyTensor is None or (type(StackedQueryKeyTensor) is TensorDesc and StackedQueryKeyTensor._state != WRONG_TYPE))
+            and (StackedKeyValueTensor is None or (type(StackedKeyValueTensor) is TensorDesc and StackedKeyValueTensor._state != WRONG_TYPE))
+            and (StackedQueryKeyValueTensor is None or (type(StackedQueryKeyValueTensor) is TensorDesc and StackedQueryKeyValueTensor._state != WRONG_TYPE))
+            and (BiasTensor is None or (type(BiasTensor) is TensorDesc and BiasTensor._state != WRONG_TYPE))
+            and (MaskTensor is None or (type(MaskTensor) is TensorDesc and MaskTensor._state != WRONG_TYPE))
+            and (RelativePositionBiasTensor is None or (type(RelativePositionBiasTensor) is TensorDesc and RelativePositionBiasTensor._state != WRONG_TYPE))
+            and (PastKeyTensor is None or (type(PastKeyTensor) is TensorDesc and PastKeyTensor._state != WRONG_TYPE))
+            and (PastValueTensor is None or (type(PastValueTensor) is TensorDesc and PastValueTensor._state != WRONG_TYPE))
+            and (PastSequenceLengthsTensor is None or (type(PastSequenceLengthsTensor) is TensorDesc and PastSequenceLengthsTensor._state != WRONG_TYPE))
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (OutputPresentKeyTensor is None or (type(OutputPresentKeyTensor) is TensorDesc and OutputPresentKeyTensor._state != WRONG_TYPE))
+            and (OutputPresentValueTensor is None or (type(OutputPresentValueTensor) is TensorDesc and OutputPresentValueTensor._state != WRONG_TYPE))
+            and type(Scale) is float
+            and type(MaskFilterValue) is float
+            and type(QueryHeadCount) is int
+            and type(KeyValueHeadCount) is int
+            and type(MaskType) is MultiheadAttentionMaskType
+        ):  # fmt: skip
+            settle(new, MultiheadAttention1)
+        new.__class__ = MultiheadAttention1
+        made: MultiheadAttention1 = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         query_tensor = self.QueryTensor
@@ -268,25 +342,25 @@ class MultiheadAttention1(Description):
         query_head_count = self.QueryHeadCount
         key_value_head_count = self.KeyValueHeadCount
         mask_type = self.MaskType
-        if output_tensor is None:
+        if self._state or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (query_tensor is None or query_tensor._sound & SOUND_INPUT or is_sound(query_tensor, True))
-            and (key_tensor is None or key_tensor._sound & SOUND_INPUT or is_sound(key_tensor, True))
-            and (value_tensor is None or value_tensor._sound & SOUND_INPUT or is_sound(value_tensor, True))
-            and (stacked_query_key_tensor is None or stacked_query_key_tensor._sound & SOUND_INPUT or is_sound(stacked_query_key_tensor, True))
-            and (stacked_key_value_tensor is None or stacked_key_value_tensor._sound & SOUND_INPUT or is_sound(stacked_key_value_tensor, True))
-            and (stacked_query_key_value_tensor is None or stacked_query_key_value_tensor._sound & SOUND_INPUT or is_sound(stacked_query_key_value_tensor, True))
-            and (bias_tensor is None or bias_tensor._sound & SOUND_INPUT or is_sound(bias_tensor, True))
-            and (mask_tensor is None or mask_tensor._sound & SOUND_INPUT or is_sound(mask_tensor, True))
-            and (relative_position_bias_tensor is None or relative_position_bias_tensor._sound & SOUND_INPUT or is_sound(relative_position_bias_tensor, True))
-            and (past_key_tensor is None or past_key_tensor._sound & SOUND_INPUT or is_sound(past_key_tensor, True))
-            and (past_value_tensor is None or past_value_tensor._sound & SOUND_INPUT or is_sound(past_value_tensor, True))
-            and (past_sequence_lengths_tensor is None or past_sequence_lengths_tensor._sound & SOUND_INPUT or is_sound(past_sequence_lengths_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and (output_present_key_tensor is None or output_present_key_tensor._sound & SOUND_OUTPUT or is_sound(output_present_key_tensor, False))
-            and (output_present_value_tensor is None or output_present_value_tensor._sound & SOUND_OUTPUT or is_sound(output_present_value_tensor, False))
+            (query_tensor is None or query_tensor._state & SOUND_INPUT or is_sound(query_tensor, True))
+            and (key_tensor is None or key_tensor._state & SOUND_INPUT or is_sound(key_tensor, True))
+            and (value_tensor is None or value_tensor._state & SOUND_INPUT or is_sound(value_tensor, True))
+            and (stacked_query_key_tensor is None or stacked_query_key_tensor._state & SOUND_INPUT or is_sound(stacked_query_key_tensor, True))
+            and (stacked_key_value_tensor is None or stacked_key_value_tensor._state & SOUND_INPUT or is_sound(stacked_key_value_tensor, True))
+            and (stacked_query_key_value_tensor is None or stacked_query_key_value_tensor._state & SOUND_INPUT or is_sound(stacked_query_key_value_tensor, True))
+            and (bias_tensor is None or bias_tensor._state & SOUND_INPUT or is_sound(bias_tensor, True))
+            and (mask_tensor is None or mask_tensor._state & SOUND_INPUT or is_sound(mask_tensor, True))
+            and (relative_position_bias_tensor is None or relative_position_bias_tensor._state & SOUND_INPUT or is_sound(relative_position_bias_tensor, True))
+            and (past_key_tensor is None or past_key_tensor._state & SOUND_INPUT or is_sound(past_key_tensor, True))
+            and (past_value_tensor is None or past_value_tensor._state & SOUND_INPUT or is_sound(past_value_tensor, True))
+            and (past_sequence_lengths_tensor is None or past_sequence_lengths_tensor._state & SOUND_INPUT or is_sound(past_sequence_lengths_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
+            and (output_present_key_tensor is None or output_present_key_tensor._state & SOUND_OUTPUT or is_sound(output_present_key_tensor, False))
+            and (output_present_value_tensor is None or output_present_value_tensor._state & SOUND_OUTPUT or is_sound(output_present_value_tensor, False))
             and 0 <= query_head_count <= 4294967295
             and 0 <= key_value_head_count <= 4294967295
             and type(mask_type) is MultiheadAttentionMaskType
@@ -854,4 +928,5 @@ class MultiheadAttention1(Description):
         return judgement.reliable(self, violations) if violations else violations
 
 
+_OPEN = opened(MultiheadAttention1)
 _ACCEPTED = judgement.accepted_by_level(MultiheadAttention1.SUPPORT)

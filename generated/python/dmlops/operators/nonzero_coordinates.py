@@ -7,15 +7,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar
+from typing import Any, ClassVar, final
 
 from .. import judgement
 from ..arithmetic import entry, saturate
 from ..description import Description, Rule, Support, Tables
-from ..enums import FeatureLevel, TensorDataType
+from ..enums import NEWEST, FeatureLevel, TensorDataType
 from ..member import Member
 from ..tensor import TensorDesc
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -68,7 +69,8 @@ _SINCE_4_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class NonzeroCoordinates(Description):
     """Lists the coordinates of all elements that are not zero, in the order of the elements.
 
@@ -121,28 +123,53 @@ class NonzeroCoordinates(Description):
     )
 
     InputTensor: TensorDesc
-    OutputCountTensor: TensorDesc | None = None
-    OutputCoordinatesTensor: TensorDesc | None = None
+    OutputCountTensor: TensorDesc
+    OutputCoordinatesTensor: TensorDesc
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        OutputCountTensor: TensorDesc | None = None,
+        OutputCoordinatesTensor: TensorDesc | None = None,
+    ) -> NonzeroCoordinates:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.OutputCountTensor = OutputCountTensor
+        new.OutputCoordinatesTensor = OutputCoordinatesTensor
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and (OutputCountTensor is None or (type(OutputCountTensor) is TensorDesc and OutputCountTensor._state != WRONG_TYPE))
+            and (OutputCoordinatesTensor is None or (type(OutputCoordinatesTensor) is TensorDesc and OutputCoordinatesTensor._state != WRONG_TYPE))
+        ):  # fmt: skip
+            settle(new, NonzeroCoordinates)
+        new.__class__ = NonzeroCoordinates
+        made: NonzeroCoordinates = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
         output_count_tensor = self.OutputCountTensor
         output_coordinates_tensor = self.OutputCoordinatesTensor
-        if input_tensor is None or output_count_tensor is None or output_coordinates_tensor is None:
+        if self._state or input_tensor is None or output_count_tensor is None or output_coordinates_tensor is None:  # fmt: skip
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_count_tensor._sound & SOUND_OUTPUT or is_sound(output_count_tensor, False))
-            and (output_coordinates_tensor._sound & SOUND_OUTPUT or is_sound(output_coordinates_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (output_count_tensor._state & SOUND_OUTPUT or is_sound(output_count_tensor, False))
+            and (output_coordinates_tensor._state & SOUND_OUTPUT or is_sound(output_coordinates_tensor, False))
         )  # fmt: skip
         if not sound:
             violations = judgement.structure(self, level)
@@ -240,4 +267,5 @@ class NonzeroCoordinates(Description):
         return judgement.reliable(self, violations) if violations else violations
 
 
+_OPEN = opened(NonzeroCoordinates)
 _ACCEPTED = judgement.accepted_by_level(NonzeroCoordinates.SUPPORT)

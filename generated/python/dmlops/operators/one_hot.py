@@ -7,15 +7,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry, replaced, saturate
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -102,7 +103,8 @@ _SINCE_4_1 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class OneHot(Description):
     """Writes along an axis the on value where an index says, and the off value elsewhere.
 
@@ -166,29 +168,57 @@ class OneHot(Description):
 
     IndicesTensor: TensorDesc
     ValuesTensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
+    OutputTensor: TensorDesc
     Axis: int
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        IndicesTensor: TensorDesc,
+        ValuesTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+        Axis: SupportsIndex,
+    ) -> OneHot:
+        new: Any = _OPEN()
+        new.IndicesTensor = IndicesTensor
+        new.ValuesTensor = ValuesTensor
+        new.OutputTensor = OutputTensor
+        new.Axis = Axis
+        new._state = 0
+        if not (
+            type(IndicesTensor) is TensorDesc and IndicesTensor._state != WRONG_TYPE
+            and type(ValuesTensor) is TensorDesc and ValuesTensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(Axis) is int
+        ):  # fmt: skip
+            settle(new, OneHot)
+        new.__class__ = OneHot
+        made: OneHot = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         indices_tensor = self.IndicesTensor
         values_tensor = self.ValuesTensor
         output_tensor = self.OutputTensor
         axis = self.Axis
-        if indices_tensor is None or values_tensor is None or output_tensor is None:
+        if self._state or indices_tensor is None or values_tensor is None or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (indices_tensor._sound & SOUND_INPUT or is_sound(indices_tensor, True))
-            and (values_tensor._sound & SOUND_INPUT or is_sound(values_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (indices_tensor._state & SOUND_INPUT or is_sound(indices_tensor, True))
+            and (values_tensor._state & SOUND_INPUT or is_sound(values_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= axis <= 4294967295
         )  # fmt: skip
         if not sound:
@@ -295,6 +325,7 @@ class OneHot(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         values_tensor = given(self, "ValuesTensor")
         values_tensor_data_type = values_tensor.DataType
         return OneHot(
@@ -308,4 +339,5 @@ class OneHot(Description):
         )
 
 
+_OPEN = opened(OneHot)
 _ACCEPTED = judgement.accepted_by_level(OneHot.SUPPORT)

@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
+from .. import enums, judgement
 from ..arithmetic import entry
-from ..description import COUNTED, Description, Rule, Support, Tables, count_of, given
-from ..enums import FeatureLevel, PaddingMode, TensorDataType, entry_of, feature_level, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, PaddingMode, TensorDataType, feature_level, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 FEATURE_LEVEL_LEVEL_6_4 = FeatureLevel.LEVEL_6_4
@@ -41,7 +42,8 @@ _SINCE_5_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class Padding1(Description):
     """Enlarges the input on all sides, by a constant of its data type or by its own elements.
 
@@ -102,37 +104,61 @@ class Padding1(Description):
     )
 
     InputTensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
+    OutputTensor: TensorDesc
     PaddingMode: PaddingMode
     PaddingValueDataType: TensorDataType
     PaddingValue: float
-    DimensionCount: int = COUNTED
+    DimensionCount: int
     StartPadding: tuple[int, ...]
     EndPadding: tuple[int, ...]
 
-    def __post_init__(self) -> None:
-        if type(self.PaddingMode) is int:
-            object.__setattr__(self, "PaddingMode", entry_of(PaddingMode, self.PaddingMode))
-        if type(self.PaddingValueDataType) is int:
-            object.__setattr__(self, "PaddingValueDataType", entry_of(TensorDataType, self.PaddingValueDataType))  # fmt: skip
-        if type(self.StartPadding) is not tuple and self.StartPadding is not None:
-            object.__setattr__(self, "StartPadding", tuple(self.StartPadding))
-        elif self.StartPadding is None and self.DimensionCount == 0:
-            object.__setattr__(self, "StartPadding", ())
-        if type(self.EndPadding) is not tuple and self.EndPadding is not None:
-            object.__setattr__(self, "EndPadding", tuple(self.EndPadding))
-        elif self.EndPadding is None and self.DimensionCount == 0:
-            object.__setattr__(self, "EndPadding", ())
-        if self.DimensionCount is None:
-            object.__setattr__(self, "DimensionCount", count_of(self.StartPadding, self.EndPadding))
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+        PaddingMode: enums.PaddingMode | str,
+        PaddingValueDataType: TensorDataType | str,
+        PaddingValue: SupportsFloat,
+        DimensionCount: SupportsIndex | None = None,
+        StartPadding: Iterable[SupportsIndex],
+        EndPadding: Iterable[SupportsIndex],
+    ) -> Padding1:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.OutputTensor = OutputTensor
+        new.PaddingMode = PaddingMode
+        new.PaddingValueDataType = PaddingValueDataType
+        new.PaddingValue = PaddingValue
+        new.DimensionCount = DimensionCount
+        new.StartPadding = StartPadding
+        new.EndPadding = EndPadding
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(PaddingMode) is enums.PaddingMode
+            and type(PaddingValueDataType) is TensorDataType
+            and type(PaddingValue) in (int, float)
+            and type(DimensionCount) is int
+            and type(StartPadding) is tuple and INTEGERS(map(type, StartPadding))
+            and type(EndPadding) is tuple and INTEGERS(map(type, EndPadding))
+        ):  # fmt: skip
+            settle(new, Padding1)
+        new.__class__ = Padding1
+        made: Padding1 = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         level = feature_level(level)
@@ -144,12 +170,12 @@ class Padding1(Description):
         dimension_count = self.DimensionCount
         start_padding = self.StartPadding
         end_padding = self.EndPadding
-        if input_tensor is None or output_tensor is None or start_padding is None or end_padding is None:
+        if self._state or input_tensor is None or output_tensor is None or start_padding is None or end_padding is None:  # fmt: skip
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and type(padding_mode) is PaddingMode
             and type(padding_value_data_type) is TensorDataType
             and judgement.holds(self.PaddingValueDataType, padding_value)
@@ -255,6 +281,7 @@ class Padding1(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         start_padding = given(self, "StartPadding")
         end_padding = given(self, "EndPadding")
@@ -278,4 +305,5 @@ class Padding1(Description):
         )
 
 
+_OPEN = opened(Padding1)
 _ACCEPTED = judgement.accepted_by_level(Padding1.SUPPORT)

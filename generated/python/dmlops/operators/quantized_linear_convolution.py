@@ -4,18 +4,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry, quotient, remainder, saturate
-from ..description import COUNTED, Description, Rule, Support, Tables, count_of, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -97,7 +98,8 @@ _SINCE_5_2 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class QuantizedLinearConvolution(Description):
     """Convolves quantized data as if it were dequantized first and the result quantized again.
 
@@ -225,48 +227,92 @@ class QuantizedLinearConvolution(Description):
 
     InputTensor: TensorDesc
     InputScaleTensor: TensorDesc
-    InputZeroPointTensor: TensorDesc | None = None
+    InputZeroPointTensor: TensorDesc | None
     FilterTensor: TensorDesc
     FilterScaleTensor: TensorDesc
-    FilterZeroPointTensor: TensorDesc | None = None
-    BiasTensor: TensorDesc | None = None
+    FilterZeroPointTensor: TensorDesc | None
+    BiasTensor: TensorDesc | None
     OutputScaleTensor: TensorDesc
-    OutputZeroPointTensor: TensorDesc | None = None
-    OutputTensor: TensorDesc | None = None
-    DimensionCount: int = COUNTED
+    OutputZeroPointTensor: TensorDesc | None
+    OutputTensor: TensorDesc
+    DimensionCount: int
     Strides: tuple[int, ...]
     Dilations: tuple[int, ...]
     StartPadding: tuple[int, ...]
     EndPadding: tuple[int, ...]
     GroupCount: int
 
-    def __post_init__(self) -> None:
-        if type(self.Strides) is not tuple and self.Strides is not None:
-            object.__setattr__(self, "Strides", tuple(self.Strides))
-        elif self.Strides is None and self.DimensionCount == 0:
-            object.__setattr__(self, "Strides", ())
-        if type(self.Dilations) is not tuple and self.Dilations is not None:
-            object.__setattr__(self, "Dilations", tuple(self.Dilations))
-        elif self.Dilations is None and self.DimensionCount == 0:
-            object.__setattr__(self, "Dilations", ())
-        if type(self.StartPadding) is not tuple and self.StartPadding is not None:
-            object.__setattr__(self, "StartPadding", tuple(self.StartPadding))
-        elif self.StartPadding is None and self.DimensionCount == 0:
-            object.__setattr__(self, "StartPadding", ())
-        if type(self.EndPadding) is not tuple and self.EndPadding is not None:
-            object.__setattr__(self, "EndPadding", tuple(self.EndPadding))
-        elif self.EndPadding is None and self.DimensionCount == 0:
-            object.__setattr__(self, "EndPadding", ())
-        if self.DimensionCount is None:
-            object.__setattr__(self, "DimensionCount", count_of(self.Strides, self.Dilations, self.StartPadding, self.EndPadding))  # fmt: skip
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        InputScaleTensor: TensorDesc,
+        InputZeroPointTensor: TensorDesc | None = None,
+        FilterTensor: TensorDesc,
+        FilterScaleTensor: TensorDesc,
+        FilterZeroPointTensor: TensorDesc | None = None,
+        BiasTensor: TensorDesc | None = None,
+        OutputScaleTensor: TensorDesc,
+        OutputZeroPointTensor: TensorDesc | None = None,
+        OutputTensor: TensorDesc | None = None,
+        DimensionCount: SupportsIndex | None = None,
+        Strides: Iterable[SupportsIndex],
+        Dilations: Iterable[SupportsIndex],
+        StartPadding: Iterable[SupportsIndex],
+        EndPadding: Iterable[SupportsIndex],
+        GroupCount: SupportsIndex,
+    ) -> QuantizedLinearConvolution:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.InputScaleTensor = InputScaleTensor
+        new.InputZeroPointTensor = InputZeroPointTensor
+        new.FilterTensor = FilterTensor
+        new.FilterScaleTensor = FilterScaleTensor
+        new.FilterZeroPointTensor = FilterZeroPointTensor
+        new.BiasTensor = BiasTensor
+        new.OutputScaleTensor = OutputScaleTensor
+        new.OutputZeroPointTensor = OutputZeroPointTensor
+        new.OutputTensor = OutputTensor
+        new.DimensionCount = DimensionCount
+        new.Strides = Strides
+        new.Dilations = Dilations
+        new.StartPadding = StartPadding
+        new.EndPadding = EndPadding
+        new.GroupCount = GroupCount
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and type(InputScaleTensor) is TensorDesc and InputScaleTensor._state != WRONG_TYPE
+            and (InputZeroPointTensor is None or (type(InputZeroPointTensor) is TensorDesc and InputZeroPointTensor._state != WRONG_TYPE))
+            and type(FilterTensor) is TensorDesc and FilterTensor._state != WRONG_TYPE
+            and type(FilterScaleTensor) is TensorDesc and FilterScaleTensor._state != WRONG_TYPE
+            and (FilterZeroPointTensor is None or (type(FilterZeroPointTensor) is TensorDesc and FilterZeroPointTensor._state != WRONG_TYPE))
+            and (BiasTensor is None or (type(BiasTensor) is TensorDesc and BiasTensor._state != WRONG_TYPE))
+            and type(OutputScaleTensor) is TensorDesc and OutputScaleTensor._state != WRONG_TYPE
+            and (OutputZeroPointTensor is None or (type(OutputZeroPointTensor) is TensorDesc and OutputZeroPointTensor._state != WRONG_TYPE))
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(DimensionCount) is int
+            and type(Strides) is tuple and INTEGERS(map(type, Strides))
+            and type(Dilations) is tuple and INTEGERS(map(type, Dilations))
+            and type(StartPadding) is tuple and INTEGERS(map(type, StartPadding))
+            and type(EndPadding) is tuple and INTEGERS(map(type, EndPadding))
+            and type(GroupCount) is int
+        ):  # fmt: skip
+            settle(new, QuantizedLinearConvolution)
+        new.__class__ = QuantizedLinearConvolution
+        made: QuantizedLinearConvolution = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
@@ -285,20 +331,20 @@ class QuantizedLinearConvolution(Description):
         start_padding = self.StartPadding
         end_padding = self.EndPadding
         group_count = self.GroupCount
-        if input_tensor is None or input_scale_tensor is None or filter_tensor is None or filter_scale_tensor is None or output_scale_tensor is None or output_tensor is None or strides is None or dilations is None or start_padding is None or end_padding is None:  # fmt: skip
+        if self._state or input_tensor is None or input_scale_tensor is None or filter_tensor is None or filter_scale_tensor is None or output_scale_tensor is None or output_tensor is None or strides is None or dilations is None or start_padding is None or end_padding is None:  # fmt: skip
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (input_scale_tensor._sound & SOUND_INPUT or is_sound(input_scale_tensor, True))
-            and (input_zero_point_tensor is None or input_zero_point_tensor._sound & SOUND_INPUT or is_sound(input_zero_point_tensor, True))
-            and (filter_tensor._sound & SOUND_INPUT or is_sound(filter_tensor, True))
-            and (filter_scale_tensor._sound & SOUND_INPUT or is_sound(filter_scale_tensor, True))
-            and (filter_zero_point_tensor is None or filter_zero_point_tensor._sound & SOUND_INPUT or is_sound(filter_zero_point_tensor, True))
-            and (bias_tensor is None or bias_tensor._sound & SOUND_INPUT or is_sound(bias_tensor, True))
-            and (output_scale_tensor._sound & SOUND_INPUT or is_sound(output_scale_tensor, True))
-            and (output_zero_point_tensor is None or output_zero_point_tensor._sound & SOUND_INPUT or is_sound(output_zero_point_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (input_scale_tensor._state & SOUND_INPUT or is_sound(input_scale_tensor, True))
+            and (input_zero_point_tensor is None or input_zero_point_tensor._state & SOUND_INPUT or is_sound(input_zero_point_tensor, True))
+            and (filter_tensor._state & SOUND_INPUT or is_sound(filter_tensor, True))
+            and (filter_scale_tensor._state & SOUND_INPUT or is_sound(filter_scale_tensor, True))
+            and (filter_zero_point_tensor is None or filter_zero_point_tensor._state & SOUND_INPUT or is_sound(filter_zero_point_tensor, True))
+            and (bias_tensor is None or bias_tensor._state & SOUND_INPUT or is_sound(bias_tensor, True))
+            and (output_scale_tensor._state & SOUND_INPUT or is_sound(output_scale_tensor, True))
+            and (output_zero_point_tensor is None or output_zero_point_tensor._state & SOUND_INPUT or is_sound(output_zero_point_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= dimension_count <= 4294967295
             and len(strides) == self.DimensionCount
             and 0 <= min(strides, default=0) <= max(strides, default=0) <= 4294967295
@@ -634,6 +680,7 @@ class QuantizedLinearConvolution(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         filter_tensor = given(self, "FilterTensor")
         strides = given(self, "Strides")
@@ -671,4 +718,5 @@ class QuantizedLinearConvolution(Description):
         )
 
 
+_OPEN = opened(QuantizedLinearConvolution)
 _ACCEPTED = judgement.accepted_by_level(QuantizedLinearConvolution.SUPPORT)

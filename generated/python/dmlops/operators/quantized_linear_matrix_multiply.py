@@ -6,15 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, final
 
 from .. import judgement
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -70,7 +71,8 @@ _SINCE_4_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class QuantizedLinearMatrixMultiply(Description):
     """Multiplies quantized matrices as if they were dequantized first and the products quantized again.
 
@@ -172,21 +174,64 @@ class QuantizedLinearMatrixMultiply(Description):
 
     ATensor: TensorDesc
     AScaleTensor: TensorDesc
-    AZeroPointTensor: TensorDesc | None = None
+    AZeroPointTensor: TensorDesc | None
     BTensor: TensorDesc
     BScaleTensor: TensorDesc
-    BZeroPointTensor: TensorDesc | None = None
+    BZeroPointTensor: TensorDesc | None
     OutputScaleTensor: TensorDesc
-    OutputZeroPointTensor: TensorDesc | None = None
-    OutputTensor: TensorDesc | None = None
+    OutputZeroPointTensor: TensorDesc | None
+    OutputTensor: TensorDesc
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        ATensor: TensorDesc,
+        AScaleTensor: TensorDesc,
+        AZeroPointTensor: TensorDesc | None = None,
+        BTensor: TensorDesc,
+        BScaleTensor: TensorDesc,
+        BZeroPointTensor: TensorDesc | None = None,
+        OutputScaleTensor: TensorDesc,
+        OutputZeroPointTensor: TensorDesc | None = None,
+        OutputTensor: TensorDesc | None = None,
+    ) -> QuantizedLinearMatrixMultiply:
+        new: Any = _OPEN()
+        new.ATensor = ATensor
+        new.AScaleTensor = AScaleTensor
+        new.AZeroPointTensor = AZeroPointTensor
+        new.BTensor = BTensor
+        new.BScaleTensor = BScaleTensor
+        new.BZeroPointTensor = BZeroPointTensor
+        new.OutputScaleTensor = OutputScaleTensor
+        new.OutputZeroPointTensor = OutputZeroPointTensor
+        new.OutputTensor = OutputTensor
+        new._state = 0
+        if not (
+            type(ATensor) is TensorDesc and ATensor._state != WRONG_TYPE
+            and type(AScaleTensor) is TensorDesc and AScaleTensor._state != WRONG_TYPE
+            and (AZeroPointTensor is None or (type(AZeroPointTensor) is TensorDesc and AZeroPointTensor._state != WRONG_TYPE))
+            and type(BTensor) is TensorDesc and BTensor._state != WRONG_TYPE
+            and type(BScaleTensor) is TensorDesc and BScaleTensor._state != WRONG_TYPE
+            and (BZeroPointTensor is None or (type(BZeroPointTensor) is TensorDesc and BZeroPointTensor._state != WRONG_TYPE))
+            and type(OutputScaleTensor) is TensorDesc and OutputScaleTensor._state != WRONG_TYPE
+            and (OutputZeroPointTensor is None or (type(OutputZeroPointTensor) is TensorDesc and OutputZeroPointTensor._state != WRONG_TYPE))
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+        ):  # fmt: skip
+            settle(new, QuantizedLinearMatrixMultiply)
+        new.__class__ = QuantizedLinearMatrixMultiply
+        made: QuantizedLinearMatrixMultiply = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         a_tensor = self.ATensor
@@ -198,19 +243,19 @@ class QuantizedLinearMatrixMultiply(Description):
         output_scale_tensor = self.OutputScaleTensor
         output_zero_point_tensor = self.OutputZeroPointTensor
         output_tensor = self.OutputTensor
-        if a_tensor is None or a_scale_tensor is None or b_tensor is None or b_scale_tensor is None or output_scale_tensor is None or output_tensor is None:  # fmt: skip
+        if self._state or a_tensor is None or a_scale_tensor is None or b_tensor is None or b_scale_tensor is None or output_scale_tensor is None or output_tensor is None:  # fmt: skip
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (a_tensor._sound & SOUND_INPUT or is_sound(a_tensor, True))
-            and (a_scale_tensor._sound & SOUND_INPUT or is_sound(a_scale_tensor, True))
-            and (a_zero_point_tensor is None or a_zero_point_tensor._sound & SOUND_INPUT or is_sound(a_zero_point_tensor, True))
-            and (b_tensor._sound & SOUND_INPUT or is_sound(b_tensor, True))
-            and (b_scale_tensor._sound & SOUND_INPUT or is_sound(b_scale_tensor, True))
-            and (b_zero_point_tensor is None or b_zero_point_tensor._sound & SOUND_INPUT or is_sound(b_zero_point_tensor, True))
-            and (output_scale_tensor._sound & SOUND_INPUT or is_sound(output_scale_tensor, True))
-            and (output_zero_point_tensor is None or output_zero_point_tensor._sound & SOUND_INPUT or is_sound(output_zero_point_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (a_tensor._state & SOUND_INPUT or is_sound(a_tensor, True))
+            and (a_scale_tensor._state & SOUND_INPUT or is_sound(a_scale_tensor, True))
+            and (a_zero_point_tensor is None or a_zero_point_tensor._state & SOUND_INPUT or is_sound(a_zero_point_tensor, True))
+            and (b_tensor._state & SOUND_INPUT or is_sound(b_tensor, True))
+            and (b_scale_tensor._state & SOUND_INPUT or is_sound(b_scale_tensor, True))
+            and (b_zero_point_tensor is None or b_zero_point_tensor._state & SOUND_INPUT or is_sound(b_zero_point_tensor, True))
+            and (output_scale_tensor._state & SOUND_INPUT or is_sound(output_scale_tensor, True))
+            and (output_zero_point_tensor is None or output_zero_point_tensor._state & SOUND_INPUT or is_sound(output_zero_point_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
         )  # fmt: skip
         if not sound:
             violations = judgement.structure(self, level)
@@ -534,6 +579,7 @@ class QuantizedLinearMatrixMultiply(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         a_tensor = given(self, "ATensor")
         b_tensor = given(self, "BTensor")
         a_tensor_sizes = a_tensor.Sizes
@@ -559,4 +605,5 @@ class QuantizedLinearMatrixMultiply(Description):
         )
 
 
+_OPEN = opened(QuantizedLinearMatrixMultiply)
 _ACCEPTED = judgement.accepted_by_level(QuantizedLinearMatrixMultiply.SUPPORT)

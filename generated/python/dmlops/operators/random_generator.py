@@ -6,16 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, final
 
 from .. import judgement
 from ..arithmetic import entry
 from ..coordinates import align
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, RandomGeneratorType, TensorDataType, entry_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, RandomGeneratorType, TensorDataType
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred_if_given
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -38,7 +39,8 @@ _SINCE_4_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class RandomGenerator(Description):
     """Fills the output with evenly distributed pseudo-random bits that depend on the given state alone.
 
@@ -94,34 +96,58 @@ class RandomGenerator(Description):
     )
 
     InputStateTensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
-    OutputStateTensor: TensorDesc | None = None
+    OutputTensor: TensorDesc
+    OutputStateTensor: TensorDesc | None
     Type: RandomGeneratorType
 
-    def __post_init__(self) -> None:
-        if type(self.Type) is int:
-            object.__setattr__(self, "Type", entry_of(RandomGeneratorType, self.Type))
+    def __new__(
+        cls,
+        *,
+        InputStateTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+        OutputStateTensor: TensorDesc | None = None,
+        Type: RandomGeneratorType | str,
+    ) -> RandomGenerator:
+        new: Any = _OPEN()
+        new.InputStateTensor = InputStateTensor
+        new.OutputTensor = OutputTensor
+        new.OutputStateTensor = OutputStateTensor
+        new.Type = Type
+        new._state = 0
+        if not (
+            type(InputStateTensor) is TensorDesc and InputStateTensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and (OutputStateTensor is None or (type(OutputStateTensor) is TensorDesc and OutputStateTensor._state != WRONG_TYPE))
+            and type(Type) is RandomGeneratorType
+        ):  # fmt: skip
+            settle(new, RandomGenerator)
+        new.__class__ = RandomGenerator
+        made: RandomGenerator = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_state_tensor = self.InputStateTensor
         output_tensor = self.OutputTensor
         output_state_tensor = self.OutputStateTensor
         type_ = self.Type
-        if input_state_tensor is None or output_tensor is None:
+        if self._state or input_state_tensor is None or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_state_tensor._sound & SOUND_INPUT or is_sound(input_state_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
-            and (output_state_tensor is None or output_state_tensor._sound & SOUND_OUTPUT or is_sound(output_state_tensor, False))
+            (input_state_tensor._state & SOUND_INPUT or is_sound(input_state_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
+            and (output_state_tensor is None or output_state_tensor._state & SOUND_OUTPUT or is_sound(output_state_tensor, False))
             and type(type_) is RandomGeneratorType
         )  # fmt: skip
         if not sound:
@@ -202,6 +228,7 @@ class RandomGenerator(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_state_tensor = given(self, "InputStateTensor")
         input_state_tensor_sizes = input_state_tensor.Sizes
         return RandomGenerator(
@@ -215,4 +242,5 @@ class RandomGenerator(Description):
         )
 
 
+_OPEN = opened(RandomGenerator)
 _ACCEPTED = judgement.accepted_by_level(RandomGenerator.SUPPORT)

@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry
-from ..description import COUNTED, Cases, Description, Rule, Support, Tables, count_of, given
-from ..enums import FeatureLevel, ReduceFunction, TensorDataType, entry_of, name_of
+from ..description import Cases, Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, ReduceFunction, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 REDUCE_FUNCTION_ARGMAX = ReduceFunction.ARGMAX
@@ -244,7 +245,8 @@ _CASES_SINCE_5_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class Reduce(Description):
     """Reduces one or more axes to size 1 by a function such as sum, maximum or average.
 
@@ -325,19 +327,37 @@ class Reduce(Description):
 
     Function: ReduceFunction
     InputTensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
-    AxisCount: int = COUNTED
+    OutputTensor: TensorDesc
+    AxisCount: int
     Axes: tuple[int, ...]
 
-    def __post_init__(self) -> None:
-        if type(self.Function) is int:
-            object.__setattr__(self, "Function", entry_of(ReduceFunction, self.Function))
-        if type(self.Axes) is not tuple and self.Axes is not None:
-            object.__setattr__(self, "Axes", tuple(self.Axes))
-        elif self.Axes is None and self.AxisCount == 0:
-            object.__setattr__(self, "Axes", ())
-        if self.AxisCount is None:
-            object.__setattr__(self, "AxisCount", count_of(self.Axes))
+    def __new__(
+        cls,
+        *,
+        Function: ReduceFunction | str,
+        InputTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+        AxisCount: SupportsIndex | None = None,
+        Axes: Iterable[SupportsIndex],
+    ) -> Reduce:
+        new: Any = _OPEN()
+        new.Function = Function
+        new.InputTensor = InputTensor
+        new.OutputTensor = OutputTensor
+        new.AxisCount = AxisCount
+        new.Axes = Axes
+        new._state = 0
+        if not (
+            type(Function) is ReduceFunction
+            and type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(AxisCount) is int
+            and type(Axes) is tuple and INTEGERS(map(type, Axes))
+        ):  # fmt: skip
+            settle(new, Reduce)
+        new.__class__ = Reduce
+        made: Reduce = new
+        return made
 
     def case(self) -> tuple[bool, ...]:
         """Which of the conditions hold under which rows of support tables do."""
@@ -361,13 +381,16 @@ class Reduce(Description):
             case_7,
         )
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = judgement.accepted_in_case(self).get(level)
+        try:
+            accepted = judgement.accepted_in_case(self).get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         function = self.Function
@@ -375,12 +398,12 @@ class Reduce(Description):
         output_tensor = self.OutputTensor
         axis_count = self.AxisCount
         axes = self.Axes
-        if input_tensor is None or output_tensor is None or axes is None:
+        if self._state or input_tensor is None or output_tensor is None or axes is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and type(function) is ReduceFunction
             and 0 <= axis_count <= 4294967295
             and len(axes) == self.AxisCount
@@ -478,6 +501,7 @@ class Reduce(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         axes = given(self, "Axes")
         input_tensor_rank = input_tensor.DimensionCount
@@ -493,3 +517,6 @@ class Reduce(Description):
             AxisCount=self.AxisCount,
             Axes=self.Axes,
         )
+
+
+_OPEN = opened(Reduce)

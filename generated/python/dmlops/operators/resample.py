@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
+from .. import enums, judgement
 from ..arithmetic import as_float
-from ..description import COUNTED, Description, Rule, Support, Tables, count_of, given
-from ..enums import FeatureLevel, InterpolationMode, TensorDataType, entry_of, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, InterpolationMode, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import FLOATS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -54,7 +55,8 @@ _SINCE_6_2 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class Resample(Description):
     """Resizes the input along any of its dimensions, by the nearest element or by linear interpolation.
 
@@ -111,28 +113,49 @@ class Resample(Description):
     )
 
     InputTensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
+    OutputTensor: TensorDesc
     InterpolationMode: InterpolationMode
-    ScaleCount: int = COUNTED
+    ScaleCount: int
     Scales: tuple[float, ...]
 
-    def __post_init__(self) -> None:
-        if type(self.InterpolationMode) is int:
-            object.__setattr__(self, "InterpolationMode", entry_of(InterpolationMode, self.InterpolationMode))
-        if type(self.Scales) is not tuple and self.Scales is not None:
-            object.__setattr__(self, "Scales", tuple(self.Scales))
-        elif self.Scales is None and self.ScaleCount == 0:
-            object.__setattr__(self, "Scales", ())
-        if self.ScaleCount is None:
-            object.__setattr__(self, "ScaleCount", count_of(self.Scales))
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+        InterpolationMode: enums.InterpolationMode | str,
+        ScaleCount: SupportsIndex | None = None,
+        Scales: Iterable[SupportsFloat],
+    ) -> Resample:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.OutputTensor = OutputTensor
+        new.InterpolationMode = InterpolationMode
+        new.ScaleCount = ScaleCount
+        new.Scales = Scales
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(InterpolationMode) is enums.InterpolationMode
+            and type(ScaleCount) is int
+            and type(Scales) is tuple and FLOATS(map(type, Scales))
+        ):  # fmt: skip
+            settle(new, Resample)
+        new.__class__ = Resample
+        made: Resample = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
@@ -140,12 +163,12 @@ class Resample(Description):
         interpolation_mode = self.InterpolationMode
         scale_count = self.ScaleCount
         scales = self.Scales
-        if input_tensor is None or output_tensor is None or scales is None:
+        if self._state or input_tensor is None or output_tensor is None or scales is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and type(interpolation_mode) is InterpolationMode
             and 0 <= scale_count <= 4294967295
             and len(scales) == self.ScaleCount
@@ -230,6 +253,7 @@ class Resample(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
         return Resample(
@@ -244,4 +268,5 @@ class Resample(Description):
         )
 
 
+_OPEN = opened(Resample)
 _ACCEPTED = judgement.accepted_by_level(Resample.SUPPORT)

@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
+from .. import enums, judgement
 from ..arithmetic import as_float
-from ..description import COUNTED, Description, Rule, Support, Tables, count_of, given
-from ..enums import FeatureLevel, InterpolationMode, TensorDataType, entry_of, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, InterpolationMode, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import FLOATS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -54,7 +55,8 @@ _SINCE_6_2 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class Resample1(Description):
     """Resizes the input along any of its dimensions, with pixel offsets of the caller's choice.
 
@@ -115,38 +117,57 @@ class Resample1(Description):
     )
 
     InputTensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
+    OutputTensor: TensorDesc
     InterpolationMode: InterpolationMode
-    DimensionCount: int = COUNTED
+    DimensionCount: int
     Scales: tuple[float, ...]
     InputPixelOffsets: tuple[float, ...]
     OutputPixelOffsets: tuple[float, ...]
 
-    def __post_init__(self) -> None:
-        if type(self.InterpolationMode) is int:
-            object.__setattr__(self, "InterpolationMode", entry_of(InterpolationMode, self.InterpolationMode))
-        if type(self.Scales) is not tuple and self.Scales is not None:
-            object.__setattr__(self, "Scales", tuple(self.Scales))
-        elif self.Scales is None and self.DimensionCount == 0:
-            object.__setattr__(self, "Scales", ())
-        if type(self.InputPixelOffsets) is not tuple and self.InputPixelOffsets is not None:
-            object.__setattr__(self, "InputPixelOffsets", tuple(self.InputPixelOffsets))
-        elif self.InputPixelOffsets is None and self.DimensionCount == 0:
-            object.__setattr__(self, "InputPixelOffsets", ())
-        if type(self.OutputPixelOffsets) is not tuple and self.OutputPixelOffsets is not None:
-            object.__setattr__(self, "OutputPixelOffsets", tuple(self.OutputPixelOffsets))
-        elif self.OutputPixelOffsets is None and self.DimensionCount == 0:
-            object.__setattr__(self, "OutputPixelOffsets", ())
-        if self.DimensionCount is None:
-            object.__setattr__(self, "DimensionCount", count_of(self.Scales, self.InputPixelOffsets, self.OutputPixelOffsets))  # fmt: skip
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+        InterpolationMode: enums.InterpolationMode | str,
+        DimensionCount: SupportsIndex | None = None,
+        Scales: Iterable[SupportsFloat],
+        InputPixelOffsets: Iterable[SupportsFloat],
+        OutputPixelOffsets: Iterable[SupportsFloat],
+    ) -> Resample1:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.OutputTensor = OutputTensor
+        new.InterpolationMode = InterpolationMode
+        new.DimensionCount = DimensionCount
+        new.Scales = Scales
+        new.InputPixelOffsets = InputPixelOffsets
+        new.OutputPixelOffsets = OutputPixelOffsets
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(InterpolationMode) is enums.InterpolationMode
+            and type(DimensionCount) is int
+            and type(Scales) is tuple and FLOATS(map(type, Scales))
+            and type(InputPixelOffsets) is tuple and FLOATS(map(type, InputPixelOffsets))
+            and type(OutputPixelOffsets) is tuple and FLOATS(map(type, OutputPixelOffsets))
+        ):  # fmt: skip
+            settle(new, Resample1)
+        new.__class__ = Resample1
+        made: Resample1 = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
@@ -156,12 +177,12 @@ class Resample1(Description):
         scales = self.Scales
         input_pixel_offsets = self.InputPixelOffsets
         output_pixel_offsets = self.OutputPixelOffsets
-        if input_tensor is None or output_tensor is None or scales is None or input_pixel_offsets is None or output_pixel_offsets is None:  # fmt: skip
+        if self._state or input_tensor is None or output_tensor is None or scales is None or input_pixel_offsets is None or output_pixel_offsets is None:  # fmt: skip
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and type(interpolation_mode) is InterpolationMode
             and 0 <= dimension_count <= 4294967295
             and len(scales) == self.DimensionCount
@@ -248,6 +269,7 @@ class Resample1(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
         return Resample1(
@@ -264,4 +286,5 @@ class Resample1(Description):
         )
 
 
+_OPEN = opened(Resample1)
 _ACCEPTED = judgement.accepted_by_level(Resample1.SUPPORT)

@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
+from .. import enums, judgement
 from ..arithmetic import as_float
-from ..description import COUNTED, Description, Rule, Support, Tables, count_of, given
-from ..enums import FeatureLevel, InterpolationMode, TensorDataType, entry_of, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, InterpolationMode, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import FLOATS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -41,7 +42,8 @@ _SINCE_5_1 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class ResampleGrad(Description):
     """Gradient of RESAMPLE1: gives every input element the gradients of the output elements it went into, weighted as they were.
 
@@ -100,38 +102,57 @@ class ResampleGrad(Description):
     )
 
     InputGradientTensor: TensorDesc
-    OutputGradientTensor: TensorDesc | None = None
+    OutputGradientTensor: TensorDesc
     InterpolationMode: InterpolationMode
-    DimensionCount: int = COUNTED
+    DimensionCount: int
     Scales: tuple[float, ...]
     InputPixelOffsets: tuple[float, ...]
     OutputPixelOffsets: tuple[float, ...]
 
-    def __post_init__(self) -> None:
-        if type(self.InterpolationMode) is int:
-            object.__setattr__(self, "InterpolationMode", entry_of(InterpolationMode, self.InterpolationMode))
-        if type(self.Scales) is not tuple and self.Scales is not None:
-            object.__setattr__(self, "Scales", tuple(self.Scales))
-        elif self.Scales is None and self.DimensionCount == 0:
-            object.__setattr__(self, "Scales", ())
-        if type(self.InputPixelOffsets) is not tuple and self.InputPixelOffsets is not None:
-            object.__setattr__(self, "InputPixelOffsets", tuple(self.InputPixelOffsets))
-        elif self.InputPixelOffsets is None and self.DimensionCount == 0:
-            object.__setattr__(self, "InputPixelOffsets", ())
-        if type(self.OutputPixelOffsets) is not tuple and self.OutputPixelOffsets is not None:
-            object.__setattr__(self, "OutputPixelOffsets", tuple(self.OutputPixelOffsets))
-        elif self.OutputPixelOffsets is None and self.DimensionCount == 0:
-            object.__setattr__(self, "OutputPixelOffsets", ())
-        if self.DimensionCount is None:
-            object.__setattr__(self, "DimensionCount", count_of(self.Scales, self.InputPixelOffsets, self.OutputPixelOffsets))  # fmt: skip
+    def __new__(
+        cls,
+        *,
+        InputGradientTensor: TensorDesc,
+        OutputGradientTensor: TensorDesc | None = None,
+        InterpolationMode: enums.InterpolationMode | str,
+        DimensionCount: SupportsIndex | None = None,
+        Scales: Iterable[SupportsFloat],
+        InputPixelOffsets: Iterable[SupportsFloat],
+        OutputPixelOffsets: Iterable[SupportsFloat],
+    ) -> ResampleGrad:
+        new: Any = _OPEN()
+        new.InputGradientTensor = InputGradientTensor
+        new.OutputGradientTensor = OutputGradientTensor
+        new.InterpolationMode = InterpolationMode
+        new.DimensionCount = DimensionCount
+        new.Scales = Scales
+        new.InputPixelOffsets = InputPixelOffsets
+        new.OutputPixelOffsets = OutputPixelOffsets
+        new._state = 0
+        if not (
+            type(InputGradientTensor) is TensorDesc and InputGradientTensor._state != WRONG_TYPE
+            and (OutputGradientTensor is None or (type(OutputGradientTensor) is TensorDesc and OutputGradientTensor._state != WRONG_TYPE))
+            and type(InterpolationMode) is enums.InterpolationMode
+            and type(DimensionCount) is int
+            and type(Scales) is tuple and FLOATS(map(type, Scales))
+            and type(InputPixelOffsets) is tuple and FLOATS(map(type, InputPixelOffsets))
+            and type(OutputPixelOffsets) is tuple and FLOATS(map(type, OutputPixelOffsets))
+        ):  # fmt: skip
+            settle(new, ResampleGrad)
+        new.__class__ = ResampleGrad
+        made: ResampleGrad = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_gradient_tensor = self.InputGradientTensor
@@ -141,12 +162,12 @@ class ResampleGrad(Description):
         scales = self.Scales
         input_pixel_offsets = self.InputPixelOffsets
         output_pixel_offsets = self.OutputPixelOffsets
-        if input_gradient_tensor is None or output_gradient_tensor is None or scales is None or input_pixel_offsets is None or output_pixel_offsets is None:  # fmt: skip
+        if self._state or input_gradient_tensor is None or output_gradient_tensor is None or scales is None or input_pixel_offsets is None or output_pixel_offsets is None:  # fmt: skip
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_gradient_tensor._sound & SOUND_INPUT or is_sound(input_gradient_tensor, True))
-            and (output_gradient_tensor._sound & SOUND_OUTPUT or is_sound(output_gradient_tensor, False))
+            (input_gradient_tensor._state & SOUND_INPUT or is_sound(input_gradient_tensor, True))
+            and (output_gradient_tensor._state & SOUND_OUTPUT or is_sound(output_gradient_tensor, False))
             and type(interpolation_mode) is InterpolationMode
             and 0 <= dimension_count <= 4294967295
             and len(scales) == self.DimensionCount
@@ -233,6 +254,7 @@ class ResampleGrad(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_gradient_tensor = given(self, "InputGradientTensor")
         input_gradient_tensor_data_type = input_gradient_tensor.DataType
         return ResampleGrad(
@@ -249,4 +271,5 @@ class ResampleGrad(Description):
         )
 
 
+_OPEN = opened(ResampleGrad)
 _ACCEPTED = judgement.accepted_by_level(ResampleGrad.SUPPORT)

@@ -6,15 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -113,7 +114,8 @@ _SINCE_5_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class ReverseSubsequences(Description):
     """Reverses the beginning of every line along one axis, up to the length given for it.
 
@@ -178,29 +180,57 @@ class ReverseSubsequences(Description):
 
     InputTensor: TensorDesc
     SequenceLengthsTensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
+    OutputTensor: TensorDesc
     Axis: int
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        SequenceLengthsTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+        Axis: SupportsIndex,
+    ) -> ReverseSubsequences:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.SequenceLengthsTensor = SequenceLengthsTensor
+        new.OutputTensor = OutputTensor
+        new.Axis = Axis
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and type(SequenceLengthsTensor) is TensorDesc and SequenceLengthsTensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(Axis) is int
+        ):  # fmt: skip
+            settle(new, ReverseSubsequences)
+        new.__class__ = ReverseSubsequences
+        made: ReverseSubsequences = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
         sequence_lengths_tensor = self.SequenceLengthsTensor
         output_tensor = self.OutputTensor
         axis = self.Axis
-        if input_tensor is None or sequence_lengths_tensor is None or output_tensor is None:
+        if self._state or input_tensor is None or sequence_lengths_tensor is None or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (sequence_lengths_tensor._sound & SOUND_INPUT or is_sound(sequence_lengths_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (sequence_lengths_tensor._state & SOUND_INPUT or is_sound(sequence_lengths_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= axis <= 4294967295
         )  # fmt: skip
         if not sound:
@@ -317,6 +347,7 @@ class ReverseSubsequences(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
@@ -332,4 +363,5 @@ class ReverseSubsequences(Description):
         )
 
 
+_OPEN = opened(ReverseSubsequences)
 _ACCEPTED = judgement.accepted_by_level(ReverseSubsequences.SUPPORT)

@@ -6,16 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
+from .. import enums, judgement
 from ..arithmetic import entry
 from ..coordinates import align
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, InterpolationMode, ReduceFunction, TensorDataType, entry_of, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, InterpolationMode, ReduceFunction, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 REDUCE_FUNCTION_AVERAGE = ReduceFunction.AVERAGE
@@ -59,7 +60,8 @@ _SINCE_5_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class RoiAlign(Description):
     """Crops regions of interest and resamples them to one common size.
 
@@ -138,7 +140,7 @@ class RoiAlign(Description):
     InputTensor: TensorDesc
     ROITensor: TensorDesc
     BatchIndicesTensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
+    OutputTensor: TensorDesc
     ReductionFunction: ReduceFunction
     InterpolationMode: InterpolationMode
     SpatialScaleX: float
@@ -147,19 +149,62 @@ class RoiAlign(Description):
     MinimumSamplesPerOutput: int
     MaximumSamplesPerOutput: int
 
-    def __post_init__(self) -> None:
-        if type(self.ReductionFunction) is int:
-            object.__setattr__(self, "ReductionFunction", entry_of(ReduceFunction, self.ReductionFunction))
-        if type(self.InterpolationMode) is int:
-            object.__setattr__(self, "InterpolationMode", entry_of(InterpolationMode, self.InterpolationMode))
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        ROITensor: TensorDesc,
+        BatchIndicesTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+        ReductionFunction: ReduceFunction | str,
+        InterpolationMode: enums.InterpolationMode | str,
+        SpatialScaleX: SupportsFloat,
+        SpatialScaleY: SupportsFloat,
+        OutOfBoundsInputValue: SupportsFloat,
+        MinimumSamplesPerOutput: SupportsIndex,
+        MaximumSamplesPerOutput: SupportsIndex,
+    ) -> RoiAlign:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.ROITensor = ROITensor
+        new.BatchIndicesTensor = BatchIndicesTensor
+        new.OutputTensor = OutputTensor
+        new.ReductionFunction = ReductionFunction
+        new.InterpolationMode = InterpolationMode
+        new.SpatialScaleX = SpatialScaleX
+        new.SpatialScaleY = SpatialScaleY
+        new.OutOfBoundsInputValue = OutOfBoundsInputValue
+        new.MinimumSamplesPerOutput = MinimumSamplesPerOutput
+        new.MaximumSamplesPerOutput = MaximumSamplesPerOutput
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and type(ROITensor) is TensorDesc and ROITensor._state != WRONG_TYPE
+            and type(BatchIndicesTensor) is TensorDesc and BatchIndicesTensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(ReductionFunction) is ReduceFunction
+            and type(InterpolationMode) is enums.InterpolationMode
+            and type(SpatialScaleX) is float
+            and type(SpatialScaleY) is float
+            and type(OutOfBoundsInputValue) is float
+            and type(MinimumSamplesPerOutput) is int
+            and type(MaximumSamplesPerOutput) is int
+        ):  # fmt: skip
+            settle(new, RoiAlign)
+        new.__class__ = RoiAlign
+        made: RoiAlign = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
@@ -170,14 +215,14 @@ class RoiAlign(Description):
         interpolation_mode = self.InterpolationMode
         minimum_samples_per_output = self.MinimumSamplesPerOutput
         maximum_samples_per_output = self.MaximumSamplesPerOutput
-        if input_tensor is None or roi_tensor is None or batch_indices_tensor is None or output_tensor is None:  # fmt: skip
+        if self._state or input_tensor is None or roi_tensor is None or batch_indices_tensor is None or output_tensor is None:  # fmt: skip
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (roi_tensor._sound & SOUND_INPUT or is_sound(roi_tensor, True))
-            and (batch_indices_tensor._sound & SOUND_INPUT or is_sound(batch_indices_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (roi_tensor._state & SOUND_INPUT or is_sound(roi_tensor, True))
+            and (batch_indices_tensor._state & SOUND_INPUT or is_sound(batch_indices_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and type(reduction_function) is ReduceFunction
             and type(interpolation_mode) is InterpolationMode
             and 0 <= minimum_samples_per_output <= 4294967295
@@ -321,6 +366,7 @@ class RoiAlign(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
         return RoiAlign(
@@ -341,4 +387,5 @@ class RoiAlign(Description):
         )
 
 
+_OPEN = opened(RoiAlign)
 _ACCEPTED = judgement.accepted_by_level(RoiAlign.SUPPORT)

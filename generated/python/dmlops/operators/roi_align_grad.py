@@ -6,16 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
-from .. import judgement
+from .. import enums, judgement
 from ..arithmetic import entry
 from ..coordinates import align
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, InterpolationMode, ReduceFunction, TensorDataType, entry_of, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, InterpolationMode, ReduceFunction, TensorDataType, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred_if_given
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 REDUCE_FUNCTION_AVERAGE = ReduceFunction.AVERAGE
@@ -48,7 +49,8 @@ _SINCE_4_1 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class RoiAlignGrad(Description):
     """Gradients of ROI_ALIGN and ROI_ALIGN1 with respect to the image, the regions, or both.
 
@@ -143,12 +145,12 @@ class RoiAlignGrad(Description):
     }
     LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (FeatureLevel.LEVEL_4_1,)
 
-    InputTensor: TensorDesc | None = None
+    InputTensor: TensorDesc | None
     InputGradientTensor: TensorDesc
     ROITensor: TensorDesc
     BatchIndicesTensor: TensorDesc
-    OutputGradientTensor: TensorDesc | None = None
-    OutputROIGradientTensor: TensorDesc | None = None
+    OutputGradientTensor: TensorDesc | None
+    OutputROIGradientTensor: TensorDesc | None
     ReductionFunction: ReduceFunction
     InterpolationMode: InterpolationMode
     SpatialScaleX: float
@@ -159,19 +161,74 @@ class RoiAlignGrad(Description):
     MaximumSamplesPerOutput: int
     AlignRegionsToCorners: bool
 
-    def __post_init__(self) -> None:
-        if type(self.ReductionFunction) is int:
-            object.__setattr__(self, "ReductionFunction", entry_of(ReduceFunction, self.ReductionFunction))
-        if type(self.InterpolationMode) is int:
-            object.__setattr__(self, "InterpolationMode", entry_of(InterpolationMode, self.InterpolationMode))
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc | None = None,
+        InputGradientTensor: TensorDesc,
+        ROITensor: TensorDesc,
+        BatchIndicesTensor: TensorDesc,
+        OutputGradientTensor: TensorDesc | None = None,
+        OutputROIGradientTensor: TensorDesc | None = None,
+        ReductionFunction: ReduceFunction | str,
+        InterpolationMode: enums.InterpolationMode | str,
+        SpatialScaleX: SupportsFloat,
+        SpatialScaleY: SupportsFloat,
+        InputPixelOffset: SupportsFloat,
+        OutputPixelOffset: SupportsFloat,
+        MinimumSamplesPerOutput: SupportsIndex,
+        MaximumSamplesPerOutput: SupportsIndex,
+        AlignRegionsToCorners: bool,
+    ) -> RoiAlignGrad:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.InputGradientTensor = InputGradientTensor
+        new.ROITensor = ROITensor
+        new.BatchIndicesTensor = BatchIndicesTensor
+        new.OutputGradientTensor = OutputGradientTensor
+        new.OutputROIGradientTensor = OutputROIGradientTensor
+        new.ReductionFunction = ReductionFunction
+        new.InterpolationMode = InterpolationMode
+        new.SpatialScaleX = SpatialScaleX
+        new.SpatialScaleY = SpatialScaleY
+        new.InputPixelOffset = InputPixelOffset
+        new.OutputPixelOffset = OutputPixelOffset
+        new.MinimumSamplesPerOutput = MinimumSamplesPerOutput
+        new.MaximumSamplesPerOutput = MaximumSamplesPerOutput
+        new.AlignRegionsToCorners = AlignRegionsToCorners
+        new._state = 0
+        if not (
+            (InputTensor is None or (type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE))
+            and type(InputGradientTensor) is TensorDesc and InputGradientTensor._state != WRONG_TYPE
+            and type(ROITensor) is TensorDesc and ROITensor._state != WRONG_TYPE
+            and type(BatchIndicesTensor) is TensorDesc and BatchIndicesTensor._state != WRONG_TYPE
+            and (OutputGradientTensor is None or (type(OutputGradientTensor) is TensorDesc and OutputGradientTensor._state != WRONG_TYPE))
+            and (OutputROIGradientTensor is None or (type(OutputROIGradientTensor) is TensorDesc and OutputROIGradientTensor._state != WRONG_TYPE))
+            and type(ReductionFunction) is ReduceFunction
+            and type(InterpolationMode) is enums.InterpolationMode
+            and type(SpatialScaleX) is float
+            and type(SpatialScaleY) is float
+            and type(InputPixelOffset) is float
+            and type(OutputPixelOffset) is float
+            and type(MinimumSamplesPerOutput) is int
+            and type(MaximumSamplesPerOutput) is int
+            and type(AlignRegionsToCorners) in (bool, int)
+        ):  # fmt: skip
+            settle(new, RoiAlignGrad)
+        new.__class__ = RoiAlignGrad
+        made: RoiAlignGrad = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
@@ -185,16 +242,16 @@ class RoiAlignGrad(Description):
         minimum_samples_per_output = self.MinimumSamplesPerOutput
         maximum_samples_per_output = self.MaximumSamplesPerOutput
         align_regions_to_corners = self.AlignRegionsToCorners
-        if input_gradient_tensor is None or roi_tensor is None or batch_indices_tensor is None:
+        if self._state or input_gradient_tensor is None or roi_tensor is None or batch_indices_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor is None or input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (input_gradient_tensor._sound & SOUND_INPUT or is_sound(input_gradient_tensor, True))
-            and (roi_tensor._sound & SOUND_INPUT or is_sound(roi_tensor, True))
-            and (batch_indices_tensor._sound & SOUND_INPUT or is_sound(batch_indices_tensor, True))
-            and (output_gradient_tensor is None or output_gradient_tensor._sound & SOUND_OUTPUT or is_sound(output_gradient_tensor, False))
-            and (output_roi_gradient_tensor is None or output_roi_gradient_tensor._sound & SOUND_OUTPUT or is_sound(output_roi_gradient_tensor, False))
+            (input_tensor is None or input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (input_gradient_tensor._state & SOUND_INPUT or is_sound(input_gradient_tensor, True))
+            and (roi_tensor._state & SOUND_INPUT or is_sound(roi_tensor, True))
+            and (batch_indices_tensor._state & SOUND_INPUT or is_sound(batch_indices_tensor, True))
+            and (output_gradient_tensor is None or output_gradient_tensor._state & SOUND_OUTPUT or is_sound(output_gradient_tensor, False))
+            and (output_roi_gradient_tensor is None or output_roi_gradient_tensor._state & SOUND_OUTPUT or is_sound(output_roi_gradient_tensor, False))
             and type(reduction_function) is ReduceFunction
             and type(interpolation_mode) is InterpolationMode
             and 0 <= minimum_samples_per_output <= 4294967295
@@ -424,6 +481,7 @@ class RoiAlignGrad(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_gradient_tensor = given(self, "InputGradientTensor")
         roi_tensor = given(self, "ROITensor")
         input_gradient_tensor_data_type = input_gradient_tensor.DataType
@@ -454,4 +512,5 @@ class RoiAlignGrad(Description):
         )
 
 
+_OPEN = opened(RoiAlignGrad)
 _ACCEPTED = judgement.accepted_by_level(RoiAlignGrad.SUPPORT)

@@ -6,16 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, final
 
 from .. import judgement
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..structs import Size2d
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -32,7 +33,8 @@ _SINCE_1_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class RoiPooling(Description):
     """Divides each region of interest into a grid and takes the largest element of every cell.
 
@@ -89,30 +91,61 @@ class RoiPooling(Description):
 
     InputTensor: TensorDesc
     ROITensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
+    OutputTensor: TensorDesc
     SpatialScale: float
     PooledSize: Size2d
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        ROITensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+        SpatialScale: SupportsFloat,
+        PooledSize: Size2d,
+    ) -> RoiPooling:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.ROITensor = ROITensor
+        new.OutputTensor = OutputTensor
+        new.SpatialScale = SpatialScale
+        new.PooledSize = PooledSize
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and type(ROITensor) is TensorDesc and ROITensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(SpatialScale) is float
+            and type(PooledSize) is Size2d and PooledSize._state != WRONG_TYPE
+        ):  # fmt: skip
+            settle(new, RoiPooling)
+        new.__class__ = RoiPooling
+        made: RoiPooling = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
         roi_tensor = self.ROITensor
         output_tensor = self.OutputTensor
         pooled_size = self.PooledSize
-        if input_tensor is None or roi_tensor is None or output_tensor is None:
+        if self._state or input_tensor is None or roi_tensor is None or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (roi_tensor._sound & SOUND_INPUT or is_sound(roi_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (roi_tensor._state & SOUND_INPUT or is_sound(roi_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= pooled_size.Width <= 4294967295
             and 0 <= pooled_size.Height <= 4294967295
         )  # fmt: skip
@@ -241,6 +274,7 @@ class RoiPooling(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         roi_tensor = given(self, "ROITensor")
         pooled_size = self.PooledSize
@@ -262,4 +296,5 @@ class RoiPooling(Description):
         )
 
 
+_OPEN = opened(RoiPooling)
 _ACCEPTED = judgement.accepted_by_level(RoiPooling.SUPPORT)

@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry, saturate
-from ..description import COUNTED, Description, Rule, Support, Tables, count_of, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -88,7 +89,8 @@ _SINCE_4_1 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class Slice(Description):
     """Copies evenly spaced elements of a part of the input.
 
@@ -152,35 +154,53 @@ class Slice(Description):
     )
 
     InputTensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
-    DimensionCount: int = COUNTED
+    OutputTensor: TensorDesc
+    DimensionCount: int
     Offsets: tuple[int, ...]
     Sizes: tuple[int, ...]
     Strides: tuple[int, ...]
 
-    def __post_init__(self) -> None:
-        if type(self.Offsets) is not tuple and self.Offsets is not None:
-            object.__setattr__(self, "Offsets", tuple(self.Offsets))
-        elif self.Offsets is None and self.DimensionCount == 0:
-            object.__setattr__(self, "Offsets", ())
-        if type(self.Sizes) is not tuple and self.Sizes is not None:
-            object.__setattr__(self, "Sizes", tuple(self.Sizes))
-        elif self.Sizes is None and self.DimensionCount == 0:
-            object.__setattr__(self, "Sizes", ())
-        if type(self.Strides) is not tuple and self.Strides is not None:
-            object.__setattr__(self, "Strides", tuple(self.Strides))
-        elif self.Strides is None and self.DimensionCount == 0:
-            object.__setattr__(self, "Strides", ())
-        if self.DimensionCount is None:
-            object.__setattr__(self, "DimensionCount", count_of(self.Offsets, self.Sizes, self.Strides))
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+        DimensionCount: SupportsIndex | None = None,
+        Offsets: Iterable[SupportsIndex],
+        Sizes: Iterable[SupportsIndex],
+        Strides: Iterable[SupportsIndex],
+    ) -> Slice:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.OutputTensor = OutputTensor
+        new.DimensionCount = DimensionCount
+        new.Offsets = Offsets
+        new.Sizes = Sizes
+        new.Strides = Strides
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(DimensionCount) is int
+            and type(Offsets) is tuple and INTEGERS(map(type, Offsets))
+            and type(Sizes) is tuple and INTEGERS(map(type, Sizes))
+            and type(Strides) is tuple and INTEGERS(map(type, Strides))
+        ):  # fmt: skip
+            settle(new, Slice)
+        new.__class__ = Slice
+        made: Slice = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
@@ -189,12 +209,12 @@ class Slice(Description):
         offsets = self.Offsets
         sizes = self.Sizes
         strides = self.Strides
-        if input_tensor is None or output_tensor is None or offsets is None or sizes is None or strides is None:  # fmt: skip
+        if self._state or input_tensor is None or output_tensor is None or offsets is None or sizes is None or strides is None:  # fmt: skip
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= dimension_count <= 4294967295
             and len(offsets) == self.DimensionCount
             and 0 <= min(offsets, default=0) <= max(offsets, default=0) <= 4294967295
@@ -292,6 +312,7 @@ class Slice(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         sizes = given(self, "Sizes")
         input_tensor_data_type = input_tensor.DataType
@@ -309,4 +330,5 @@ class Slice(Description):
         )
 
 
+_OPEN = opened(Slice)
 _ACCEPTED = judgement.accepted_by_level(Slice.SUPPORT)

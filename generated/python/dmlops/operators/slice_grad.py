@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry, quotient, saturate
-from ..description import COUNTED, Description, Rule, Support, Tables, count_of, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -73,7 +74,8 @@ _SINCE_4_1 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class SliceGrad(Description):
     """Gradient of SLICE1: puts the incoming gradients where the slice was taken from, and 0 elsewhere.
 
@@ -138,35 +140,53 @@ class SliceGrad(Description):
     )
 
     InputGradientTensor: TensorDesc
-    OutputGradientTensor: TensorDesc | None = None
-    DimensionCount: int = COUNTED
+    OutputGradientTensor: TensorDesc
+    DimensionCount: int
     InputWindowOffsets: tuple[int, ...]
     InputWindowSizes: tuple[int, ...]
     InputWindowStrides: tuple[int, ...]
 
-    def __post_init__(self) -> None:
-        if type(self.InputWindowOffsets) is not tuple and self.InputWindowOffsets is not None:
-            object.__setattr__(self, "InputWindowOffsets", tuple(self.InputWindowOffsets))
-        elif self.InputWindowOffsets is None and self.DimensionCount == 0:
-            object.__setattr__(self, "InputWindowOffsets", ())
-        if type(self.InputWindowSizes) is not tuple and self.InputWindowSizes is not None:
-            object.__setattr__(self, "InputWindowSizes", tuple(self.InputWindowSizes))
-        elif self.InputWindowSizes is None and self.DimensionCount == 0:
-            object.__setattr__(self, "InputWindowSizes", ())
-        if type(self.InputWindowStrides) is not tuple and self.InputWindowStrides is not None:
-            object.__setattr__(self, "InputWindowStrides", tuple(self.InputWindowStrides))
-        elif self.InputWindowStrides is None and self.DimensionCount == 0:
-            object.__setattr__(self, "InputWindowStrides", ())
-        if self.DimensionCount is None:
-            object.__setattr__(self, "DimensionCount", count_of(self.InputWindowOffsets, self.InputWindowSizes, self.InputWindowStrides))  # fmt: skip
+    def __new__(
+        cls,
+        *,
+        InputGradientTensor: TensorDesc,
+        OutputGradientTensor: TensorDesc | None = None,
+        DimensionCount: SupportsIndex | None = None,
+        InputWindowOffsets: Iterable[SupportsIndex],
+        InputWindowSizes: Iterable[SupportsIndex],
+        InputWindowStrides: Iterable[SupportsIndex],
+    ) -> SliceGrad:
+        new: Any = _OPEN()
+        new.InputGradientTensor = InputGradientTensor
+        new.OutputGradientTensor = OutputGradientTensor
+        new.DimensionCount = DimensionCount
+        new.InputWindowOffsets = InputWindowOffsets
+        new.InputWindowSizes = InputWindowSizes
+        new.InputWindowStrides = InputWindowStrides
+        new._state = 0
+        if not (
+            type(InputGradientTensor) is TensorDesc and InputGradientTensor._state != WRONG_TYPE
+            and (OutputGradientTensor is None or (type(OutputGradientTensor) is TensorDesc and OutputGradientTensor._state != WRONG_TYPE))
+            and type(DimensionCount) is int
+            and type(InputWindowOffsets) is tuple and INTEGERS(map(type, InputWindowOffsets))
+            and type(InputWindowSizes) is tuple and INTEGERS(map(type, InputWindowSizes))
+            and type(InputWindowStrides) is tuple and INTEGERS(map(type, InputWindowStrides))
+        ):  # fmt: skip
+            settle(new, SliceGrad)
+        new.__class__ = SliceGrad
+        made: SliceGrad = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_gradient_tensor = self.InputGradientTensor
@@ -175,12 +195,12 @@ class SliceGrad(Description):
         input_window_offsets = self.InputWindowOffsets
         input_window_sizes = self.InputWindowSizes
         input_window_strides = self.InputWindowStrides
-        if input_gradient_tensor is None or output_gradient_tensor is None or input_window_offsets is None or input_window_sizes is None or input_window_strides is None:  # fmt: skip
+        if self._state or input_gradient_tensor is None or output_gradient_tensor is None or input_window_offsets is None or input_window_sizes is None or input_window_strides is None:  # fmt: skip
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_gradient_tensor._sound & SOUND_INPUT or is_sound(input_gradient_tensor, True))
-            and (output_gradient_tensor._sound & SOUND_OUTPUT or is_sound(output_gradient_tensor, False))
+            (input_gradient_tensor._state & SOUND_INPUT or is_sound(input_gradient_tensor, True))
+            and (output_gradient_tensor._state & SOUND_OUTPUT or is_sound(output_gradient_tensor, False))
             and 0 <= dimension_count <= 4294967295
             and len(input_window_offsets) == self.DimensionCount
             and 0 <= min(input_window_offsets, default=0) <= max(input_window_offsets, default=0) <= 4294967295
@@ -302,6 +322,7 @@ class SliceGrad(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_gradient_tensor = given(self, "InputGradientTensor")
         input_gradient_tensor_data_type = input_gradient_tensor.DataType
         return SliceGrad(
@@ -317,4 +338,5 @@ class SliceGrad(Description):
         )
 
 
+_OPEN = opened(SliceGrad)
 _ACCEPTED = judgement.accepted_by_level(SliceGrad.SUPPORT)

@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry, saturate
-from ..description import COUNTED, Description, Rule, Support, Tables, count_of
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -88,7 +89,8 @@ _SINCE_4_1 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class Split(Description):
     """Cuts the input into parts along one axis.
 
@@ -150,39 +152,59 @@ class Split(Description):
     )
 
     InputTensor: TensorDesc
-    OutputCount: int = COUNTED
-    OutputTensors: tuple[TensorDesc, ...] | None = None
+    OutputCount: int
+    OutputTensors: tuple[TensorDesc, ...]
     Axis: int
 
-    def __post_init__(self) -> None:
-        if type(self.OutputTensors) is not tuple and self.OutputTensors is not None:
-            object.__setattr__(self, "OutputTensors", tuple(self.OutputTensors))
-        elif self.OutputTensors is None and self.OutputCount == 0:
-            object.__setattr__(self, "OutputTensors", ())
-        if self.OutputCount is None:
-            object.__setattr__(self, "OutputCount", count_of(self.OutputTensors))
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        OutputCount: SupportsIndex | None = None,
+        OutputTensors: Iterable[TensorDesc] | None = None,
+        Axis: SupportsIndex,
+    ) -> Split:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.OutputCount = OutputCount
+        new.OutputTensors = OutputTensors
+        new.Axis = Axis
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and type(OutputCount) is int
+            and (OutputTensors is None or (type(OutputTensors) is tuple and all(type(one) is TensorDesc and one._state != WRONG_TYPE for one in OutputTensors)))
+            and type(Axis) is int
+        ):  # fmt: skip
+            settle(new, Split)
+        new.__class__ = Split
+        made: Split = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
         output_count = self.OutputCount
         output_tensors = self.OutputTensors
         axis = self.Axis
-        if input_tensor is None or output_tensors is None:
+        if self._state or input_tensor is None or output_tensors is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
             and 0 <= output_count <= 4294967295
             and len(output_tensors) == self.OutputCount
-            and all((one._sound & SOUND_OUTPUT or is_sound(one, False)) for one in output_tensors)
+            and all((one._state & SOUND_OUTPUT or is_sound(one, False)) for one in output_tensors)
             and 0 <= axis <= 4294967295
         )  # fmt: skip
         if not sound:
@@ -285,4 +307,5 @@ class Split(Description):
         return judgement.reliable(self, violations) if violations else violations
 
 
+_OPEN = opened(Split)
 _ACCEPTED = judgement.accepted_by_level(Split.SUPPORT)

@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry, saturate
-from ..description import COUNTED, Description, Rule, Support, Tables, count_of, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import INTEGERS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -83,7 +84,8 @@ _SINCE_4_1 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class Tile(Description):
     """Repeats the whole input along each dimension.
 
@@ -143,37 +145,57 @@ class Tile(Description):
     )
 
     InputTensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
-    RepeatsCount: int = COUNTED
+    OutputTensor: TensorDesc
+    RepeatsCount: int
     Repeats: tuple[int, ...]
 
-    def __post_init__(self) -> None:
-        if type(self.Repeats) is not tuple and self.Repeats is not None:
-            object.__setattr__(self, "Repeats", tuple(self.Repeats))
-        elif self.Repeats is None and self.RepeatsCount == 0:
-            object.__setattr__(self, "Repeats", ())
-        if self.RepeatsCount is None:
-            object.__setattr__(self, "RepeatsCount", count_of(self.Repeats))
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+        RepeatsCount: SupportsIndex | None = None,
+        Repeats: Iterable[SupportsIndex],
+    ) -> Tile:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.OutputTensor = OutputTensor
+        new.RepeatsCount = RepeatsCount
+        new.Repeats = Repeats
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(RepeatsCount) is int
+            and type(Repeats) is tuple and INTEGERS(map(type, Repeats))
+        ):  # fmt: skip
+            settle(new, Tile)
+        new.__class__ = Tile
+        made: Tile = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
         repeats_count = self.RepeatsCount
         repeats = self.Repeats
-        if input_tensor is None or output_tensor is None or repeats is None:
+        if self._state or input_tensor is None or output_tensor is None or repeats is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= repeats_count <= 4294967295
             and len(repeats) == self.RepeatsCount
             and 0 <= min(repeats, default=0) <= max(repeats, default=0) <= 4294967295
@@ -267,6 +289,7 @@ class Tile(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         repeats = given(self, "Repeats")
         input_tensor_data_type = input_tensor.DataType
@@ -285,4 +308,5 @@ class Tile(Description):
         )
 
 
+_OPEN = opened(Tile)
 _ACCEPTED = judgement.accepted_by_level(Tile.SUPPORT)

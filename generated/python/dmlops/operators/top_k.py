@@ -6,15 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry, replaced
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -102,7 +103,8 @@ _SINCE_5_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class TopK(Description):
     """Picks the K largest elements of each sequence along an axis, with their indices, largest first.
 
@@ -168,18 +170,49 @@ class TopK(Description):
     )
 
     InputTensor: TensorDesc
-    OutputValueTensor: TensorDesc | None = None
-    OutputIndexTensor: TensorDesc | None = None
+    OutputValueTensor: TensorDesc
+    OutputIndexTensor: TensorDesc
     Axis: int
     K: int
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        OutputValueTensor: TensorDesc | None = None,
+        OutputIndexTensor: TensorDesc | None = None,
+        Axis: SupportsIndex,
+        K: SupportsIndex,
+    ) -> TopK:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.OutputValueTensor = OutputValueTensor
+        new.OutputIndexTensor = OutputIndexTensor
+        new.Axis = Axis
+        new.K = K
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and (OutputValueTensor is None or (type(OutputValueTensor) is TensorDesc and OutputValueTensor._state != WRONG_TYPE))
+            and (OutputIndexTensor is None or (type(OutputIndexTensor) is TensorDesc and OutputIndexTensor._state != WRONG_TYPE))
+            and type(Axis) is int
+            and type(K) is int
+        ):  # fmt: skip
+            settle(new, TopK)
+        new.__class__ = TopK
+        made: TopK = new
+        return made
+
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
@@ -187,13 +220,13 @@ class TopK(Description):
         output_index_tensor = self.OutputIndexTensor
         axis = self.Axis
         k = self.K
-        if input_tensor is None or output_value_tensor is None or output_index_tensor is None:
+        if self._state or input_tensor is None or output_value_tensor is None or output_index_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_value_tensor._sound & SOUND_OUTPUT or is_sound(output_value_tensor, False))
-            and (output_index_tensor._sound & SOUND_OUTPUT or is_sound(output_index_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (output_value_tensor._state & SOUND_OUTPUT or is_sound(output_value_tensor, False))
+            and (output_index_tensor._state & SOUND_OUTPUT or is_sound(output_index_tensor, False))
             and 0 <= axis <= 4294967295
             and 0 <= k <= 4294967295
         )  # fmt: skip
@@ -318,6 +351,7 @@ class TopK(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         axis = self.Axis
         k = self.K
@@ -341,4 +375,5 @@ class TopK(Description):
         )
 
 
+_OPEN = opened(TopK)
 _ACCEPTED = judgement.accepted_by_level(TopK.SUPPORT)

@@ -6,16 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, final
 
-from .. import judgement
+from .. import enums, judgement
 from ..arithmetic import entry, saturate
-from ..description import Description, Rule, Support, Tables, given
-from ..enums import FeatureLevel, InterpolationMode, TensorDataType, entry_of, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, InterpolationMode, TensorDataType, name_of
 from ..member import Member
 from ..structs import Size2d
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -31,7 +32,8 @@ _SINCE_1_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class Upsample2d(Description):
     """Enlarges the last two dimensions by whole factors.
 
@@ -84,33 +86,57 @@ class Upsample2d(Description):
     LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (FeatureLevel.LEVEL_1_0,)
 
     InputTensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
+    OutputTensor: TensorDesc
     ScaleSize: Size2d
     InterpolationMode: InterpolationMode
 
-    def __post_init__(self) -> None:
-        if type(self.InterpolationMode) is int:
-            object.__setattr__(self, "InterpolationMode", entry_of(InterpolationMode, self.InterpolationMode))
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+        ScaleSize: Size2d,
+        InterpolationMode: enums.InterpolationMode | str,
+    ) -> Upsample2d:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.OutputTensor = OutputTensor
+        new.ScaleSize = ScaleSize
+        new.InterpolationMode = InterpolationMode
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(ScaleSize) is Size2d and ScaleSize._state != WRONG_TYPE
+            and type(InterpolationMode) is enums.InterpolationMode
+        ):  # fmt: skip
+            settle(new, Upsample2d)
+        new.__class__ = Upsample2d
+        made: Upsample2d = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
         scale_size = self.ScaleSize
         interpolation_mode = self.InterpolationMode
-        if input_tensor is None or output_tensor is None:
+        if self._state or input_tensor is None or output_tensor is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= scale_size.Width <= 4294967295
             and 0 <= scale_size.Height <= 4294967295
             and type(interpolation_mode) is InterpolationMode
@@ -201,6 +227,7 @@ class Upsample2d(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         scale_size = self.ScaleSize
         input_tensor_data_type = input_tensor.DataType
@@ -219,4 +246,5 @@ class Upsample2d(Description):
         )
 
 
+_OPEN = opened(Upsample2d)
 _ACCEPTED = judgement.accepted_by_level(Upsample2d.SUPPORT)

@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry
-from ..description import COUNTED, Description, Rule, Support, Tables, count_of, given
-from ..enums import FeatureLevel, TensorDataType, name_of
+from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
-from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
+from ..tensor_rules import is_sound
+from ..value import FLOATS, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
 _ROW_1 = Support(
@@ -30,7 +31,8 @@ _SINCE_1_0 = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
+@dataclass(init=False, repr=False, frozen=True, slots=True, kw_only=True)
 class ValueScale2d(Description):
     """Multiplies all values by one factor and adds a bias of each channel.
 
@@ -85,38 +87,61 @@ class ValueScale2d(Description):
     LEVELS: ClassVar[tuple[FeatureLevel, ...]] = (FeatureLevel.LEVEL_1_0,)
 
     InputTensor: TensorDesc
-    OutputTensor: TensorDesc | None = None
+    OutputTensor: TensorDesc
     Scale: float
-    ChannelCount: int = COUNTED
+    ChannelCount: int
     Bias: tuple[float, ...]
 
-    def __post_init__(self) -> None:
-        if type(self.Bias) is not tuple and self.Bias is not None:
-            object.__setattr__(self, "Bias", tuple(self.Bias))
-        elif self.Bias is None and self.ChannelCount == 0:
-            object.__setattr__(self, "Bias", ())
-        if self.ChannelCount is None:
-            object.__setattr__(self, "ChannelCount", count_of(self.Bias))
+    def __new__(
+        cls,
+        *,
+        InputTensor: TensorDesc,
+        OutputTensor: TensorDesc | None = None,
+        Scale: SupportsFloat,
+        ChannelCount: SupportsIndex | None = None,
+        Bias: Iterable[SupportsFloat],
+    ) -> ValueScale2d:
+        new: Any = _OPEN()
+        new.InputTensor = InputTensor
+        new.OutputTensor = OutputTensor
+        new.Scale = Scale
+        new.ChannelCount = ChannelCount
+        new.Bias = Bias
+        new._state = 0
+        if not (
+            type(InputTensor) is TensorDesc and InputTensor._state != WRONG_TYPE
+            and (OutputTensor is None or (type(OutputTensor) is TensorDesc and OutputTensor._state != WRONG_TYPE))
+            and type(Scale) is float
+            and type(ChannelCount) is int
+            and type(Bias) is tuple and FLOATS(map(type, Bias))
+        ):  # fmt: skip
+            settle(new, ValueScale2d)
+        new.__class__ = ValueScale2d
+        made: ValueScale2d = new
+        return made
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
         A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
         that does not exist.
         """
-        accepted = _ACCEPTED.get(level)
+        try:
+            accepted = _ACCEPTED.get(level)
+        except TypeError:  # a level without a hash
+            accepted = None
         if accepted is None:
             return judgement.before(self, level)
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
         channel_count = self.ChannelCount
         bias = self.Bias
-        if input_tensor is None or output_tensor is None or bias is None:
+        if self._state or input_tensor is None or output_tensor is None or bias is None:
             return judgement.structure(self, level)
         violations: list[Violation] = []
         sound = (
-            (input_tensor._sound & SOUND_INPUT or is_sound(input_tensor, True))
-            and (output_tensor._sound & SOUND_OUTPUT or is_sound(output_tensor, False))
+            (input_tensor._state & SOUND_INPUT or is_sound(input_tensor, True))
+            and (output_tensor._state & SOUND_OUTPUT or is_sound(output_tensor, False))
             and 0 <= channel_count <= 4294967295
             and len(bias) == self.ChannelCount
         )  # fmt: skip
@@ -198,6 +223,7 @@ class ValueScale2d(Description):
 
         Raises ValueError when a member that they follow from is absent, or an output of which they do not.
         """
+        well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
@@ -214,4 +240,5 @@ class ValueScale2d(Description):
         )
 
 
+_OPEN = opened(ValueScale2d)
 _ACCEPTED = judgement.accepted_by_level(ValueScale2d.SUPPORT)
