@@ -119,7 +119,7 @@ def test_a_model_gives_a_result_for_each_of_its_operators(
     status, out, err = run("validate", "-", given=text)
     add, gather, nothing = map(json.loads, out.splitlines())
     assert (status, err) == (1, "")
-    assert add == {"id": "add", "ok": True, "violations": [], "min_feature_level": "3.0"}
+    assert add == {"id": "add", "ok": True, "violations": [], "advice": [], "min_feature_level": "3.0"}
     assert [(one["id"], one["violations"][0]["rule"]) for one in (gather, nothing)] == [
         ("gather", "DML-GATHER_ELEMENTS-axis-range"),
         ("nothing", "DML-JSON"),
@@ -130,7 +130,13 @@ def test_a_description_over_many_lines() -> None:
     text = json.dumps({"id": 5, **VALID}, indent=1).encode()
     status, out, _ = run("validate", "-", given=b"\n" + text)
     assert status == 0
-    assert json.loads(out) == {"id": 5, "ok": True, "violations": [], "min_feature_level": "3.0"}
+    assert json.loads(out) == {
+        "id": 5,
+        "ok": True,
+        "violations": [],
+        "advice": [],
+        "min_feature_level": "3.0",
+    }
     status, out, _ = run("validate", "-", given=text.replace(b'"Axis":', b'"Axis"'))
     (violation,) = json.loads(out)["violations"]
     assert violation["rule"] == "DML-JSON" and "line 3" in violation["message"]

@@ -85,7 +85,7 @@ WRONG_EVERYWHERE: list[Any] = [
     np.array(5),
     np.datetime64("2020-01-01"),
     np.str_("1"),
-    Rule("DML-X"),
+    Rule("DML-X", "docs"),
 ]
 
 

@@ -76,7 +76,7 @@ def unbroken(name: str) -> set[str]:
     types = {member.type for member in operator.attributes}
     ranks = {tuple(row.ranks) for rows in operator.support.values() for row in rows}
     found = ONLY_C | ONLY_PYTHON
-    if operator.since is REGISTRY.levels[0]:
+    if operator.since is REGISTRY.levels[0] and "OPERATOR_DESC" not in types:
         found.add("DML-OPERATOR-since")
     if not types & set(REGISTRY.enums):
         found.add("DML-OPERATOR-enum-value")
@@ -121,6 +121,8 @@ def test_the_package_agrees_with_every_expectation(one: tuple[str, Matrix]) -> N
         assert violated(case, case["feature_level"]) == expect["rules"], case["id"]
         assert expect["ok"] == (not expect["rules"]), case["id"]
         description = dmlops.from_json({"type": case["type"], "desc": case["desc"]})
+        advice = {one.rule for one in description.advice(case["feature_level"])}
+        assert sorted(advice) == expect["advice"], case["id"]
         lowest = description.min_feature_level()
         assert (lowest and str(lowest)) == expect["min_feature_level"], case["id"]
 
@@ -135,6 +137,10 @@ def test_kinds_are_what_they_say(one: tuple[str, Matrix]) -> None:
             assert cases[case["twin"]]["expect"]["ok"], case["id"]
         else:
             assert case["expect"]["ok"], case["id"]
+        if case["kind"] == "advice":
+            assert case["expect"]["advice"] == [case["draws"]], case["id"]
+            twin = cases[case["twin"]]["expect"]
+            assert twin["ok"] and case["draws"] not in twin["advice"], case["id"]
 
 
 def test_most_negatives_differ_from_their_twin_in_one_place(one: tuple[str, Matrix]) -> None:
@@ -150,12 +156,23 @@ def test_most_negatives_differ_from_their_twin_in_one_place(one: tuple[str, Matr
 def test_every_rule_is_broken_alone_or_says_why_not(one: tuple[str, Matrix]) -> None:
     name, content = one
     broken = [case["breaks"] for case in content["cases"] if "breaks" in case]
+    broken += [case["draws"] for case in content["cases"] if "draws" in case]
     for rule in content["coverage"]:
         assert broken.count(rule["rule"]) == rule["broken"]
         assert ("unbroken" in rule) == (rule["broken"] == 0)
         assert rule["held"] > 0 or rule["rule"] in unbroken(name)
     general = {rule["rule"] for rule in content["coverage"] if not rule["broken"]}
     assert general == unbroken(name)
+
+
+def test_coverage_says_what_is_advice_and_where_rules_are_from(one: tuple[str, Matrix]) -> None:
+    name, content = one
+    rules = {rule.id: (rule.source, rule.advice) for rule in dmlops.registry.operator(name.upper()).RULES}
+    coverage = {rule["rule"]: (rule["source"], rule["advice"]) for rule in content["coverage"]}
+    assert rules.items() <= coverage.items()
+    assert not any(advice for rule, (_, advice) in coverage.items() if rule not in rules)
+    drawn = {advice for case in content["cases"] for advice in case["expect"]["advice"]}
+    assert drawn == {rule for rule, (_, advice) in rules.items() if advice}
 
 
 def test_rules_of_tensors_are_broken_for_every_tensor(gather: tuple[str, Matrix]) -> None:
@@ -256,7 +273,7 @@ def test_positives_show_values_of_enumerations(one: tuple[str, Matrix]) -> None:
 def test_fused_activations_are_some_that_the_operator_takes(one: tuple[str, Matrix]) -> None:
     name, content = one
     operator = REGISTRY.operator[name.upper()]
-    fusable = {other.c_constant for other in REGISTRY.fusable(operator)}
+    fusable = {REGISTRY.operator[other].c_constant for other in REGISTRY.fusable(operator)}
     for member in operator.members:
         if member.type == "OPERATOR_DESC":
             for case in content["cases"]:

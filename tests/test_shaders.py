@@ -82,7 +82,7 @@ def test_every_variant_compiles(operator: str, tmp_path: Path) -> None:
 def test_conventions(operator: str) -> None:
     text = shader(operator)
     assert text.isascii()
-    assert text.startswith(f"// DML_OPERATOR_{operator.upper()}: ")
+    assert text.splitlines()[3].startswith(f"// DML_OPERATOR_{operator.upper()}: ")  # after the banner
     assert not re.search(r"#include|\btemplate\b|[ \t]+$|\{[{%]|\n\n\n", text, re.MULTILINE)
     assert "[numthreads(NUM_THREADS, 1, 1)]\nvoid CSMain(" in text
     resources = re.findall(r"\[\[vk::binding\((\d+), 0\)\]\] .*?(\w+) : register\(([a-z])(\d+)\)", text)

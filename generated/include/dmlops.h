@@ -4523,6 +4523,12 @@ static inline size_t dmlops_validate(
 static inline const char* dmlops_rule_text(const char* rule);
 #endif
 
+/* What is doubtful in a description that dmlops_validate finds valid: no page and no header demands it, or shipping
+   software does otherwise. The result is the number of such findings, 0 for an invalid description; they are written
+   like violations. */
+static inline size_t dmlops_advise(
+    const DML_OPERATOR_DESC* desc, DML_FEATURE_LEVEL level, dmlops_violation* out, size_t capacity);
+
 /* The lowest feature level that accepts a description, or 0 if none does. */
 static inline DML_FEATURE_LEVEL dmlops_min_feature_level(const DML_OPERATOR_DESC* desc);
 
@@ -5388,11 +5394,16 @@ static const dmlops_enumeration dmlops_enumerations[] = {
     {"DML_GRAPH_NODE_TYPE", dmlops_names_GRAPH_NODE_TYPE},
 };
 
-/* What an operator takes as fused activation: types, 0 after the last. */
-static const uint16_t dmlops_activations_0[] = {8, 35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157, 0};
-static const uint16_t dmlops_activations_1[] = {8, 35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 90, 128, 157, 158, 0};
-static const uint16_t dmlops_activations_2[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157, 0};
-static const uint16_t* const dmlops_activation_lists[] = {dmlops_activations_0, dmlops_activations_1, dmlops_activations_2, NULL};
+/* What an operator takes as fused activation, and from which level on; type 0 after the last. */
+typedef struct dmlops_activation {
+    uint16_t type;
+    uint16_t since;
+} dmlops_activation;
+
+static const dmlops_activation dmlops_activations_0[] = { {8, 0x6000},  {35, 0x1000},  {37, 0x1000},  {38, 0x1000},  {39, 0x1000},  {40, 0x1000},  {43, 0x1000},  {44, 0x1000},  {45, 0x1000},  {46, 0x1000},  {47, 0x1000},  {49, 0x1000},  {50, 0x1000},  {51, 0x1000},  {52, 0x1000},  {90, 0x2000},  {128, 0x3000},  {157, 0x5100},  {0, 0}};
+static const dmlops_activation dmlops_activations_1[] = { {8, 0x6000},  {35, 0x1000},  {37, 0x1000},  {38, 0x1000},  {39, 0x1000},  {40, 0x1000},  {43, 0x1000},  {44, 0x1000},  {45, 0x1000},  {46, 0x1000},  {47, 0x1000},  {48, 0x6100},  {49, 0x1000},  {50, 0x1000},  {51, 0x1000},  {52, 0x1000},  {90, 0x2000},  {128, 0x3000},  {157, 0x5100},  {158, 0x6100},  {0, 0}};
+static const dmlops_activation dmlops_activations_2[] = { {35, 0x1000},  {37, 0x1000},  {38, 0x1000},  {39, 0x1000},  {40, 0x1000},  {43, 0x1000},  {44, 0x1000},  {45, 0x1000},  {46, 0x1000},  {47, 0x1000},  {49, 0x1000},  {50, 0x1000},  {51, 0x1000},  {52, 0x1000},  {90, 0x2000},  {128, 0x3000},  {157, 0x5100},  {0, 0}};
+static const dmlops_activation* const dmlops_activation_lists[] = {dmlops_activations_0, dmlops_activations_1, dmlops_activations_2, NULL};
 
 /* What a tensor may be from a feature level on: a bit mask of dimension counts, and an index of dmlops_type_lists. Where
    `condition` is not 0, that holds in some cases only. */
@@ -5602,8 +5613,8 @@ typedef struct dmlops_phrase {
     const char* format;
 } dmlops_phrase;
 
-/* An operator's members and rules, those on counts first; its programs, and where those of the conditions of support
-   tables start. */
+/* An operator's members and rules, those on counts first and advice last; its programs, and where those of the
+   conditions of support tables start. */
 typedef struct dmlops_operator {
     const dmlops_member* members;
     const dmlops_rule* rules;
@@ -5615,6 +5626,7 @@ typedef struct dmlops_operator {
     uint8_t member_count;
     uint8_t count_rules;
     uint8_t value_rules;
+    uint8_t advice_rules;
 } dmlops_operator;
 
 /* One validation under way. In a fused activation, `outer` is its place.
@@ -5638,6 +5650,18 @@ typedef struct dmlops_run {
     uint32_t refused;
 } dmlops_run;
 
+static inline void dmlops_begin(dmlops_run* run, int64_t level, dmlops_violation* out, size_t capacity) {
+    run->out = out;
+    run->capacity = capacity;
+    run->count = 0;
+    run->level = level;
+    run->description = NULL;
+    run->rules = NULL;
+    run->outer = NULL;
+    run->tensor = 0;
+}
+
+/* The fields of a tensor, in the order of their bits. */
 static const char* const dmlops_fields[] = {"DataType", "Flags", "DimensionCount", "Sizes", "Strides", "TotalTensorSizeInBytes", "GuaranteedBaseOffsetAlignment"};
 
 
@@ -5978,10 +6002,10 @@ DMLOPS_CALLED void dmlops_put_types(dmlops_text* text, const dmlops_types* types
     }
 }
 
-DMLOPS_CALLED void dmlops_put_operators(dmlops_text* text, const uint16_t* types) {
-    for (int i = 0; types[i] != 0; ++i) {
-        dmlops_put(text, dmlops_separator(i, types[i + 1] == 0));
-        dmlops_put(text, dmlops_operator_name(types[i]));
+DMLOPS_CALLED void dmlops_put_activations(dmlops_text* text, const dmlops_activation* taken) {
+    for (int i = 0; taken[i].type != 0; ++i) {
+        dmlops_put(text, dmlops_separator(i, taken[i + 1].type == 0));
+        dmlops_put(text, dmlops_operator_name(taken[i].type));
     }
 }
 
@@ -6041,8 +6065,9 @@ static inline void dmlops_remember(dmlops_run* run, const char* rule, const char
 
 /* Counts a violation and, where there is room, writes it: of the field of what is at a place, either of which may be
    null. In the format, %m stands for that path, %p for a place, %s for a text, %i for an int64_t, %a for an array and its
-   count, %e for names and a value, %r for a mask of ranks, %t for types, %o for types of operators, %v for the next value
-   of a program, which is given once; the message ends at %? where an int64_t, or the next value of the program, is 0; %% is a percent sign. */
+   count, %e for names and a value, %r for a mask of ranks, %t for types, %o for activations, %v for the next value
+   of a program, which is given once; the message ends at %? where an int64_t, or the next value of the program, is 0;
+   %% is a percent sign. */
 DMLOPS_CALLED void dmlops_report(
     dmlops_run* run, const char* rule, const dmlops_place* place, const char* field, const char* format, ...) {
     va_list values;
@@ -6114,7 +6139,7 @@ DMLOPS_CALLED void dmlops_report(
             dmlops_put_types(text, va_arg(values, const dmlops_types*));
             break;
         case 'o':
-            dmlops_put_operators(text, va_arg(values, const uint16_t*));
+            dmlops_put_activations(text, va_arg(values, const dmlops_activation*));
             break;
         default:
             dmlops_put(text, literal);
@@ -7230,23 +7255,24 @@ static inline void dmlops_enum_value(dmlops_run* run, const dmlops_member* membe
    no tensor */
 static inline void dmlops_fused_activation(
     dmlops_run* run, const dmlops_member* member, const dmlops_place* place, const DML_OPERATOR_DESC* activation) {
-    const uint16_t* types = dmlops_activation_lists[member->detail];
+    const dmlops_activation* taken = dmlops_activation_lists[member->detail];
     const int64_t type = dmlops_enum(&activation->Type);
     const dmlops_operator* rules;
     int i;
-    for (i = 0; types[i] != 0 && types[i] != type; ++i) {
+    while (taken->type != 0 && taken->type != type) {
+        ++taken;
     }
-    if (types[i] == 0) {
-        types = dmlops_activation_lists[member->detail];
-        dmlops_report(run, "DML-OPERATOR-fused-activation", place, NULL, "%m is %e; %s takes %o", dmlops_names_OPERATOR_TYPE, type, dmlops_operator_name(run->rules->type), types);
+    if (taken->type == 0) {
+        taken = dmlops_activation_lists[member->detail];
+        dmlops_report(run, "DML-OPERATOR-fused-activation", place, NULL, "%m is %e; %s takes %o", dmlops_names_OPERATOR_TYPE, type, dmlops_operator_name(run->rules->type), taken);
         return;
     }
     rules = dmlops_find(type);
     if (rules == NULL) {
         return;
     }
-    if (run->level < rules->since) {
-        dmlops_report(run, "DML-OPERATOR-since", place, "Type", "%s needs feature level %s; the requested level is %s", dmlops_operator_name(rules->type), dmlops_name(dmlops_names_FEATURE_LEVEL, rules->since), dmlops_name(dmlops_names_FEATURE_LEVEL, run->level));
+    if (run->level < taken->since) {
+        dmlops_report(run, "DML-OPERATOR-since", place, "Type", "%s in %s needs feature level %s; the requested level is %s", dmlops_operator_name(rules->type), dmlops_operator_name(run->rules->type), dmlops_name(dmlops_names_FEATURE_LEVEL, taken->since), dmlops_name(dmlops_names_FEATURE_LEVEL, run->level));
         return;
     }
     if (activation->Desc == NULL) {
@@ -8086,6 +8112,8 @@ static const uint8_t dmlops_element_wise_quantize_linear_code[] = {
     2, 3, 3, 2, 255,
     /* reads */
     0, 16, 1, 16, 2, 17, 3, 16, 255,
+    /* OutputTensor.DataType: ZeroPointTensor.DataType if present(ZeroPointTensor) else -9223372036854775808 */
+    0, 37, 6, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, ZeroPointTensor), 10, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, ZeroPointTensor), 0, 0, 0, 0, 0, 0, 0, 0, 128,
 };
 static const dmlops_phrase dmlops_element_wise_quantize_linear_phrases[] = {
     {"ZeroPointTensor", "ZeroPointTensor is absent; it must be given (it is optional from feature level 6.2 on)"},
@@ -8681,6 +8709,8 @@ static const uint8_t dmlops_reduce_code[] = {
     0, 36, 4, 2, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, Function), 130, 132, 133, 134,
     /* case 8: Function in (L1, MULTIPLY, SUM, SUM_SQUARE) */
     0, 36, 4, 2, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, Function), 131, 137, 138, 139,
+    /* OutputTensor.DataType: InputTensor.DataType if Function not in (ARGMAX, ARGMIN) else -9223372036854775808 */
+    0, 37, 33, 36, 2, 2, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, Function), 128, 129, 10, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, InputTensor), 0, 0, 0, 0, 0, 0, 0, 0, 128,
     /* OutputTensor.Sizes: ReducedSizes */
     1, 192, 62, 0, 128, 9, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, InputTensor), 22, 0, 129, 37, 38, 1, 1, 128, 2, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, AxisCount), 8, 0, 129, 27, 12, 55, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, AxisCount), 193, 192, 129, 11, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, InputTensor), 192, 57, 0,
 };
@@ -9972,7 +10002,7 @@ static const dmlops_phrase dmlops_lstm_phrases[] = {
     {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[2] is %v; it must equal InputTensor.Sizes[2], %v"},
     {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[3] is %v; it must equal RecurrenceTensor.Sizes[3], %v"},
     {"OutputSequenceTensor", "OutputSequenceTensor, OutputSingleTensor and OutputCellSingleTensor are absent; one of them must be given (without an output there is nothing to compute)"},
-    {"ClipThreshold", "ClipThreshold is %v; it must be at least 0.0, 0.0 (it limits a magnitude)"},
+    {"ClipThreshold", "ClipThreshold is %v; it should be at least 0.0, 0.0 (it limits a magnitude)"},
     {"CellMemInitTensor.Flags", "CellMemInitTensor.Flags is %v; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)"},
     {"PeepholeTensor.Flags", "PeepholeTensor.Flags is %v; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)"},
     {"CellMemInitTensor.Sizes", "CellMemInitTensor.Sizes[0] is %v; it must equal 1"},
@@ -9992,7 +10022,6 @@ static const dmlops_rule dmlops_lstm_rules[] = {
     {"DML-LSTM-activation-desc-count", dmlops_by_program, 0, 21, {0, 0}, 1},
     {"DML-LSTM-activation-desc-count", dmlops_by_program, 26, 21, {1, 0}, 1},
     {"DML-LSTM-output-given", dmlops_by_program, 733, 744, {37, 0}, 0},
-    {"DML-LSTM-clip-threshold-range", dmlops_by_program, 751, 770, {38, 0}, 1},
     {"DML-LSTM-same-type", dmlops_same_DataType, 0, 45, {1, 0}, 0},
     {"DML-LSTM-same-type", dmlops_same_DataType, 0, 45, {2, 0}, 0},
     {"DML-LSTM-same-type", dmlops_same_DataType, 0, 45, {3, 0}, 0},
@@ -10051,6 +10080,7 @@ static const dmlops_rule dmlops_lstm_rules[] = {
     {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 995, 988, {50, 0}, 0},
     {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 1014, 988, {51, 0}, 0},
     {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 1033, 988, {52, 0}, 0},
+    {"DML-LSTM-clip-threshold-range", dmlops_by_program, 751, 770, {38, 0}, 1},
 };
 
 static const dmlops_member dmlops_gru_members[] = {
@@ -11576,6 +11606,8 @@ static const uint8_t dmlops_quantized_linear_matrix_multiply_code[] = {
     0, 24, 7, 25, 255,
     /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes: OutputZeroPointTensor.Sizes[d] == 1 */
     0, 6, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), 28, 192, 24, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), 130, 128, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), 192,
+    /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else -9223372036854775808 */
+    0, 37, 6, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), 10, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), 0, 0, 0, 0, 0, 0, 0, 0, 128,
     /* OutputTensor.Sizes: ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N] */
     2, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 130, 1, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BTensor), 129, 58, 59, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 130, 61, 2, 192, 193,
 };
@@ -11810,6 +11842,8 @@ static const uint8_t dmlops_quantized_linear_convolution_code[] = {
     0, 6, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputZeroPointTensor), 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputZeroPointTensor), 129, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputZeroPointTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputZeroPointTensor), 192,
     /* reads */
     8, 25, 255,
+    /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else -9223372036854775808 */
+    0, 37, 6, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputZeroPointTensor), 10, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputZeroPointTensor), 0, 0, 0, 0, 0, 0, 0, 0, 128,
     /* OutputTensor.Sizes: [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes */
     4, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 192, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 18, 193, 130, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 193, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), 18, 193, 130, 129, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 129, 194, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 193, 12, 57, 1, 193, 128, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 129, 58, 61, 2, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 128, 192, 57, 2,
 };
@@ -12453,7 +12487,7 @@ static const uint8_t dmlops_roi_align_code[] = {
 };
 static const dmlops_phrase dmlops_roi_align_phrases[] = {
     {"ReductionFunction", "ReductionFunction is %v; it must be AVERAGE or MAX"},
-    {"MinimumSamplesPerOutput", "MinimumSamplesPerOutput is %v; it must be at most MaximumSamplesPerOutput, %v (the number of samples is clamped between the two)"},
+    {"MinimumSamplesPerOutput", "MinimumSamplesPerOutput is %v; it should be at most MaximumSamplesPerOutput, %v (the number of samples is clamped between the two)"},
     {"MaximumSamplesPerOutput", "MaximumSamplesPerOutput is %v; it must be at least 1 (nothing can be reduced from no sample)"},
     {"ROITensor.Sizes", "ROITensor.Sizes is %v; it must be %v (four coordinates for each region)%?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
     {"BatchIndicesTensor.Sizes", "BatchIndicesTensor.Sizes is %v; it must be %v (one batch for each region)%?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
@@ -12462,7 +12496,6 @@ static const dmlops_phrase dmlops_roi_align_phrases[] = {
 };
 static const dmlops_rule dmlops_roi_align_rules[] = {
     {"DML-ROI_ALIGN-reduction-function", dmlops_by_program, 0, 13, {0, 0}, 1},
-    {"DML-ROI_ALIGN-sample-range", dmlops_by_program, 16, 30, {1, 0}, 1},
     {"DML-ROI_ALIGN-maximum-samples-range", dmlops_by_program, 35, 45, {2, 0}, 1},
     {"DML-ROI_ALIGN-same-type", dmlops_same_DataType, 0, 48, {1, 0}, 0},
     {"DML-ROI_ALIGN-same-type", dmlops_same_DataType, 0, 48, {3, 0}, 0},
@@ -12470,6 +12503,7 @@ static const dmlops_rule dmlops_roi_align_rules[] = {
     {"DML-ROI_ALIGN-batch-indices-sizes", dmlops_by_program, 144, 225, {4, 0}, 0},
     {"DML-ROI_ALIGN-output-shape", dmlops_by_program, 230, 256, {5, 0}, 0},
     {"DML-ROI_ALIGN-output-shape", dmlops_by_program, 263, 256, {6, 0}, 0},
+    {"DML-ROI_ALIGN-sample-range", dmlops_by_program, 16, 30, {1, 0}, 1},
 };
 
 static const dmlops_member dmlops_gather_nd1_members[] = {
@@ -12773,6 +12807,8 @@ static const uint8_t dmlops_element_wise_quantized_linear_add_code[] = {
     7, 25, 255,
     /* reads */
     0, 16, 3, 16, 8, 16, 255,
+    /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else -9223372036854775808 */
+    0, 37, 6, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputZeroPointTensor), 10, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputZeroPointTensor), 0, 0, 0, 0, 0, 0, 0, 0, 128,
 };
 static const dmlops_phrase dmlops_element_wise_quantized_linear_add_phrases[] = {
     {"AScaleTensor.Sizes", "AScaleTensor.Sizes[%v] is %v; it must equal 1"},
@@ -12884,7 +12920,7 @@ static const uint8_t dmlops_roi_align1_code[] = {
 };
 static const dmlops_phrase dmlops_roi_align1_phrases[] = {
     {"ReductionFunction", "ReductionFunction is %v; it must be AVERAGE or MAX"},
-    {"MinimumSamplesPerOutput", "MinimumSamplesPerOutput is %v; it must be at most MaximumSamplesPerOutput, %v (the number of samples is clamped between the two)"},
+    {"MinimumSamplesPerOutput", "MinimumSamplesPerOutput is %v; it should be at most MaximumSamplesPerOutput, %v (the number of samples is clamped between the two)"},
     {"MaximumSamplesPerOutput", "MaximumSamplesPerOutput is %v; it must be at least 1 (nothing can be reduced from no sample)"},
     {"ROITensor.Sizes", "ROITensor.Sizes is %v; it must be %v (four coordinates for each region)%?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
     {"BatchIndicesTensor.Sizes", "BatchIndicesTensor.Sizes is %v; it must be %v (one batch for each region)%?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
@@ -12893,7 +12929,6 @@ static const dmlops_phrase dmlops_roi_align1_phrases[] = {
 };
 static const dmlops_rule dmlops_roi_align1_rules[] = {
     {"DML-ROI_ALIGN1-reduction-function", dmlops_by_program, 0, 13, {0, 0}, 1},
-    {"DML-ROI_ALIGN1-sample-range", dmlops_by_program, 16, 30, {1, 0}, 1},
     {"DML-ROI_ALIGN1-maximum-samples-range", dmlops_by_program, 35, 45, {2, 0}, 1},
     {"DML-ROI_ALIGN1-same-type", dmlops_same_DataType, 0, 48, {1, 0}, 0},
     {"DML-ROI_ALIGN1-same-type", dmlops_same_DataType, 0, 48, {3, 0}, 0},
@@ -12901,6 +12936,7 @@ static const dmlops_rule dmlops_roi_align1_rules[] = {
     {"DML-ROI_ALIGN1-batch-indices-sizes", dmlops_by_program, 144, 225, {4, 0}, 0},
     {"DML-ROI_ALIGN1-output-shape", dmlops_by_program, 230, 256, {5, 0}, 0},
     {"DML-ROI_ALIGN1-output-shape", dmlops_by_program, 263, 256, {6, 0}, 0},
+    {"DML-ROI_ALIGN1-sample-range", dmlops_by_program, 16, 30, {1, 0}, 1},
 };
 
 static const dmlops_member dmlops_roi_align_grad_members[] = {
@@ -12964,6 +13000,8 @@ static const uint8_t dmlops_roi_align_grad_code[] = {
     0, 17, 4, 17, 255,
     /* reads */
     2, 16, 5, 17, 255,
+    /* OutputGradientTensor.Sizes: InputTensor.Sizes if present(InputTensor) else [-9223372036854775808] */
+    0, 63, 6, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputTensor), 53, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputTensor), 61, 1, 0, 0, 0, 0, 0, 0, 0, 0, 128,
 };
 static const dmlops_phrase dmlops_roi_align_grad_phrases[] = {
     {"OutputGradientTensor", "OutputGradientTensor and OutputROIGradientTensor are absent; one of them must be given"},
@@ -13404,6 +13442,10 @@ static const uint8_t dmlops_diagonal_matrix1_code[] = {
     1, 2, 2, 1, 255,
     /* reads */
     0, 17, 1, 16, 255,
+    /* OutputTensor.DataType: InputTensor.DataType if present(InputTensor) else -9223372036854775808 */
+    0, 37, 6, DMLOPS_WORD(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, InputTensor), 10, DMLOPS_WORD(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, InputTensor), 0, 0, 0, 0, 0, 0, 0, 0, 128,
+    /* OutputTensor.Sizes: InputTensor.Sizes if present(InputTensor) else [-9223372036854775808] */
+    0, 63, 6, DMLOPS_WORD(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, InputTensor), 53, DMLOPS_WORD(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, InputTensor), 61, 1, 0, 0, 0, 0, 0, 0, 0, 0, 128,
 };
 static const dmlops_phrase dmlops_diagonal_matrix1_phrases[] = {
     {"ValueDataType", "ValueDataType is %v; it must equal OutputTensor.DataType, %v"},
@@ -13543,6 +13585,12 @@ static const uint8_t dmlops_multihead_attention_code[] = {
     8, 192, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 64, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 131, 129, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 132, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 61, 3, 128, 128, 128, 0, 12, 57, 0, 128, 1, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 130, 128, 2, 12, 57, 0, 129, 3, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 130, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 129, 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 194, 128, 4, 18, 193, 195, 5, 21, 12, 57, 0, 130, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 6, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, ValueTensor), 21, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, ValueTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, ValueTensor), 129, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 197, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastValueTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastValueTensor), 129, 197, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentValueTensor), 0, 16, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentValueTensor), 64, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 196, 198, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentValueTensor), 129, 3, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentValueTensor), 3, 64, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 196, 198, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentValueTensor), 129,
     /* reads */
     0, 17, 1, 25, 2, 25, 3, 17, 4, 17, 5, 17, 9, 25, 10, 25, 13, 25, 16, 1, 255,
+    /* OutputTensor.DataType: QueryTensor.DataType if present(QueryTensor) else -9223372036854775808 */
+    0, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 10, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 0, 0, 0, 0, 0, 0, 0, 0, 128,
+    /* OutputPresentKeyTensor.DataType: QueryTensor.DataType if present(QueryTensor) else -9223372036854775808 */
+    0, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 10, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 0, 0, 0, 0, 0, 0, 0, 0, 128,
+    /* OutputPresentValueTensor.DataType: QueryTensor.DataType if present(QueryTensor) else -9223372036854775808 */
+    0, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 10, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 0, 0, 0, 0, 0, 0, 0, 0, 128,
 };
 static const dmlops_phrase dmlops_multihead_attention_phrases[] = {
     {"HeadCount", "HeadCount is %v; it must be at least 1"},
@@ -13853,6 +13901,8 @@ static const uint8_t dmlops_quantized_linear_average_pooling_code[] = {
     3, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 194, 58, 59, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 57, 1, 192, 128, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 16, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 57, 2, 3, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 3, 57, 2, 3, 57, 1, 3, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount),
     /* reads */
     0, 24, 5, 16, 7, 1, 8, 1, 9, 1, 10, 1, 11, 1, 255,
+    /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else -9223372036854775808 */
+    0, 37, 6, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 10, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 0, 0, 0, 0, 0, 0, 0, 0, 128,
     /* OutputTensor.Sizes: PooledSizes */
     3, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 194, 58, 59, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 57, 1, 192, 128, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 57, 2,
 };
@@ -14196,6 +14246,12 @@ static const uint8_t dmlops_multihead_attention1_code[] = {
     8, 192, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 64, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 131, 129, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 132, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 61, 3, 128, 128, 128, 0, 12, 57, 0, 128, 1, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 130, 128, 2, 12, 57, 0, 129, 3, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 130, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 129, 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 194, 128, 4, 37, 34, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastSequenceLengthsTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 130, 18, 193, 195, 5, 21, 12, 57, 0, 130, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 6, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, ValueTensor), 21, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, ValueTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, ValueTensor), 129, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyValueHeadCount), 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 197, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastValueTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastValueTensor), 129, 197, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentValueTensor), 0, 16, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentValueTensor), 64, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyValueHeadCount), 196, 198, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentValueTensor), 129, 3, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentValueTensor), 3, 64, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyValueHeadCount), 196, 198, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentValueTensor), 129,
     /* reads */
     0, 17, 1, 25, 2, 25, 3, 17, 4, 17, 5, 17, 9, 25, 10, 25, 11, 1, 13, 25, 14, 25, 17, 1, 18, 1, 255,
+    /* OutputTensor.DataType: QueryTensor.DataType if present(QueryTensor) else -9223372036854775808 */
+    0, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 10, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 0, 0, 0, 0, 0, 0, 0, 0, 128,
+    /* OutputPresentKeyTensor.DataType: QueryTensor.DataType if present(QueryTensor) else -9223372036854775808 */
+    0, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 10, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 0, 0, 0, 0, 0, 0, 0, 0, 128,
+    /* OutputPresentValueTensor.DataType: QueryTensor.DataType if present(QueryTensor) else -9223372036854775808 */
+    0, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 10, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 0, 0, 0, 0, 0, 0, 0, 0, 128,
 };
 static const dmlops_phrase dmlops_multihead_attention1_phrases[] = {
     {"QueryHeadCount", "QueryHeadCount is %v; it must be at least 1"},
@@ -14574,540 +14630,551 @@ static const dmlops_rule dmlops_unfold_rules[] = {
 static const dmlops_operator dmlops_operators[] = {
     {dmlops_element_wise_identity_members, dmlops_element_wise_identity_rules,
 dmlops_element_wise_identity_code, NULL, NULL, 
-     1, 0x1000, 3, 1, 2},
+     1, 0x1000, 3, 1, 2, 0},
     {dmlops_element_wise_abs_members, dmlops_element_wise_abs_rules,
 dmlops_element_wise_abs_code, NULL, NULL, 
-     2, 0x1000, 3, 1, 2},
+     2, 0x1000, 3, 1, 2, 0},
     {dmlops_element_wise_acos_members, dmlops_element_wise_acos_rules,
 dmlops_element_wise_acos_code, NULL, NULL, 
-     3, 0x1000, 3, 1, 2},
+     3, 0x1000, 3, 1, 2, 0},
     {dmlops_element_wise_add_members, dmlops_element_wise_add_rules,
 dmlops_element_wise_add_code, NULL, NULL, 
-     4, 0x1000, 3, 2, 4},
+     4, 0x1000, 3, 2, 4, 0},
     {dmlops_element_wise_asin_members, dmlops_element_wise_asin_rules,
 dmlops_element_wise_asin_code, NULL, NULL, 
-     5, 0x1000, 3, 1, 2},
+     5, 0x1000, 3, 1, 2, 0},
     {dmlops_element_wise_atan_members, dmlops_element_wise_atan_rules,
 dmlops_element_wise_atan_code, NULL, NULL, 
-     6, 0x1000, 3, 1, 2},
+     6, 0x1000, 3, 1, 2, 0},
     {dmlops_element_wise_ceil_members, dmlops_element_wise_ceil_rules,
 dmlops_element_wise_ceil_code, NULL, NULL, 
-     7, 0x1000, 3, 1, 2},
+     7, 0x1000, 3, 1, 2, 0},
     {dmlops_element_wise_clip_members, dmlops_element_wise_clip_rules,
 dmlops_element_wise_clip_code, NULL, NULL, 
-     8, 0x1000, 3, 1, 2},
+     8, 0x1000, 3, 1, 2, 0},
     {dmlops_element_wise_cos_members, dmlops_element_wise_cos_rules,
 dmlops_element_wise_cos_code, NULL, NULL, 
-     9, 0x1000, 3, 1, 2},
+     9, 0x1000, 3, 1, 2, 0},
     {dmlops_element_wise_divide_members, dmlops_element_wise_divide_rules,
 dmlops_element_wise_divide_code, NULL, NULL, 
-     10, 0x1000, 3, 2, 4},
+     10, 0x1000, 3, 2, 4, 0},
     {dmlops_element_wise_exp_members, dmlops_element_wise_exp_rules,
 dmlops_element_wise_exp_code, NULL, NULL, 
-     11, 0x1000, 3, 1, 2},
+     11, 0x1000, 3, 1, 2, 0},
     {dmlops_element_wise_floor_members, dmlops_element_wise_floor_rules,
 dmlops_element_wise_floor_code, NULL, NULL, 
-     12, 0x1000, 3, 1, 2},
+     12, 0x1000, 3, 1, 2, 0},
     {dmlops_element_wise_log_members, dmlops_element_wise_log_rules,
 dmlops_element_wise_log_code, NULL, NULL, 
-     13, 0x1000, 3, 1, 2},
+     13, 0x1000, 3, 1, 2, 0},
     {dmlops_element_wise_logical_and_members, dmlops_element_wise_logical_and_rules,
 dmlops_element_wise_logical_and_code, NULL, NULL, 
-     14, 0x1000, 3, 2, 4},
+     14, 0x1000, 3, 2, 4, 0},
     {dmlops_element_wise_logical_equals_members, dmlops_element_wise_logical_equals_rules,
 dmlops_element_wise_logical_equals_code, NULL, NULL, 
-     15, 0x1000, 3, 2, 3},
+     15, 0x1000, 3, 2, 3, 0},
     {dmlops_element_wise_logical_greater_than_members, dmlops_element_wise_logical_greater_than_rules,
 dmlops_element_wise_logical_greater_than_code, NULL, NULL, 
-     16, 0x1000, 3, 2, 3},
+     16, 0x1000, 3, 2, 3, 0},
     {dmlops_element_wise_logical_less_than_members, dmlops_element_wise_logical_less_than_rules,
 dmlops_element_wise_logical_less_than_code, NULL, NULL, 
-     17, 0x1000, 3, 2, 3},
+     17, 0x1000, 3, 2, 3, 0},
     {dmlops_element_wise_logical_not_members, dmlops_element_wise_logical_not_rules,
 dmlops_element_wise_logical_not_code, NULL, NULL, 
-     18, 0x1000, 2, 1, 2},
+     18, 0x1000, 2, 1, 2, 0},
     {dmlops_element_wise_logical_or_members, dmlops_element_wise_logical_or_rules,
 dmlops_element_wise_logical_or_code, NULL, NULL, 
-     19, 0x1000, 3, 2, 4},
+     19, 0x1000, 3, 2, 4, 0},
     {dmlops_element_wise_logical_xor_members, dmlops_element_wise_logical_xor_rules,
 dmlops_element_wise_logical_xor_code, NULL, NULL, 
-     20, 0x1000, 3, 2, 4},
+     20, 0x1000, 3, 2, 4, 0},
     {dmlops_element_wise_max_members, dmlops_element_wise_max_rules,
 dmlops_element_wise_max_code, NULL, NULL, 
-     21, 0x1000, 3, 2, 4},
+     21, 0x1000, 3, 2, 4, 0},
     {dmlops_element_wise_mean_members, dmlops_element_wise_mean_rules,
 dmlops_element_wise_mean_code, NULL, NULL, 
-     22, 0x1000, 3, 2, 4},
+     22, 0x1000, 3, 2, 4, 0},
     {dmlops_element_wise_min_members, dmlops_element_wise_min_rules,
 dmlops_element_wise_min_code, NULL, NULL, 
-     23, 0x1000, 3, 2, 4},
+     23, 0x1000, 3, 2, 4, 0},
     {dmlops_element_wise_multiply_members, dmlops_element_wise_multiply_rules,
 dmlops_element_wise_multiply_code, NULL, NULL, 
-     24, 0x1000, 3, 2, 4},
+     24, 0x1000, 3, 2, 4, 0},
     {dmlops_element_wise_pow_members, dmlops_element_wise_pow_rules,
 dmlops_element_wise_pow_code, dmlops_element_wise_pow_phrases, NULL, 
-     25, 0x1000, 4, 2, 4},
+     25, 0x1000, 4, 2, 4, 0},
     {dmlops_element_wise_constant_pow_members, dmlops_element_wise_constant_pow_rules,
 dmlops_element_wise_constant_pow_code, NULL, NULL, 
-     26, 0x1000, 3, 1, 2},
+     26, 0x1000, 3, 1, 2, 0},
     {dmlops_element_wise_recip_members, dmlops_element_wise_recip_rules,
 dmlops_element_wise_recip_code, NULL, NULL, 
-     27, 0x1000, 3, 1, 2},
+     27, 0x1000, 3, 1, 2, 0},
     {dmlops_element_wise_sin_members, dmlops_element_wise_sin_rules,
 dmlops_element_wise_sin_code, NULL, NULL, 
-     28, 0x1000, 3, 1, 2},
+     28, 0x1000, 3, 1, 2, 0},
     {dmlops_element_wise_sqrt_members, dmlops_element_wise_sqrt_rules,
 dmlops_element_wise_sqrt_code, NULL, NULL, 
-     29, 0x1000, 3, 1, 2},
+     29, 0x1000, 3, 1, 2, 0},
     {dmlops_element_wise_subtract_members, dmlops_element_wise_subtract_rules,
 dmlops_element_wise_subtract_code, NULL, NULL, 
-     30, 0x1000, 3, 2, 4},
+     30, 0x1000, 3, 2, 4, 0},
     {dmlops_element_wise_tan_members, dmlops_element_wise_tan_rules,
 dmlops_element_wise_tan_code, NULL, NULL, 
-     31, 0x1000, 3, 1, 2},
+     31, 0x1000, 3, 1, 2, 0},
     {dmlops_element_wise_threshold_members, dmlops_element_wise_threshold_rules,
 dmlops_element_wise_threshold_code, NULL, NULL, 
-     32, 0x1000, 3, 1, 2},
+     32, 0x1000, 3, 1, 2, 0},
     {dmlops_element_wise_quantize_linear_members, dmlops_element_wise_quantize_linear_rules,
 dmlops_element_wise_quantize_linear_code, dmlops_element_wise_quantize_linear_phrases, NULL, 
-     33, 0x1000, 4, 4, 6},
+     33, 0x1000, 4, 4, 6, 0},
     {dmlops_element_wise_dequantize_linear_members, dmlops_element_wise_dequantize_linear_rules,
 dmlops_element_wise_dequantize_linear_code, dmlops_element_wise_dequantize_linear_phrases, NULL, 
-     34, 0x1000, 4, 4, 5},
+     34, 0x1000, 4, 4, 5, 0},
     {dmlops_activation_elu_members, dmlops_activation_elu_rules,
 dmlops_activation_elu_code, NULL, NULL, 
-     35, 0x1000, 2, 1, 2},
+     35, 0x1000, 2, 1, 2, 0},
     {dmlops_activation_hardmax_members, dmlops_activation_hardmax_rules,
 dmlops_activation_hardmax_code, dmlops_activation_hardmax_phrases, NULL, 
-     36, 0x1000, 2, 1, 3},
+     36, 0x1000, 2, 1, 3, 0},
     {dmlops_activation_hard_sigmoid_members, dmlops_activation_hard_sigmoid_rules,
 dmlops_activation_hard_sigmoid_code, NULL, NULL, 
-     37, 0x1000, 2, 1, 2},
+     37, 0x1000, 2, 1, 2, 0},
     {dmlops_activation_identity_members, dmlops_activation_identity_rules,
 dmlops_activation_identity_code, NULL, NULL, 
-     38, 0x1000, 2, 1, 2},
+     38, 0x1000, 2, 1, 2, 0},
     {dmlops_activation_leaky_relu_members, dmlops_activation_leaky_relu_rules,
 dmlops_activation_leaky_relu_code, NULL, NULL, 
-     39, 0x1000, 2, 1, 2},
+     39, 0x1000, 2, 1, 2, 0},
     {dmlops_activation_linear_members, dmlops_activation_linear_rules,
 dmlops_activation_linear_code, NULL, NULL, 
-     40, 0x1000, 2, 1, 2},
+     40, 0x1000, 2, 1, 2, 0},
     {dmlops_activation_log_softmax_members, dmlops_activation_log_softmax_rules,
 dmlops_activation_log_softmax_code, dmlops_activation_log_softmax_phrases, NULL, 
-     41, 0x1000, 2, 1, 3},
+     41, 0x1000, 2, 1, 3, 0},
     {dmlops_activation_parameterized_relu_members, dmlops_activation_parameterized_relu_rules,
 dmlops_activation_parameterized_relu_code, NULL, NULL, 
-     42, 0x1000, 3, 2, 4},
+     42, 0x1000, 3, 2, 4, 0},
     {dmlops_activation_parametric_softplus_members, dmlops_activation_parametric_softplus_rules,
 dmlops_activation_parametric_softplus_code, NULL, NULL, 
-     43, 0x1000, 2, 1, 2},
+     43, 0x1000, 2, 1, 2, 0},
     {dmlops_activation_relu_members, dmlops_activation_relu_rules,
 dmlops_activation_relu_code, NULL, NULL, 
-     44, 0x1000, 2, 1, 2},
+     44, 0x1000, 2, 1, 2, 0},
     {dmlops_activation_scaled_elu_members, dmlops_activation_scaled_elu_rules,
 dmlops_activation_scaled_elu_code, NULL, NULL, 
-     45, 0x1000, 2, 1, 2},
+     45, 0x1000, 2, 1, 2, 0},
     {dmlops_activation_scaled_tanh_members, dmlops_activation_scaled_tanh_rules,
 dmlops_activation_scaled_tanh_code, NULL, NULL, 
-     46, 0x1000, 2, 1, 2},
+     46, 0x1000, 2, 1, 2, 0},
     {dmlops_activation_sigmoid_members, dmlops_activation_sigmoid_rules,
 dmlops_activation_sigmoid_code, NULL, NULL, 
-     47, 0x1000, 2, 1, 2},
+     47, 0x1000, 2, 1, 2, 0},
     {dmlops_activation_softmax_members, dmlops_activation_softmax_rules,
 dmlops_activation_softmax_code, dmlops_activation_softmax_phrases, NULL, 
-     48, 0x1000, 2, 1, 3},
+     48, 0x1000, 2, 1, 3, 0},
     {dmlops_activation_softplus_members, dmlops_activation_softplus_rules,
 dmlops_activation_softplus_code, dmlops_activation_softplus_phrases, NULL, 
-     49, 0x1000, 2, 2, 2},
+     49, 0x1000, 2, 2, 2, 0},
     {dmlops_activation_softsign_members, dmlops_activation_softsign_rules,
 dmlops_activation_softsign_code, NULL, NULL, 
-     50, 0x1000, 2, 1, 2},
+     50, 0x1000, 2, 1, 2, 0},
     {dmlops_activation_tanh_members, dmlops_activation_tanh_rules,
 dmlops_activation_tanh_code, NULL, NULL, 
-     51, 0x1000, 2, 1, 2},
+     51, 0x1000, 2, 1, 2, 0},
     {dmlops_activation_thresholded_relu_members, dmlops_activation_thresholded_relu_rules,
 dmlops_activation_thresholded_relu_code, NULL, NULL, 
-     52, 0x1000, 2, 1, 2},
+     52, 0x1000, 2, 1, 2, 0},
     {dmlops_convolution_members, dmlops_convolution_rules,
 dmlops_convolution_code, dmlops_convolution_phrases, NULL, 
-     53, 0x1000, 12, 5, 11},
+     53, 0x1000, 12, 5, 11, 0},
     {dmlops_gemm_members, dmlops_gemm_rules,
 dmlops_gemm_code, dmlops_gemm_phrases, NULL, 
-     54, 0x1000, 7, 3, 7},
+     54, 0x1000, 7, 3, 7, 0},
     {dmlops_reduce_members, dmlops_reduce_rules,
 dmlops_reduce_code, dmlops_reduce_phrases, dmlops_reduce_conditions, 
-     55, 0x1000, 4, 2, 3},
+     55, 0x1000, 4, 2, 3, 0},
     {dmlops_average_pooling_members, dmlops_average_pooling_rules,
 dmlops_average_pooling_code, dmlops_average_pooling_phrases, NULL, 
-     56, 0x1000, 6, 2, 5},
+     56, 0x1000, 6, 2, 5, 0},
     {dmlops_lp_pooling_members, dmlops_lp_pooling_rules,
 dmlops_lp_pooling_code, dmlops_lp_pooling_phrases, NULL, 
-     57, 0x1000, 6, 3, 5},
+     57, 0x1000, 6, 3, 5, 0},
     {dmlops_max_pooling_members, dmlops_max_pooling_rules,
 dmlops_max_pooling_code, dmlops_max_pooling_phrases, NULL, 
-     58, 0x1000, 6, 2, 5},
+     58, 0x1000, 6, 2, 5, 0},
     {dmlops_roi_pooling_members, dmlops_roi_pooling_rules,
 dmlops_roi_pooling_code, dmlops_roi_pooling_phrases, NULL, 
-     59, 0x1000, 3, 0, 9},
+     59, 0x1000, 3, 0, 9, 0},
     {dmlops_slice_members, dmlops_slice_rules,
 dmlops_slice_code, dmlops_slice_phrases, NULL, 
-     60, 0x1000, 5, 2, 3},
+     60, 0x1000, 5, 2, 3, 0},
     {dmlops_cast_members, dmlops_cast_rules,
 dmlops_cast_code, NULL, NULL, 
-     61, 0x1000, 2, 1, 1},
+     61, 0x1000, 2, 1, 1, 0},
     {dmlops_split_members, dmlops_split_rules,
 dmlops_split_code, dmlops_split_phrases, NULL, 
-     62, 0x1000, 2, 3, 3},
+     62, 0x1000, 2, 3, 3, 0},
     {dmlops_join_members, dmlops_join_rules,
 dmlops_join_code, dmlops_join_phrases, NULL, 
-     63, 0x1000, 2, 3, 4},
+     63, 0x1000, 2, 3, 4, 0},
     {dmlops_padding_members, dmlops_padding_rules,
 dmlops_padding_code, dmlops_padding_phrases, NULL, 
-     64, 0x1000, 5, 4, 2},
+     64, 0x1000, 5, 4, 2, 0},
     {dmlops_value_scale_2d_members, dmlops_value_scale_2d_rules,
 dmlops_value_scale_2d_code, dmlops_value_scale_2d_phrases, NULL, 
-     65, 0x1000, 3, 1, 3},
+     65, 0x1000, 3, 1, 3, 0},
     {dmlops_upsample_2d_members, dmlops_upsample_2d_rules,
 dmlops_upsample_2d_code, dmlops_upsample_2d_phrases, NULL, 
-     66, 0x1000, 3, 3, 2},
+     66, 0x1000, 3, 3, 2, 0},
     {dmlops_gather_members, dmlops_gather_rules,
 dmlops_gather_code, dmlops_gather_phrases, NULL, 
-     67, 0x1000, 3, 4, 4},
+     67, 0x1000, 3, 4, 4, 0},
     {dmlops_space_to_depth_members, dmlops_space_to_depth_rules,
 dmlops_space_to_depth_code, dmlops_space_to_depth_phrases, NULL, 
-     68, 0x1000, 2, 1, 3},
+     68, 0x1000, 2, 1, 3, 0},
     {dmlops_depth_to_space_members, dmlops_depth_to_space_rules,
 dmlops_depth_to_space_code, dmlops_depth_to_space_phrases, NULL, 
-     69, 0x1000, 2, 1, 3},
+     69, 0x1000, 2, 1, 3, 0},
     {dmlops_tile_members, dmlops_tile_rules,
 dmlops_tile_code, dmlops_tile_phrases, NULL, 
-     70, 0x1000, 3, 3, 2},
+     70, 0x1000, 3, 3, 2, 0},
     {dmlops_top_k_members, dmlops_top_k_rules,
 dmlops_top_k_code, dmlops_top_k_phrases, NULL, 
-     71, 0x1000, 3, 4, 4},
+     71, 0x1000, 3, 4, 4, 0},
     {dmlops_batch_normalization_members, dmlops_batch_normalization_rules,
 dmlops_batch_normalization_code, dmlops_batch_normalization_phrases, NULL, 
-     72, 0x1000, 7, 5, 12},
+     72, 0x1000, 7, 5, 12, 0},
     {dmlops_mean_variance_normalization_members, dmlops_mean_variance_normalization_rules,
 dmlops_mean_variance_normalization_code, dmlops_mean_variance_normalization_phrases, NULL, 
-     73, 0x1000, 5, 2, 6},
+     73, 0x1000, 5, 2, 6, 0},
     {dmlops_local_response_normalization_members, dmlops_local_response_normalization_rules,
 dmlops_local_response_normalization_code, dmlops_local_response_normalization_phrases, NULL, 
-     74, 0x1000, 2, 1, 2},
+     74, 0x1000, 2, 1, 2, 0},
     {dmlops_lp_normalization_members, dmlops_lp_normalization_rules,
 dmlops_lp_normalization_code, dmlops_lp_normalization_phrases, NULL, 
-     75, 0x1000, 2, 3, 2},
+     75, 0x1000, 2, 3, 2, 0},
     {dmlops_rnn_members, dmlops_rnn_rules,
 dmlops_rnn_code, dmlops_rnn_phrases, NULL, 
-     76, 0x1000, 10, 3, 41},
+     76, 0x1000, 10, 3, 41, 0},
     {dmlops_lstm_members, dmlops_lstm_rules,
 dmlops_lstm_code, dmlops_lstm_phrases, NULL, 
-     77, 0x1000, 13, 4, 58},
+     77, 0x1000, 13, 3, 58, 1},
     {dmlops_gru_members, dmlops_gru_rules,
 dmlops_gru_code, dmlops_gru_phrases, NULL, 
-     78, 0x1000, 10, 3, 41},
+     78, 0x1000, 10, 3, 41, 0},
     {dmlops_element_wise_sign_members, dmlops_element_wise_sign_rules,
 dmlops_element_wise_sign_code, NULL, NULL, 
-     79, 0x2000, 2, 1, 2},
+     79, 0x2000, 2, 1, 2, 0},
     {dmlops_element_wise_is_nan_members, dmlops_element_wise_is_nan_rules,
 dmlops_element_wise_is_nan_code, NULL, NULL, 
-     80, 0x2000, 2, 1, 1},
+     80, 0x2000, 2, 1, 1, 0},
     {dmlops_element_wise_erf_members, dmlops_element_wise_erf_rules,
 dmlops_element_wise_erf_code, NULL, NULL, 
-     81, 0x2000, 3, 1, 2},
+     81, 0x2000, 3, 1, 2, 0},
     {dmlops_element_wise_sinh_members, dmlops_element_wise_sinh_rules,
 dmlops_element_wise_sinh_code, NULL, NULL, 
-     82, 0x2000, 3, 1, 2},
+     82, 0x2000, 3, 1, 2, 0},
     {dmlops_element_wise_cosh_members, dmlops_element_wise_cosh_rules,
 dmlops_element_wise_cosh_code, NULL, NULL, 
-     83, 0x2000, 3, 1, 2},
+     83, 0x2000, 3, 1, 2, 0},
     {dmlops_element_wise_tanh_members, dmlops_element_wise_tanh_rules,
 dmlops_element_wise_tanh_code, NULL, NULL, 
-     84, 0x2000, 3, 1, 2},
+     84, 0x2000, 3, 1, 2, 0},
     {dmlops_element_wise_asinh_members, dmlops_element_wise_asinh_rules,
 dmlops_element_wise_asinh_code, NULL, NULL, 
-     85, 0x2000, 3, 1, 2},
+     85, 0x2000, 3, 1, 2, 0},
     {dmlops_element_wise_acosh_members, dmlops_element_wise_acosh_rules,
 dmlops_element_wise_acosh_code, NULL, NULL, 
-     86, 0x2000, 3, 1, 2},
+     86, 0x2000, 3, 1, 2, 0},
     {dmlops_element_wise_atanh_members, dmlops_element_wise_atanh_rules,
 dmlops_element_wise_atanh_code, NULL, NULL, 
-     87, 0x2000, 3, 1, 2},
+     87, 0x2000, 3, 1, 2, 0},
     {dmlops_element_wise_if_members, dmlops_element_wise_if_rules,
 dmlops_element_wise_if_code, NULL, NULL, 
-     88, 0x2000, 4, 3, 5},
+     88, 0x2000, 4, 3, 5, 0},
     {dmlops_element_wise_add1_members, dmlops_element_wise_add1_rules,
 dmlops_element_wise_add1_code, NULL, NULL, 
-     89, 0x2000, 4, 2, 4},
+     89, 0x2000, 4, 2, 4, 0},
     {dmlops_activation_shrink_members, dmlops_activation_shrink_rules,
 dmlops_activation_shrink_code, NULL, NULL, 
-     90, 0x2000, 2, 1, 2},
+     90, 0x2000, 2, 1, 2, 0},
     {dmlops_max_pooling1_members, dmlops_max_pooling1_rules,
 dmlops_max_pooling1_code, dmlops_max_pooling1_phrases, NULL, 
-     91, 0x2000, 7, 3, 6},
+     91, 0x2000, 7, 3, 6, 0},
     {dmlops_max_unpooling_members, dmlops_max_unpooling_rules,
 dmlops_max_unpooling_code, NULL, NULL, 
-     92, 0x2000, 3, 0, 2},
+     92, 0x2000, 3, 0, 2, 0},
     {dmlops_diagonal_matrix_members, NULL,
 NULL, NULL, NULL, 
-     93, 0x2000, 1, 0, 0},
+     93, 0x2000, 1, 0, 0, 0},
     {dmlops_scatter_elements_members, dmlops_scatter_elements_rules,
 dmlops_scatter_elements_code, dmlops_scatter_elements_phrases, NULL, 
-     94, 0x2000, 4, 4, 5},
+     94, 0x2000, 4, 4, 5, 0},
     {dmlops_one_hot_members, dmlops_one_hot_rules,
 dmlops_one_hot_code, dmlops_one_hot_phrases, NULL, 
-     95, 0x2000, 3, 3, 3},
+     95, 0x2000, 3, 3, 3, 0},
     {dmlops_resample_members, dmlops_resample_rules,
 dmlops_resample_code, dmlops_resample_phrases, NULL, 
-     96, 0x2000, 4, 2, 2},
+     96, 0x2000, 4, 2, 2, 0},
     {dmlops_element_wise_bit_shift_left_members, dmlops_element_wise_bit_shift_left_rules,
 dmlops_element_wise_bit_shift_left_code, NULL, NULL, 
-     97, 0x2100, 3, 2, 4},
+     97, 0x2100, 3, 2, 4, 0},
     {dmlops_element_wise_bit_shift_right_members, dmlops_element_wise_bit_shift_right_rules,
 dmlops_element_wise_bit_shift_right_code, NULL, NULL, 
-     98, 0x2100, 3, 2, 4},
+     98, 0x2100, 3, 2, 4, 0},
     {dmlops_element_wise_round_members, dmlops_element_wise_round_rules,
 dmlops_element_wise_round_code, NULL, NULL, 
-     99, 0x2100, 3, 1, 2},
+     99, 0x2100, 3, 1, 2, 0},
     {dmlops_element_wise_is_infinity_members, dmlops_element_wise_is_infinity_rules,
 dmlops_element_wise_is_infinity_code, NULL, NULL, 
-     100, 0x2100, 3, 1, 1},
+     100, 0x2100, 3, 1, 1, 0},
     {dmlops_element_wise_modulus_truncate_members, dmlops_element_wise_modulus_truncate_rules,
 dmlops_element_wise_modulus_truncate_code, NULL, NULL, 
-     101, 0x2100, 3, 2, 4},
+     101, 0x2100, 3, 2, 4, 0},
     {dmlops_element_wise_modulus_floor_members, dmlops_element_wise_modulus_floor_rules,
 dmlops_element_wise_modulus_floor_code, NULL, NULL, 
-     102, 0x2100, 3, 2, 4},
+     102, 0x2100, 3, 2, 4, 0},
     {dmlops_fill_value_constant_members, dmlops_fill_value_constant_rules,
 dmlops_fill_value_constant_code, dmlops_fill_value_constant_phrases, NULL, 
-     103, 0x2100, 2, 0, 1},
+     103, 0x2100, 2, 0, 1, 0},
     {dmlops_fill_value_sequence_members, dmlops_fill_value_sequence_rules,
 dmlops_fill_value_sequence_code, dmlops_fill_value_sequence_phrases, NULL, 
-     104, 0x2100, 2, 0, 1},
+     104, 0x2100, 2, 0, 1, 0},
     {dmlops_cumulative_summation_members, dmlops_cumulative_summation_rules,
 dmlops_cumulative_summation_code, dmlops_cumulative_summation_phrases, NULL, 
-     105, 0x2100, 3, 2, 2},
+     105, 0x2100, 3, 2, 2, 0},
     {dmlops_reverse_subsequences_members, dmlops_reverse_subsequences_rules,
 dmlops_reverse_subsequences_code, dmlops_reverse_subsequences_phrases, NULL, 
-     106, 0x2100, 3, 3, 4},
+     106, 0x2100, 3, 3, 4, 0},
     {dmlops_gather_elements_members, dmlops_gather_elements_rules,
 dmlops_gather_elements_code, dmlops_gather_elements_phrases, NULL, 
-     107, 0x2100, 3, 3, 3},
+     107, 0x2100, 3, 3, 3, 0},
     {dmlops_gather_nd_members, dmlops_gather_nd_rules,
 dmlops_gather_nd_code, dmlops_gather_nd_phrases, NULL, 
-     108, 0x2100, 3, 6, 6},
+     108, 0x2100, 3, 6, 6, 0},
     {dmlops_scatter_nd_members, dmlops_scatter_nd_rules,
 dmlops_scatter_nd_code, dmlops_scatter_nd_phrases, NULL, 
-     109, 0x2100, 4, 7, 8},
+     109, 0x2100, 4, 7, 8, 0},
     {dmlops_max_pooling2_members, dmlops_max_pooling2_rules,
 dmlops_max_pooling2_code, dmlops_max_pooling2_phrases, NULL, 
-     110, 0x2100, 8, 3, 7},
+     110, 0x2100, 8, 3, 7, 0},
     {dmlops_slice1_members, dmlops_slice1_rules,
 dmlops_slice1_code, dmlops_slice1_phrases, NULL, 
-     111, 0x2100, 5, 3, 4},
+     111, 0x2100, 5, 3, 4, 0},
     {dmlops_top_k1_members, dmlops_top_k1_rules,
 dmlops_top_k1_code, dmlops_top_k1_phrases, NULL, 
-     112, 0x2100, 4, 4, 4},
+     112, 0x2100, 4, 4, 4, 0},
     {dmlops_depth_to_space1_members, dmlops_depth_to_space1_rules,
 dmlops_depth_to_space1_code, dmlops_depth_to_space1_phrases, NULL, 
-     113, 0x2100, 3, 1, 3},
+     113, 0x2100, 3, 1, 3, 0},
     {dmlops_space_to_depth1_members, dmlops_space_to_depth1_rules,
 dmlops_space_to_depth1_code, dmlops_space_to_depth1_phrases, NULL, 
-     114, 0x2100, 3, 1, 3},
+     114, 0x2100, 3, 1, 3, 0},
     {dmlops_mean_variance_normalization1_members, dmlops_mean_variance_normalization1_rules,
 dmlops_mean_variance_normalization1_code, dmlops_mean_variance_normalization1_phrases, NULL, 
-     115, 0x2100, 6, 6, 9},
+     115, 0x2100, 6, 6, 9, 0},
     {dmlops_resample1_members, dmlops_resample1_rules,
 dmlops_resample1_code, dmlops_resample1_phrases, NULL, 
-     116, 0x2100, 6, 2, 2},
+     116, 0x2100, 6, 2, 2, 0},
     {dmlops_matrix_multiply_integer_members, dmlops_matrix_multiply_integer_rules,
 dmlops_matrix_multiply_integer_code, dmlops_matrix_multiply_integer_phrases, NULL, 
-     117, 0x2100, 5, 2, 9},
+     117, 0x2100, 5, 2, 9, 0},
     {dmlops_quantized_linear_matrix_multiply_members, dmlops_quantized_linear_matrix_multiply_rules,
 dmlops_quantized_linear_matrix_multiply_code, dmlops_quantized_linear_matrix_multiply_phrases, NULL, 
-     118, 0x2100, 9, 7, 18},
+     118, 0x2100, 9, 7, 18, 0},
     {dmlops_convolution_integer_members, dmlops_convolution_integer_rules,
 dmlops_convolution_integer_code, dmlops_convolution_integer_phrases, NULL, 
-     119, 0x2100, 9, 5, 11},
+     119, 0x2100, 9, 5, 11, 0},
     {dmlops_quantized_linear_convolution_members, dmlops_quantized_linear_convolution_rules,
 dmlops_quantized_linear_convolution_code, dmlops_quantized_linear_convolution_phrases, NULL, 
-     120, 0x2100, 14, 5, 18},
+     120, 0x2100, 14, 5, 18, 0},
     {dmlops_element_wise_bit_and_members, dmlops_element_wise_bit_and_rules,
 dmlops_element_wise_bit_and_code, NULL, NULL, 
-     121, 0x3000, 3, 2, 4},
+     121, 0x3000, 3, 2, 4, 0},
     {dmlops_element_wise_bit_or_members, dmlops_element_wise_bit_or_rules,
 dmlops_element_wise_bit_or_code, NULL, NULL, 
-     122, 0x3000, 3, 2, 4},
+     122, 0x3000, 3, 2, 4, 0},
     {dmlops_element_wise_bit_xor_members, dmlops_element_wise_bit_xor_rules,
 dmlops_element_wise_bit_xor_code, NULL, NULL, 
-     123, 0x3000, 3, 2, 4},
+     123, 0x3000, 3, 2, 4, 0},
     {dmlops_element_wise_bit_not_members, dmlops_element_wise_bit_not_rules,
 dmlops_element_wise_bit_not_code, NULL, NULL, 
-     124, 0x3000, 2, 1, 2},
+     124, 0x3000, 2, 1, 2, 0},
     {dmlops_element_wise_bit_count_members, dmlops_element_wise_bit_count_rules,
 dmlops_element_wise_bit_count_code, NULL, NULL, 
-     125, 0x3000, 2, 1, 1},
+     125, 0x3000, 2, 1, 1, 0},
     {dmlops_element_wise_logical_greater_than_or_equal_members, dmlops_element_wise_logical_greater_than_or_equal_rules,
 dmlops_element_wise_logical_greater_than_or_equal_code, NULL, NULL, 
-     126, 0x3000, 3, 2, 3},
+     126, 0x3000, 3, 2, 3, 0},
     {dmlops_element_wise_logical_less_than_or_equal_members, dmlops_element_wise_logical_less_than_or_equal_rules,
 dmlops_element_wise_logical_less_than_or_equal_code, NULL, NULL, 
-     127, 0x3000, 3, 2, 3},
+     127, 0x3000, 3, 2, 3, 0},
     {dmlops_activation_celu_members, dmlops_activation_celu_rules,
 dmlops_activation_celu_code, NULL, NULL, 
-     128, 0x3000, 2, 1, 2},
+     128, 0x3000, 2, 1, 2, 0},
     {dmlops_activation_relu_grad_members, dmlops_activation_relu_grad_rules,
 dmlops_activation_relu_grad_code, NULL, NULL, 
-     129, 0x3000, 3, 2, 4},
+     129, 0x3000, 3, 2, 4, 0},
     {dmlops_average_pooling_grad_members, dmlops_average_pooling_grad_rules,
 dmlops_average_pooling_grad_code, dmlops_average_pooling_grad_phrases, NULL, 
-     130, 0x3000, 6, 2, 5},
+     130, 0x3000, 6, 2, 5, 0},
     {dmlops_max_pooling_grad_members, dmlops_max_pooling_grad_rules,
 dmlops_max_pooling_grad_code, dmlops_max_pooling_grad_phrases, NULL, 
-     131, 0x3000, 8, 3, 8},
+     131, 0x3000, 8, 3, 8, 0},
     {dmlops_random_generator_members, dmlops_random_generator_rules,
 dmlops_random_generator_code, dmlops_random_generator_phrases, NULL, 
-     132, 0x3000, 4, 1, 2},
+     132, 0x3000, 4, 1, 2, 0},
     {dmlops_nonzero_coordinates_members, dmlops_nonzero_coordinates_rules,
 dmlops_nonzero_coordinates_code, dmlops_nonzero_coordinates_phrases, NULL, 
-     133, 0x3000, 3, 0, 5},
+     133, 0x3000, 3, 0, 5, 0},
     {dmlops_resample_grad_members, dmlops_resample_grad_rules,
 dmlops_resample_grad_code, dmlops_resample_grad_phrases, NULL, 
-     134, 0x3000, 6, 2, 2},
+     134, 0x3000, 6, 2, 2, 0},
     {dmlops_slice_grad_members, dmlops_slice_grad_rules,
 dmlops_slice_grad_code, dmlops_slice_grad_phrases, NULL, 
-     135, 0x3000, 5, 2, 5},
+     135, 0x3000, 5, 2, 5, 0},
     {dmlops_adam_optimizer_members, dmlops_adam_optimizer_rules,
 dmlops_adam_optimizer_code, dmlops_adam_optimizer_phrases, NULL, 
-     136, 0x3000, 8, 0, 13},
+     136, 0x3000, 8, 0, 13, 0},
     {dmlops_argmin_members, dmlops_argmin_rules,
 dmlops_argmin_code, dmlops_argmin_phrases, NULL, 
-     137, 0x3000, 4, 2, 2},
+     137, 0x3000, 4, 2, 2, 0},
     {dmlops_argmax_members, dmlops_argmax_rules,
 dmlops_argmax_code, dmlops_argmax_phrases, NULL, 
-     138, 0x3000, 4, 2, 2},
+     138, 0x3000, 4, 2, 2, 0},
     {dmlops_roi_align_members, dmlops_roi_align_rules,
 dmlops_roi_align_code, dmlops_roi_align_phrases, NULL, 
-     139, 0x3000, 6, 3, 6},
+     139, 0x3000, 6, 2, 6, 1},
     {dmlops_gather_nd1_members, dmlops_gather_nd1_rules,
 dmlops_gather_nd1_code, dmlops_gather_nd1_phrases, NULL, 
-     140, 0x3000, 3, 8, 7},
+     140, 0x3000, 3, 8, 7, 0},
     {dmlops_element_wise_atan_yx_members, dmlops_element_wise_atan_yx_rules,
 dmlops_element_wise_atan_yx_code, NULL, NULL, 
-     141, 0x3100, 3, 2, 4},
+     141, 0x3100, 3, 2, 4, 0},
     {dmlops_element_wise_clip_grad_members, dmlops_element_wise_clip_grad_rules,
 dmlops_element_wise_clip_grad_code, NULL, NULL, 
-     142, 0x3100, 3, 2, 4},
+     142, 0x3100, 3, 2, 4, 0},
     {dmlops_element_wise_difference_square_members, dmlops_element_wise_difference_square_rules,
 dmlops_element_wise_difference_square_code, NULL, NULL, 
-     143, 0x3100, 3, 2, 4},
+     143, 0x3100, 3, 2, 4, 0},
     {dmlops_local_response_normalization_grad_members, dmlops_local_response_normalization_grad_rules,
 dmlops_local_response_normalization_grad_code, dmlops_local_response_normalization_grad_phrases, NULL, 
-     144, 0x3100, 3, 1, 4},
+     144, 0x3100, 3, 1, 4, 0},
     {dmlops_cumulative_product_members, dmlops_cumulative_product_rules,
 dmlops_cumulative_product_code, dmlops_cumulative_product_phrases, NULL, 
-     145, 0x3100, 3, 2, 2},
+     145, 0x3100, 3, 2, 2, 0},
     {dmlops_batch_normalization_grad_members, dmlops_batch_normalization_grad_rules,
 dmlops_batch_normalization_grad_code, dmlops_batch_normalization_grad_phrases, NULL, 
-     146, 0x3100, 8, 7, 14},
+     146, 0x3100, 8, 7, 14, 0},
     {dmlops_element_wise_quantized_linear_add_members, dmlops_element_wise_quantized_linear_add_rules,
 dmlops_element_wise_quantized_linear_add_code, dmlops_element_wise_quantized_linear_add_phrases, NULL, 
-     147, 0x4000, 9, 8, 11},
+     147, 0x4000, 9, 8, 11, 0},
     {dmlops_dynamic_quantize_linear_members, dmlops_dynamic_quantize_linear_rules,
 dmlops_dynamic_quantize_linear_code, dmlops_dynamic_quantize_linear_phrases, NULL, 
-     148, 0x4000, 4, 3, 4},
+     148, 0x4000, 4, 3, 4, 0},
     {dmlops_roi_align1_members, dmlops_roi_align1_rules,
 dmlops_roi_align1_code, dmlops_roi_align1_phrases, NULL, 
-     149, 0x4000, 6, 3, 6},
+     149, 0x4000, 6, 2, 6, 1},
     {dmlops_roi_align_grad_members, dmlops_roi_align_grad_rules,
 dmlops_roi_align_grad_code, dmlops_roi_align_grad_phrases, NULL, 
-     150, 0x4100, 8, 6, 11},
+     150, 0x4100, 8, 6, 11, 0},
     {dmlops_batch_normalization_training_members, dmlops_batch_normalization_training_rules,
 dmlops_batch_normalization_training_code, dmlops_batch_normalization_training_phrases, NULL, 
-     151, 0x4100, 8, 6, 12},
+     151, 0x4100, 8, 6, 12, 0},
     {dmlops_batch_normalization_training_grad_members, dmlops_batch_normalization_training_grad_rules,
 dmlops_batch_normalization_training_grad_code, dmlops_batch_normalization_training_grad_phrases, NULL, 
-     152, 0x4100, 8, 7, 14},
+     152, 0x4100, 8, 7, 14, 0},
     {dmlops_element_wise_clip1_members, dmlops_element_wise_clip1_rules,
 dmlops_element_wise_clip1_code, dmlops_element_wise_clip1_phrases, NULL, 
-     153, 0x5000, 4, 1, 3},
+     153, 0x5000, 4, 1, 3, 0},
     {dmlops_element_wise_clip_grad1_members, dmlops_element_wise_clip_grad1_rules,
 dmlops_element_wise_clip_grad1_code, dmlops_element_wise_clip_grad1_phrases, NULL, 
-     154, 0x5000, 4, 2, 5},
+     154, 0x5000, 4, 2, 5, 0},
     {dmlops_padding1_members, dmlops_padding1_rules,
 dmlops_padding1_code, dmlops_padding1_phrases, NULL, 
-     155, 0x5000, 6, 3, 3},
+     155, 0x5000, 6, 3, 3, 0},
     {dmlops_element_wise_negate_members, dmlops_element_wise_negate_rules,
 dmlops_element_wise_negate_code, NULL, NULL, 
-     156, 0x5000, 2, 1, 2},
+     156, 0x5000, 2, 1, 2, 0},
     {dmlops_activation_gelu_members, dmlops_activation_gelu_rules,
 dmlops_activation_gelu_code, NULL, NULL, 
-     157, 0x5100, 2, 1, 2},
+     157, 0x5100, 2, 1, 2, 0},
     {dmlops_activation_softmax1_members, dmlops_activation_softmax1_rules,
 dmlops_activation_softmax1_code, dmlops_activation_softmax1_phrases, NULL, 
-     158, 0x5100, 3, 1, 3},
+     158, 0x5100, 3, 1, 3, 0},
     {dmlops_activation_log_softmax1_members, dmlops_activation_log_softmax1_rules,
 dmlops_activation_log_softmax1_code, dmlops_activation_log_softmax1_phrases, NULL, 
-     159, 0x5100, 3, 1, 3},
+     159, 0x5100, 3, 1, 3, 0},
     {dmlops_activation_hardmax1_members, dmlops_activation_hardmax1_rules,
 dmlops_activation_hardmax1_code, dmlops_activation_hardmax1_phrases, NULL, 
-     160, 0x5100, 3, 1, 3},
+     160, 0x5100, 3, 1, 3, 0},
     {dmlops_resample2_members, dmlops_resample2_rules,
 dmlops_resample2_code, dmlops_resample2_phrases, NULL, 
-     161, 0x5100, 7, 2, 2},
+     161, 0x5100, 7, 2, 2, 0},
     {dmlops_resample_grad1_members, dmlops_resample_grad1_rules,
 dmlops_resample_grad1_code, dmlops_resample_grad1_phrases, NULL, 
-     162, 0x5100, 7, 2, 2},
+     162, 0x5100, 7, 2, 2, 0},
     {dmlops_diagonal_matrix1_members, dmlops_diagonal_matrix1_rules,
 dmlops_diagonal_matrix1_code, dmlops_diagonal_matrix1_phrases, NULL, 
-     163, 0x5100, 3, 1, 3},
+     163, 0x5100, 3, 1, 3, 0},
     {dmlops_multihead_attention_members, dmlops_multihead_attention_rules,
 dmlops_multihead_attention_code, dmlops_multihead_attention_phrases, NULL, 
-     164, 0x6100, 15, 13, 30},
+     164, 0x6100, 15, 13, 30, 0},
     {dmlops_lp_pooling1_members, dmlops_lp_pooling1_rules,
 dmlops_lp_pooling1_code, dmlops_lp_pooling1_phrases, NULL, 
-     165, 0x6200, 7, 3, 6},
+     165, 0x6200, 7, 3, 6, 0},
     {dmlops_average_pooling1_members, dmlops_average_pooling1_rules,
 dmlops_average_pooling1_code, dmlops_average_pooling1_phrases, NULL, 
-     166, 0x6200, 7, 2, 6},
+     166, 0x6200, 7, 2, 6, 0},
     {dmlops_activation_swish_members, dmlops_activation_swish_rules,
 dmlops_activation_swish_code, NULL, NULL, 
-     167, 0x6200, 2, 1, 2},
+     167, 0x6200, 2, 1, 2, 0},
     {dmlops_activation_hard_swish_members, dmlops_activation_hard_swish_rules,
 dmlops_activation_hard_swish_code, NULL, NULL, 
-     168, 0x6200, 2, 1, 2},
+     168, 0x6200, 2, 1, 2, 0},
     {dmlops_quantized_linear_average_pooling_members, dmlops_quantized_linear_average_pooling_rules,
 dmlops_quantized_linear_average_pooling_code, dmlops_quantized_linear_average_pooling_phrases, NULL, 
-     169, 0x6200, 11, 2, 15},
+     169, 0x6200, 11, 2, 15, 0},
     {dmlops_matrix_multiply_integer_to_float_members, dmlops_matrix_multiply_integer_to_float_rules,
 dmlops_matrix_multiply_integer_to_float_code, dmlops_matrix_multiply_integer_to_float_phrases, NULL, 
-     170, 0x6200, 8, 5, 18},
+     170, 0x6200, 8, 5, 18, 0},
     {dmlops_mean_variance_normalization2_members, dmlops_mean_variance_normalization2_rules,
 dmlops_mean_variance_normalization2_code, dmlops_mean_variance_normalization2_phrases, NULL, 
-     171, 0x6300, 6, 4, 7},
+     171, 0x6300, 6, 4, 7, 0},
     {dmlops_multihead_attention1_members, dmlops_multihead_attention1_rules,
 dmlops_multihead_attention1_code, dmlops_multihead_attention1_phrases, NULL, 
-     172, 0x6300, 16, 16, 32},
+     172, 0x6300, 16, 16, 32, 0},
     {dmlops_quantize_members, dmlops_quantize_rules,
 dmlops_quantize_code, dmlops_quantize_phrases, NULL, 
-     173, 0x6300, 4, 5, 5},
+     173, 0x6300, 4, 5, 5, 0},
     {dmlops_dequantize_members, dmlops_dequantize_rules,
 dmlops_dequantize_code, dmlops_dequantize_phrases, NULL, 
-     174, 0x6300, 4, 5, 5},
+     174, 0x6300, 4, 5, 5, 0},
     {dmlops_resample3_members, dmlops_resample3_rules,
 dmlops_resample3_code, dmlops_resample3_phrases, NULL, 
-     175, 0x6400, 7, 2, 2},
+     175, 0x6400, 7, 2, 2, 0},
     {dmlops_fold_members, dmlops_fold_rules,
 dmlops_fold_code, dmlops_fold_phrases, NULL, 
-     176, 0x6400, 7, 3, 6},
+     176, 0x6400, 7, 3, 6, 0},
     {dmlops_unfold_members, dmlops_unfold_rules,
 dmlops_unfold_code, dmlops_unfold_phrases, NULL, 
-     177, 0x6400, 7, 3, 4},
+     177, 0x6400, 7, 3, 4, 0},
 };
 
 static inline const dmlops_operator* dmlops_find(int64_t type) {
     const int64_t position = dmlops_position(type);
     return position < 0 ? NULL : &dmlops_operators[position];
+}
+
+/* The advice of an operator; of a fused activation, that which speaks of no tensor. */
+DMLOPS_CALLED void dmlops_judge_advice(
+    dmlops_run* run, const dmlops_operator* rules, const void* description, int is_fused) {
+    for (size_t i = 0; i < rules->advice_rules; ++i) {
+        const dmlops_rule* rule = &rules->rules[rules->count_rules + rules->value_rules + i];
+        if (!is_fused || rule->alone) {
+            rule->judge(run, rules, rule, description);
+        }
+    }
 }
 
 static inline size_t dmlops_validate(
@@ -15118,14 +15185,7 @@ static inline size_t dmlops_validate(
     int64_t type;
     size_t i;
     int plain;
-    run->out = out;
-    run->capacity = capacity;
-    run->count = 0;
-    run->level = dmlops_enum(&level);
-    run->description = NULL;
-    run->rules = NULL;
-    run->outer = NULL;
-    run->tensor = 0;
+    dmlops_begin(run, dmlops_enum(&level), out, capacity);
     if (desc == NULL) {
         dmlops_report(run, "DML-OPERATOR-required", NULL, "desc", "%m is absent; %s needs it", "dmlops_validate");
         return run->count;
@@ -15174,6 +15234,32 @@ static inline size_t dmlops_validate(
     return run->count;
 }
 
+static inline size_t dmlops_advise(
+    const DML_OPERATOR_DESC* desc, DML_FEATURE_LEVEL level, dmlops_violation* out, size_t capacity) {
+    dmlops_run run;
+    const dmlops_operator* rules;
+    dmlops_begin(&run, dmlops_enum(&level), out, capacity);
+    if (dmlops_validate(desc, level, NULL, 0) > 0) {
+        return 0;
+    }
+    rules = run.rules = dmlops_find(dmlops_enum(&desc->Type));
+    run.description = desc->Desc;
+    dmlops_judge_advice(&run, rules, desc->Desc, 0);
+    for (size_t i = 0; i < rules->member_count; ++i) {
+        const dmlops_member* member = &rules->members[i];
+        if (member->kind == DMLOPS_ACTIVATION) {
+            const DML_OPERATOR_DESC* activations = (const DML_OPERATOR_DESC*)dmlops_address(desc->Desc, member);
+            const int64_t count = dmlops_count(desc->Desc, member);
+            for (int64_t j = 0; j < count; ++j) {
+                const dmlops_place place = {NULL, member->name, member->count == DMLOPS_ALONE ? -1 : j};
+                run.outer = &place;
+                dmlops_judge_advice(&run, dmlops_find(dmlops_enum(&activations[j].Type)), activations[j].Desc, 1);
+                run.outer = NULL;
+            }
+        }
+    }
+    return run.count;
+}
 
 #ifdef DMLOPS_RULE_TEXTS
 /* Identifiers and texts of the rules, in turn. */
@@ -16167,10 +16253,12 @@ static inline uint64_t dmlops_tensor_size(
 
 #define DMLOPS_NOTHING 0xff /* in place of a member */
 #define DMLOPS_NO_PROGRAM 0xffff
+#define DMLOPS_AS_GIVEN INT64_MIN /* what programs say in cases where nothing follows */
 
-/* An output: the members whose data type and sizes it has, or where the program of its sizes starts. */
+/* An output: the members whose data type and sizes it has, or where the programs of these start. */
 typedef struct dmlops_output {
-    uint16_t start;
+    uint16_t type_start;
+    uint16_t sizes_start;
     uint8_t member;
     uint8_t type_from;
     uint8_t sizes_from;
@@ -16178,384 +16266,384 @@ typedef struct dmlops_output {
 
 static const dmlops_output dmlops_outputs[] = {
     /* ELEMENT_WISE_IDENTITY */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_ABS */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_ACOS */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_ADD */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* ELEMENT_WISE_ASIN */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_ATAN */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_CEIL */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_CLIP */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_COS */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_DIVIDE */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* ELEMENT_WISE_EXP */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_FLOOR */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_LOG */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_LOGICAL_AND */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* ELEMENT_WISE_LOGICAL_EQUALS */
-    {DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0},
     /* ELEMENT_WISE_LOGICAL_GREATER_THAN */
-    {DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0},
     /* ELEMENT_WISE_LOGICAL_LESS_THAN */
-    {DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0},
     /* ELEMENT_WISE_LOGICAL_NOT */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_LOGICAL_OR */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* ELEMENT_WISE_LOGICAL_XOR */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* ELEMENT_WISE_MAX */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* ELEMENT_WISE_MEAN */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* ELEMENT_WISE_MIN */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* ELEMENT_WISE_MULTIPLY */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* ELEMENT_WISE_POW */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* ELEMENT_WISE_CONSTANT_POW */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_RECIP */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_SIN */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_SQRT */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_SUBTRACT */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* ELEMENT_WISE_TAN */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_THRESHOLD */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_QUANTIZE_LINEAR */
-    {DMLOPS_NO_PROGRAM, 3, DMLOPS_NOTHING, 0},
+    {79, DMLOPS_NO_PROGRAM, 3, DMLOPS_NOTHING, 0},
     /* ELEMENT_WISE_DEQUANTIZE_LINEAR */
-    {DMLOPS_NO_PROGRAM, 3, 1, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 1, 0},
     /* ACTIVATION_ELU */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ACTIVATION_HARDMAX */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ACTIVATION_HARD_SIGMOID */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ACTIVATION_IDENTITY */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ACTIVATION_LEAKY_RELU */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ACTIVATION_LINEAR */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ACTIVATION_LOG_SOFTMAX */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ACTIVATION_PARAMETERIZED_RELU */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* ACTIVATION_PARAMETRIC_SOFTPLUS */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ACTIVATION_RELU */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ACTIVATION_SCALED_ELU */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ACTIVATION_SCALED_TANH */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ACTIVATION_SIGMOID */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ACTIVATION_SOFTMAX */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ACTIVATION_SOFTPLUS */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ACTIVATION_SOFTSIGN */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ACTIVATION_TANH */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ACTIVATION_THRESHOLDED_RELU */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* CONVOLUTION */
-    {598, 3, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 598, 3, 0, DMLOPS_NOTHING},
     /* GEMM */
-    {206, 3, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 206, 3, 0, DMLOPS_NOTHING},
     /* REDUCE */
-    {275, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {275, 295, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* AVERAGE_POOLING */
-    {319, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 319, 1, 0, DMLOPS_NOTHING},
     /* LP_POOLING */
-    {332, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 332, 1, 0, DMLOPS_NOTHING},
     /* MAX_POOLING */
-    {319, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 319, 1, 0, DMLOPS_NOTHING},
     /* ROI_POOLING */
-    {123, 2, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 123, 2, 0, DMLOPS_NOTHING},
     /* SLICE */
-    {140, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 140, 1, 0, DMLOPS_NOTHING},
     /* CAST */
-    {DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0},
     /* SPLIT */
-    {DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* JOIN */
-    {282, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 282, 1, 0, DMLOPS_NOTHING},
     /* PADDING */
-    {139, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 139, 1, 0, DMLOPS_NOTHING},
     /* VALUE_SCALE_2D */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* UPSAMPLE_2D */
-    {108, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 108, 1, 0, DMLOPS_NOTHING},
     /* GATHER */
-    {251, 2, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 251, 2, 0, DMLOPS_NOTHING},
     /* SPACE_TO_DEPTH */
-    {119, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 119, 1, 0, DMLOPS_NOTHING},
     /* DEPTH_TO_SPACE */
-    {125, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 125, 1, 0, DMLOPS_NOTHING},
     /* TILE */
-    {106, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 106, 1, 0, DMLOPS_NOTHING},
     /* TOP_K */
-    {172, 1, 0, DMLOPS_NOTHING},
-    {180, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 172, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 180, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* BATCH_NORMALIZATION */
-    {DMLOPS_NO_PROGRAM, 5, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 5, 0, 0},
     /* MEAN_VARIANCE_NORMALIZATION */
-    {DMLOPS_NO_PROGRAM, 3, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, 0},
     /* LOCAL_RESPONSE_NORMALIZATION */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* LP_NORMALIZATION */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* RNN */
-    {747, 6, 0, DMLOPS_NOTHING},
-    {770, 7, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 747, 6, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 770, 7, 0, DMLOPS_NOTHING},
     /* LSTM */
-    {1052, 8, 0, DMLOPS_NOTHING},
-    {1075, 9, 0, DMLOPS_NOTHING},
-    {1094, 10, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 1052, 8, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 1075, 9, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 1094, 10, 0, DMLOPS_NOTHING},
     /* GRU */
-    {747, 6, 0, DMLOPS_NOTHING},
-    {770, 7, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 747, 6, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 770, 7, 0, DMLOPS_NOTHING},
     /* ELEMENT_WISE_SIGN */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_IS_NAN */
-    {DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0},
     /* ELEMENT_WISE_ERF */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_SINH */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_COSH */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_TANH */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_ASINH */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_ACOSH */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_ATANH */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_IF */
-    {DMLOPS_NO_PROGRAM, 3, 1, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 1, 0},
     /* ELEMENT_WISE_ADD1 */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* ACTIVATION_SHRINK */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* MAX_POOLING1 */
-    {417, 1, 0, DMLOPS_NOTHING},
-    {485, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 417, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 485, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* MAX_UNPOOLING */
-    {DMLOPS_NO_PROGRAM, 2, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, DMLOPS_NOTHING},
     /* DIAGONAL_MATRIX */
-    {DMLOPS_NO_PROGRAM, 0, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 0, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* SCATTER_ELEMENTS */
-    {DMLOPS_NO_PROGRAM, 3, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, 0},
     /* ONE_HOT */
-    {DMLOPS_NO_PROGRAM, 2, 1, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 1, DMLOPS_NOTHING},
     /* RESAMPLE */
-    {DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
     /* ELEMENT_WISE_BIT_SHIFT_LEFT */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* ELEMENT_WISE_BIT_SHIFT_RIGHT */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* ELEMENT_WISE_ROUND */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_IS_INFINITY */
-    {DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0},
     /* ELEMENT_WISE_MODULUS_TRUNCATE */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* ELEMENT_WISE_MODULUS_FLOOR */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* FILL_VALUE_CONSTANT */
-    {DMLOPS_NO_PROGRAM, 0, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 0, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* FILL_VALUE_SEQUENCE */
-    {DMLOPS_NO_PROGRAM, 0, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 0, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* CUMULATIVE_SUMMATION */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* REVERSE_SUBSEQUENCES */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* GATHER_ELEMENTS */
-    {DMLOPS_NO_PROGRAM, 2, 0, 1},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 1},
     /* GATHER_ND */
-    {344, 2, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 344, 2, 0, DMLOPS_NOTHING},
     /* SCATTER_ND */
-    {DMLOPS_NO_PROGRAM, 3, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, 0},
     /* MAX_POOLING2 */
-    {493, 1, 0, DMLOPS_NOTHING},
-    {584, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 493, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 584, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* SLICE1 */
-    {DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
     /* TOP_K1 */
-    {172, 1, 0, DMLOPS_NOTHING},
-    {180, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 172, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 180, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* DEPTH_TO_SPACE1 */
-    {125, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 125, 1, 0, DMLOPS_NOTHING},
     /* SPACE_TO_DEPTH1 */
-    {119, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 119, 1, 0, DMLOPS_NOTHING},
     /* MEAN_VARIANCE_NORMALIZATION1 */
-    {DMLOPS_NO_PROGRAM, 3, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, 0},
     /* RESAMPLE1 */
-    {DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
     /* MATRIX_MULTIPLY_INTEGER */
-    {298, 4, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 298, 4, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* QUANTIZED_LINEAR_MATRIX_MULTIPLY */
-    {614, 8, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {614, 629, 8, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* CONVOLUTION_INTEGER */
-    {543, 4, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 543, 4, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* QUANTIZED_LINEAR_CONVOLUTION */
-    {739, 9, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {739, 754, 9, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* ELEMENT_WISE_BIT_AND */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* ELEMENT_WISE_BIT_OR */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* ELEMENT_WISE_BIT_XOR */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* ELEMENT_WISE_BIT_NOT */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_BIT_COUNT */
-    {DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0},
     /* ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL */
-    {DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0},
     /* ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL */
-    {DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0},
     /* ACTIVATION_CELU */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ACTIVATION_RELU_GRAD */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* AVERAGE_POOLING_GRAD */
-    {DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
     /* MAX_POOLING_GRAD */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* RANDOM_GENERATOR */
-    {DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, DMLOPS_NOTHING},
-    {DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0},
     /* NONZERO_COORDINATES */
-    {DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, DMLOPS_NOTHING},
-    {DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* RESAMPLE_GRAD */
-    {DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
     /* SLICE_GRAD */
-    {DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
     /* ADAM_OPTIMIZER */
-    {DMLOPS_NO_PROGRAM, 5, 0, 0},
-    {DMLOPS_NO_PROGRAM, 6, 0, 0},
-    {DMLOPS_NO_PROGRAM, 7, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 5, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 6, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 7, 0, 0},
     /* ARGMIN */
-    {172, 1, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 172, 1, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* ARGMAX */
-    {172, 1, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 172, 1, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* ROI_ALIGN */
-    {DMLOPS_NO_PROGRAM, 3, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, DMLOPS_NOTHING},
     /* GATHER_ND1 */
-    {456, 2, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 456, 2, 0, DMLOPS_NOTHING},
     /* ELEMENT_WISE_ATAN_YX */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* ELEMENT_WISE_CLIP_GRAD */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* ELEMENT_WISE_DIFFERENCE_SQUARE */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* LOCAL_RESPONSE_NORMALIZATION_GRAD */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* CUMULATIVE_PRODUCT */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* BATCH_NORMALIZATION_GRAD */
-    {DMLOPS_NO_PROGRAM, 5, 0, 0},
-    {DMLOPS_NO_PROGRAM, 6, 0, 2},
-    {DMLOPS_NO_PROGRAM, 7, 0, 2},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 5, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 6, 0, 2},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 7, 0, 2},
     /* ELEMENT_WISE_QUANTIZED_LINEAR_ADD */
-    {DMLOPS_NO_PROGRAM, 8, DMLOPS_NOTHING, 0},
+    {176, DMLOPS_NO_PROGRAM, 8, DMLOPS_NOTHING, 0},
     /* DYNAMIC_QUANTIZE_LINEAR */
-    {DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0},
-    {85, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
-    {95, 3, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, 85, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 95, 3, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* ROI_ALIGN1 */
-    {DMLOPS_NO_PROGRAM, 3, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, DMLOPS_NOTHING},
     /* ROI_ALIGN_GRAD */
-    {DMLOPS_NO_PROGRAM, 4, 1, DMLOPS_NOTHING},
-    {DMLOPS_NO_PROGRAM, 5, 1, 2},
+    {DMLOPS_NO_PROGRAM, 368, 4, 1, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 5, 1, 2},
     /* BATCH_NORMALIZATION_TRAINING */
-    {DMLOPS_NO_PROGRAM, 4, 0, 0},
-    {DMLOPS_NO_PROGRAM, 5, 0, 1},
-    {DMLOPS_NO_PROGRAM, 6, 0, 1},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 4, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 5, 0, 1},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 6, 0, 1},
     /* BATCH_NORMALIZATION_TRAINING_GRAD */
-    {DMLOPS_NO_PROGRAM, 5, 0, 0},
-    {DMLOPS_NO_PROGRAM, 6, 0, 2},
-    {DMLOPS_NO_PROGRAM, 7, 0, 2},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 5, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 6, 0, 2},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 7, 0, 2},
     /* ELEMENT_WISE_CLIP1 */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ELEMENT_WISE_CLIP_GRAD1 */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
     /* PADDING1 */
-    {139, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 139, 1, 0, DMLOPS_NOTHING},
     /* ELEMENT_WISE_NEGATE */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ACTIVATION_GELU */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ACTIVATION_SOFTMAX1 */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ACTIVATION_LOG_SOFTMAX1 */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ACTIVATION_HARDMAX1 */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* RESAMPLE2 */
-    {DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
     /* RESAMPLE_GRAD1 */
-    {DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
     /* DIAGONAL_MATRIX1 */
-    {DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {36, 51, 1, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* MULTIHEAD_ATTENTION */
-    {DMLOPS_NO_PROGRAM, 11, DMLOPS_NOTHING, DMLOPS_NOTHING},
-    {DMLOPS_NO_PROGRAM, 12, DMLOPS_NOTHING, DMLOPS_NOTHING},
-    {DMLOPS_NO_PROGRAM, 13, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {2707, DMLOPS_NO_PROGRAM, 11, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {2722, DMLOPS_NO_PROGRAM, 12, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {2737, DMLOPS_NO_PROGRAM, 13, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* LP_POOLING1 */
-    {383, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 383, 1, 0, DMLOPS_NOTHING},
     /* AVERAGE_POOLING1 */
-    {370, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 370, 1, 0, DMLOPS_NOTHING},
     /* ACTIVATION_SWISH */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* ACTIVATION_HARD_SWISH */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
     /* QUANTIZED_LINEAR_AVERAGE_POOLING */
-    {655, 5, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {655, 670, 5, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* MATRIX_MULTIPLY_INTEGER_TO_FLOAT */
-    {470, 7, 1, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 470, 7, 1, DMLOPS_NOTHING},
     /* MEAN_VARIANCE_NORMALIZATION2 */
-    {DMLOPS_NO_PROGRAM, 3, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, 0},
     /* MULTIHEAD_ATTENTION1 */
-    {DMLOPS_NO_PROGRAM, 12, DMLOPS_NOTHING, DMLOPS_NOTHING},
-    {DMLOPS_NO_PROGRAM, 13, DMLOPS_NOTHING, DMLOPS_NOTHING},
-    {DMLOPS_NO_PROGRAM, 14, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {3149, DMLOPS_NO_PROGRAM, 12, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {3164, DMLOPS_NO_PROGRAM, 13, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {3179, DMLOPS_NO_PROGRAM, 14, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* QUANTIZE */
-    {DMLOPS_NO_PROGRAM, 3, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, DMLOPS_NOTHING, 0},
     /* DEQUANTIZE */
-    {DMLOPS_NO_PROGRAM, 3, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, DMLOPS_NOTHING, 0},
     /* RESAMPLE3 */
-    {DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
     /* FOLD */
-    {DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
     /* UNFOLD */
-    {372, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 372, 1, 0, DMLOPS_NOTHING},
 };
 
 /* The members and programs of each operator, and where its outputs start. */
@@ -16808,14 +16896,26 @@ static inline dmlops_inference dmlops_infer_output(
         /* which may be any number */
         memcpy(&made.DataType, &dmlops_first(desc->Desc, &members[output->type_from])->DataType, sizeof made.DataType);
     }
-    list.count = 0;
-    if (output->start != DMLOPS_NO_PROGRAM) {
+    if (output->type_start != DMLOPS_NO_PROGRAM) {
         dmlops_program program;
-        dmlops_start(&program, dmlops_inferences[position].code + output->start, desc->Desc, 0);
+        int64_t type;
+        dmlops_start(&program, dmlops_inferences[position].code + output->type_start, desc->Desc, 0);
+        type = dmlops_integer(&program);
+        if (type != DMLOPS_AS_GIVEN) {
+            const uint32_t value = (uint32_t)type;
+            memcpy(&made.DataType, &value, sizeof made.DataType);
+        }
+    }
+    list.count = 0;
+    if (output->sizes_start != DMLOPS_NO_PROGRAM) {
+        dmlops_program program;
+        dmlops_start(&program, dmlops_inferences[position].code + output->sizes_start, desc->Desc, 0);
         dmlops_append_next(&program, &list);
-    } else {
+    }
+    if (output->sizes_start == DMLOPS_NO_PROGRAM || (list.count == 1 && list.values[0] == DMLOPS_AS_GIVEN)) {
         const DML_BUFFER_TENSOR_DESC* from =
             output->sizes_from == DMLOPS_NOTHING ? given : dmlops_first(desc->Desc, &members[output->sizes_from]);
+        list.count = 0;
         for (UINT i = 0; i < from->DimensionCount; ++i) {
             dmlops_push(&list, from->Sizes[i]);
         }
@@ -16823,14 +16923,14 @@ static inline dmlops_inference dmlops_infer_output(
     if (dmlops_bits(dmlops_enum(&made.DataType)) == 0) {
         return output->type_from == DMLOPS_NOTHING ? DMLOPS_NEEDS_CHOICE : DMLOPS_NEEDS_INPUT;
     }
-    if (list.count == 0 && output->start == DMLOPS_NO_PROGRAM && output->sizes_from == DMLOPS_NOTHING) {
+    if (list.count == 0 && output->sizes_start == DMLOPS_NO_PROGRAM && output->sizes_from == DMLOPS_NOTHING) {
         return DMLOPS_NEEDS_CHOICE;
     }
     if (list.count < 1 || list.count > (int64_t)DML_TENSOR_DIMENSION_COUNT_MAX1) {
         return DMLOPS_NO_SIZES;
     }
     for (int64_t i = 0; i < list.count; ++i) {
-        if (list.values[i] < 0 || list.values[i] > (int64_t)UINT32_MAX) {
+        if (list.values[i] < 1 || list.values[i] > (int64_t)UINT32_MAX) {
             return DMLOPS_NO_SIZES;
         }
     }
@@ -19903,17 +20003,32 @@ struct violation {
     std::string message;
 };
 
-/* What dmlops_validate says, of a DML_OPERATOR_DESC or of the struct of any operator. */
-template <typename Desc>
-std::vector<violation> validate(const Desc& desc, DML_FEATURE_LEVEL level = newest_feature_level) {
-    const DML_OPERATOR_DESC described = describe(desc);
-    std::vector<dmlops_violation> found(dmlops_validate(&described, level, nullptr, 0));
-    dmlops_validate(&described, level, found.data(), found.size());
+namespace detail {
+
+/* All that dmlops_validate or dmlops_advise finds. */
+template <typename Judge>
+std::vector<violation> judged(Judge judge, const DML_OPERATOR_DESC& desc, DML_FEATURE_LEVEL level) {
+    std::vector<dmlops_violation> found(judge(&desc, level, nullptr, 0));
+    judge(&desc, level, found.data(), found.size());
     std::vector<violation> violations;
     for (const dmlops_violation& one : found) {
         violations.push_back({one.rule, one.path, one.message});
     }
     return violations;
+}
+
+} /* namespace detail */
+
+/* What dmlops_validate says, of a DML_OPERATOR_DESC or of the struct of any operator. */
+template <typename Desc>
+std::vector<violation> validate(const Desc& desc, DML_FEATURE_LEVEL level = newest_feature_level) {
+    return detail::judged(dmlops_validate, describe(desc), level);
+}
+
+/* What dmlops_advise says: nothing of it makes the description invalid. */
+template <typename Desc>
+std::vector<violation> advise(const Desc& desc, DML_FEATURE_LEVEL level = newest_feature_level) {
+    return detail::judged(dmlops_advise, describe(desc), level);
 }
 
 /* The lowest feature level that accepts a description, if any does. */

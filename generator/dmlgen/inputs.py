@@ -39,7 +39,8 @@ def case_digests(registry: Registry) -> dict[str, str]:
     texts = {operator.name: repr(operator) for operator in registry.operators}
     digests = {}
     for operator in registry.operators:
-        meaning = "".join(texts[one.name] for one in (operator, *registry.fusable(operator)))
+        fusable = registry.fusable(operator)
+        meaning = repr(fusable) + "".join(texts[name] for name in (operator.name, *fusable))
         digests[f"matrix/{operator.slug}.json"] = hashlib.sha256(f"{general}{meaning}".encode()).hexdigest()
     return digests
 

@@ -146,12 +146,14 @@ class Stage(IntEnum):
     """Rules are judged in stages, in the order in which a person would fix them.
 
     A stage is judged only when all before it hold, so that its rules may rely on them: arrays exist and are
-    long enough once STRUCTURE holds; ranks agree and axes are in range once COUNTS holds.
+    long enough once STRUCTURE holds; ranks agree and axes are in range once COUNTS holds. A rule at ADVICE is
+    never a violation, and is judged only where no other is broken.
     """
 
     STRUCTURE = 0
     COUNTS = 1
     VALUES = 2
+    ADVICE = 3
 
 
 @dataclass(frozen=True)
@@ -199,7 +201,7 @@ class Rule:
     outputs judge by the operator's tables; `message` is its text, with names in braces, and `hint` what may
     follow it. `because` is the reason that the spec gives, with expressions in braces. It holds from `since`
     up to, not including, `until`. `form` says whether only JSON and Python descriptions, or only C structs,
-    can break it.
+    can break it. `broken_by` names shipping callers that break what a page says, and where they do.
     """
 
     id: str
@@ -215,15 +217,29 @@ class Rule:
     message: str = ""
     hint: str = ""
     because: str = ""
+    broken_by: str = ""
+
+    @property
+    def advice(self) -> bool:
+        """Whether a description that does not follow it is valid all the same."""
+        return self.stage is Stage.ADVICE
 
 
 @dataclass(frozen=True)
 class Inference:
-    """An output tensor's field that follows from the rest of the description."""
+    """An output tensor's field that follows from the rest of the description, where `when` holds.
+
+    Of several for one field, the first that applies counts. A rule may demand the value, but need not.
+    """
 
     tensor: str
     field: str
     value: ir.Expr
+    when: ir.Expr | None = None
+
+    @property
+    def expressions(self) -> tuple[ir.Expr, ...]:
+        return (self.value,) if self.when is None else (self.value, self.when)
 
 
 @dataclass(frozen=True)
@@ -330,10 +346,8 @@ class Operator:
     since: FeatureLevel
     summary: str
     page: str
-    in_place: bool
-    fused_into: tuple[
-        str, ...
-    ]  # operators that take this one as their fused activation; ("any",) for all that can
+    in_place: tuple[str, ...]  # inputs whose buffer an output may share
+    fused_into: Mapping[str, FeatureLevel]  # operators that take it as activation; "any" for all that can
     members: tuple[Member, ...]
     free: tuple[str, ...]  # outputs whose sizes the caller chooses, integers of which any value is fine
     definitions: tuple[Definition, ...]
@@ -438,12 +452,15 @@ class Registry:
         """Values of the signed integer data types."""
         return frozenset(entry.value for entry in self.data_types if entry.kind == "signed")
 
-    def fusable(self, operator: Operator) -> tuple[Operator, ...]:
-        """The operators that may stand in a description of `operator` as activation."""
-        places = {"any", operator.name}
-        return tuple(other for other in self.operators if places & set(other.fused_into))
+    def fusable(self, operator: Operator) -> Mapping[str, FeatureLevel]:
+        """The operators that may stand in a description of `operator` as activation, each with its level."""
+        levels = {
+            other.name: other.fused_into.get(operator.name) or other.fused_into.get("any")
+            for other in self.operators
+        }
+        return {name: since for name, since in levels.items() if since is not None}
 
     def rules_of(self, operator: Operator) -> tuple[Rule, ...]:
-        """Every rule that a description of the operator can break, stage by stage."""
+        """Every rule that a description of the operator can break, stage by stage; advice comes last."""
         rules = (*self.operator_rules, *self.tensor.rules, *operator.rules)
         return tuple(sorted(rules, key=lambda rule: rule.stage))

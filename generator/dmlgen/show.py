@@ -30,9 +30,12 @@ def _lines(registry: Registry, operator: Operator) -> Iterator[str]:
     for definition in operator.definitions:
         yield f"    {definition.name} = {SOURCE.print(definition.value)}"
     for rule in operator.rules:
-        yield f"    {rule.id}{_levels(rule)}"
+        yield f"    {rule.id}{', advice' if rule.advice else ''}{_levels(rule)}"
         for check in rule.checks:
             yield f"        {condition_text(check)}"
+    for inference in operator.inferences:
+        when = f", when {SOURCE.print(inference.when)}" if inference.when is not None else ""
+        yield f"    infers {inference.tensor}.{inference.field} = {SOURCE.print(inference.value)}{when}"
     for requirement in operator.data:
         yield f"    data of {requirement.tensor}: {requirement.text}"
     if operator.compute is not None:

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, BinaryIO, NoReturn
 
 from . import __version__, registry
@@ -142,17 +142,20 @@ class _Entry:
 def _judge(entry: _Entry, level: FeatureLevel) -> dict[str, Any]:
     """The result for one entry."""
     violations: list[Violation] = []
+    advice: list[Violation] = []
     needed: FeatureLevel | None = None
     try:
         desc = entry.description()
         violations = desc.validate(level)
+        advice = desc.advice(level)
         needed = desc.min_feature_level()
     except JsonError as error:
         violations = [Violation(UNREADABLE, error.path, error.reason)]
     return {
         "id": entry.identity,
         "ok": not violations,
-        "violations": [{"rule": v.rule, "member": v.member, "message": v.message} for v in violations],
+        "violations": [asdict(violation) for violation in violations],
+        "advice": [asdict(one) for one in advice],
         "min_feature_level": None if needed is None else str(needed),
     }
 

@@ -28,11 +28,17 @@ class Support:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule of an operator: judged from `since` on (None: always), up to, not including, `until`."""
+    """A rule of an operator: judged from `since` on (None: always), up to, not including, `until`.
+
+    `source` says where it is from: "docs" the public pages, "header" DirectML.h, "observed" what was seen
+    DirectML do, "ours" a decision of this registry. What is `advice` is never a violation.
+    """
 
     id: str
+    source: str
     since: FeatureLevel | None = None
     until: FeatureLevel | None = None
+    advice: bool = False
 
 
 Tables = Mapping[FeatureLevel, Mapping[str, Support]]
@@ -46,7 +52,8 @@ class Description(Value):
     each level from then on, by tensor. `LEVELS` are the levels at which a table or a rule changes. Where
     tables depend on other members, `SUPPORT` has what any description may use, and `CASES` has the rows by
     the position of the condition under which they hold, -1 for always. `FUSABLE` are the operators that it
-    takes as activation. `READS` has for each rule the members and fields that it reads, with spaces between.
+    takes as activation, each with the level from which it does. `READS` has for each rule the members and
+    fields that it reads, with spaces between.
 
     Members may be given as lists, NumPy numbers and names of enumerators ("FLOAT32"). What has a wrong type
     stays, for `validate` to tell. An output that is left out is None until `infer` fills it in.
@@ -66,8 +73,8 @@ class Description(Value):
     SUPPORT: ClassVar[Tables]
     LEVELS: ClassVar[tuple[FeatureLevel, ...]]
     CASES: ClassVar[Cases] = {}
-    FUSABLE: ClassVar[tuple[str, ...]] = ()
-    IN_PLACE: ClassVar[bool] = False  # whether an output may share the buffer of an input
+    FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {}
+    IN_PLACE: ClassVar[tuple[str, ...]] = ()  # the inputs whose buffer an output may share
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
@@ -76,6 +83,24 @@ class Description(Value):
         that does not exist.
         """
         raise NotImplementedError
+
+    def advice(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
+        """What is doubtful in the description at a feature level, although it is valid there.
+
+        No page and no header demands it, or shipping software does otherwise. An invalid description draws no
+        advice. Raises ValueError for a level that does not exist.
+        """
+        from .judgement import advice
+
+        return advice(self, level)
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The same of a description known to be valid, its fused activations apart."""
+        return []
+
+    def attribute_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that speaks of no tensor: what a fused activation can draw."""
+        return []
 
     def support(self) -> Tables:
         """The tables that hold for descriptions like this one."""
@@ -92,10 +117,13 @@ class Description(Value):
     def infer(self) -> Self:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Where one of the two is a choice, as the type of a CAST's output or the sizes of a SLICE1's, give the
+        output with no more than that: TensorDesc(FLOAT16, ()) or TensorDesc(UNKNOWN, (2, 3)). An output that
+        may be absent stays so. Raises ValueError when a member that outputs follow from is absent, when one
+        of the two neither follows nor is given, and for sizes that no tensor has. Whether the other members
+        are right is for `validate` to say.
         """
-        well_typed(self)
-        return self
+        raise NotImplementedError
 
     def __repr__(self) -> str:
         arrays = [(one.count, getattr(self, one.name)) for one in self.MEMBERS if one.count]
@@ -136,10 +164,11 @@ def well_typed(desc: Description) -> None:
 
 
 def given(desc: Description, name: str) -> Any:
-    """The value of a member that must be there; ValueError if it is not."""
+    """The value of a member that must be there; ValueError if it is not, or is an array without tensors."""
     value = getattr(desc, name)
-    if value is None:
-        raise ValueError(f"{name} is absent; the outputs of {desc.OPERATOR} follow from it")
+    is_tensor = any(member.name == name and member.type == "tensor" for member in desc.MEMBERS)
+    if value is None or (is_tensor and value == ()):
+        raise ValueError(f"{name} is absent; the outputs of {desc.OPERATOR} do not follow without it")
     return value
 
 

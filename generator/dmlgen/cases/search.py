@@ -72,8 +72,10 @@ class Search:
         self._editor = Editor(operator, self.sampler.entry)
         self._remedies: dict[CompiledCheck, _Remedies] = {}
         self._choices: dict[FeatureLevel, Choices] = {}
+        compiled = self._proposer.compile
         self._infer = [
-            (inference, self._proposer.compile(inference.value)) for inference in operator.inferences
+            (one, compiled(one.value), compiled(one.when) if one.when is not None else None)
+            for one in operator.inferences
         ]
 
     @property
@@ -86,6 +88,10 @@ class Search:
 
     def is_valid(self, state: State) -> bool:
         return self._judge.is_valid(state.description, state.level)
+
+    def heeds(self, rule: Rule, state: State) -> bool:
+        """Whether the state is valid, and draws no advice of this rule."""
+        return all(failure.rule.advice and failure.rule is not rule for failure in self.judge(state))
 
     def minimum_level(self, state: State) -> FeatureLevel | None:
         return self._judge.minimum_level(state.description)
@@ -107,9 +113,17 @@ class Search:
 
     def infer(self, state: State) -> State:
         """The state with those fields of outputs that follow from the rest."""
-        for inference, value in self._infer:
-            if isinstance(state.description[inference.tensor], Tensor):
-                new = value(self.environment(state))
+        inferred: set[tuple[str, str]] = set()
+        for inference, value, when in self._infer:
+            field = (inference.tensor, inference.field)
+            environment = self.environment(state)
+            if (
+                field not in inferred
+                and isinstance(state.description[inference.tensor], Tensor)
+                and (when is None or when(environment))
+            ):
+                inferred.add(field)
+                new = value(environment)
                 if new and not (inference.field == "Sizes" and max(new) > 1 << 10):
                     state = self.apply(Move(Place(inference.tensor, field=inference.field), new), state)
         return state
@@ -163,7 +177,7 @@ class Search:
     ) -> State | None:
         """A state near to this one that breaks no rule but `keep`, and that one; None when none is found.
 
-        What is pinned stays as it is.
+        It draws no advice where that can be avoided. What is pinned stays as it is.
         """
         standing = self._standing(state, keep)
         seen = {state.key}
@@ -184,7 +198,7 @@ class Search:
                     if found.position > standing.position:
                         break
             if best is None or patience == 0:
-                return None
+                return state if keep is None and standing.failure.rule.advice else None
             patience = _PATIENCE if best[0].position > standing.position else patience - 1
             standing, state = best
             seen.add(state.key)
@@ -213,6 +227,7 @@ class Search:
         match rule.slug if not rule.checks else "":
             case "since":
                 yield Subject(rule, _NO_SLOT)
+                yield from (Subject(rule, Slot(member.name)) for member in judge.nested)
             case "required":
                 required = [member for member in operator.members if not member.optional and member.pointer]
                 yield from (Subject(rule, Slot(member.name)) for member in required)
@@ -308,7 +323,12 @@ class Search:
         value = state.description.get(name)
         match subject.rule.slug:
             case "since":
-                below = self.registry.levels[: self.operator.since.ordinal]
+                nested = value if isinstance(value, tuple) else (value,)
+                fused = [judge.fusable[one.operator] for one in nested if isinstance(one, Nested)]
+                start = self.operator.since.ordinal
+                below = self.registry.levels[:start]
+                if owner.member:
+                    below = self.registry.levels[start : max(since.ordinal for since in fused)]
                 yield from (Move(Place(None), level) for level in reversed(below))
             case "required":
                 yield Move(Place(name), None, alone=True)
@@ -333,7 +353,7 @@ class Search:
             case "fused-activation":
                 fusable = self.registry.fusable(self.operator)
                 for other in self.registry.operators:
-                    if other not in fusable and all(member.is_tensor for member in other.members):
+                    if other.name not in fusable and all(member.is_tensor for member in other.members):
                         yield from self._with_nested(name, value, Nested(other.name))
                         return
             case "fused-activation-tensors":

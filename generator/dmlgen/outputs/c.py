@@ -39,6 +39,8 @@ _ALWAYS = (  # helpers that programs call, whatever the rules of tensors call
     *("add", "subtract", "multiply", "divide", "modulo", "min", "max", "abs"),
     *("bits", "signed", "power_of_two", "unsigned"),
 )
+_AS_GIVEN = -(1 << 63)  # no value that programs work out: these end at -(2^63 - 1)
+_AS_GIVEN_SIZES = ir.ListOf((ir.Number(_AS_GIVEN, ir.INT),))
 _SHARED = ("DimensionCount", "DataType", "Sizes")  # fields with a function that compares them
 
 
@@ -169,12 +171,13 @@ class MemberView:
 
 @dataclass(frozen=True)
 class OutputView:
-    """An output and what it follows from: members by position, or where the program of its sizes starts."""
+    """An output and what its type and sizes follow from: members by position, or where programs start."""
 
     member: int
     type_from: int | None
     sizes_from: int | None
-    start: int | None
+    type_start: int | None
+    sizes_start: int | None
 
 
 @dataclass(frozen=True)
@@ -193,9 +196,15 @@ class OperatorView:
     conditions: tuple[int, ...]  # where the program of each case of the support tables starts
     counts: tuple[RuleView, ...]
     values: tuple[RuleView, ...]
+    advice: tuple[RuleView, ...]
     programs: tuple[ProgramView, ...]
     phrases: tuple[PhraseView, ...]
     outputs: tuple[OutputView, ...]
+
+    @property
+    def rules(self) -> tuple[RuleView, ...]:
+        """All of them, in the order of judgement."""
+        return self.counts + self.values + self.advice
 
 
 class _Tables:
@@ -206,7 +215,7 @@ class _Tables:
         self._starts: dict[tuple[SupportView, ...], int] = {}
         self._end = 0
         self.types: dict[tuple[str, ...], int] = {}
-        self.activations: dict[tuple[int, ...], int] = {}
+        self.activations: dict[tuple[tuple[int, int], ...], int] = {}
         self.enums = {name: number for number, name in enumerate(registry.enums)}
 
     @property
@@ -238,8 +247,9 @@ class _Tables:
 
     def fusable(self, operator: Operator) -> int:
         """The index of the list of what the operator takes as fused activation."""
-        types = tuple(other.value for other in self._registry.fusable(operator))
-        return self.activations.setdefault(types, len(self.activations))
+        fusable = self._registry.fusable(operator)
+        activations = tuple((self._registry.operator[name].value, fusable[name].value) for name in fusable)
+        return self.activations.setdefault(activations, len(self.activations))
 
     def type_lists(self) -> list[TypeListView]:
         lists = [tuple(self._registry.data_type[name].value for name in names) for names in self.types]
@@ -456,7 +466,7 @@ def _operator(registry: Registry, tables: _Tables, code: _Code) -> OperatorView:
     operator = code.operator
     members, conditions = _members(registry, operator, tables)
     places = {member.name: place for place, member in enumerate(members)}
-    stages: dict[Stage, list[RuleView]] = {Stage.COUNTS: [], Stage.VALUES: []}
+    stages: dict[Stage, list[RuleView]] = {Stage.COUNTS: [], Stage.VALUES: [], Stage.ADVICE: []}
     for rule in operator.rules:
         if rule.form != "json" and rule.checks:
             if rule.stage is Stage.STRUCTURE:
@@ -474,6 +484,7 @@ def _operator(registry: Registry, tables: _Tables, code: _Code) -> OperatorView:
         conditions=tuple(starts),
         counts=tuple(stages[Stage.COUNTS]),
         values=tuple(stages[Stage.VALUES]),
+        advice=tuple(stages[Stage.ADVICE]),
         programs=tuple(code.programs),
         phrases=tuple(code.phrases),
         outputs=outputs,
@@ -560,31 +571,45 @@ def _given(guard: ir.Expr | None) -> set[str] | None:
 
 def _inferring(operator: Operator) -> set[str]:
     """The members that outputs follow from."""
-    nodes = (node for inference in operator.inferences for node in ir.walk(inference.value))
+    expressions = (one for inference in operator.inferences for one in inference.expressions)
+    nodes = (node for expression in expressions for node in ir.walk(expression))
     return {node.name for node in nodes if isinstance(node, ir.Tensor | ir.Tensors | ir.Member)}
 
 
 def _outputs(code: _Code, places: dict[str, int]) -> tuple[OutputView, ...]:
     """The outputs in the order of the struct."""
     operator = code.operator
-    values = {(one.tensor, one.field): one.value for one in operator.inferences}
     views = []
     for output in operator.outputs:
-        data_type, sizes = (values.get((output.name, field)) for field in ("DataType", "Sizes"))
+        data_type, sizes = (_inferred(operator, output.name, field) for field in ("DataType", "Sizes"))
         type_from, sizes_from = _field_of_member(data_type), _field_of_member(sizes)
+        type_start = sizes_start = None
         if data_type is not None and type_from is None:
-            message = f"{output.name}.DataType, which is not that of another tensor, has no form in C yet"
-            raise SpecError([Finding(operator.position, "c-output", message)])
-        by_program = sizes is not None and sizes_from is None
+            type_start = code.number(f"{output.name}.DataType", data_type)
+        if sizes is not None and sizes_from is None:
+            sizes_start = code.array(f"{output.name}.Sizes", sizes)
         views.append(
             OutputView(
                 places[output.name],
                 None if type_from is None else places[type_from],
                 None if sizes_from is None else places[sizes_from],
-                code.array(f"{output.name}.Sizes", sizes) if sizes is not None and by_program else None,
+                type_start,
+                sizes_start,
             )
         )
     return tuple(views)
+
+
+def _inferred(operator: Operator, tensor: str, field: str) -> ir.Expr | None:
+    """What an output's field follows from; a value that stands for the given one where nothing tells it."""
+    found: ir.Expr | None = None
+    for one in reversed([one for one in operator.inferences if (one.tensor, one.field) == (tensor, field)]):
+        if one.when is None:
+            found = one.value
+        else:
+            as_given = ir.Number(_AS_GIVEN, ir.INT) if field == "DataType" else _AS_GIVEN_SIZES
+            found = ir.Conditional(one.when, one.value, found or as_given)
+    return found
 
 
 def _field_of_member(value: ir.Expr | None) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TypeAlias, cast
 
 from dmlgen.banner import head
@@ -27,6 +28,7 @@ from dmlgen.registry import (
     Definition,
     Enum,
     FeatureLevel,
+    Inference,
     Member,
     Operator,
     Registry,
@@ -151,6 +153,7 @@ class StageView:
     members: frozenset[str]
     assignments: tuple[AssignmentView, ...]
     rules: tuple[RuleView, ...]
+    depends_on_level: bool
 
 
 @dataclass(frozen=True)
@@ -275,7 +278,8 @@ class CasesView:
 class InferenceView:
     """How outputs follow from the rest: members that must be there, variables, and each output's fields.
 
-    `choosable` are outputs that may be absent by choice: they stay so.
+    An output that must be there is among `outputs` although none of its fields follows. `choosable` are
+    outputs that may be absent by choice: they stay so.
     """
 
     needed: tuple[MemberView, ...]
@@ -291,7 +295,7 @@ class OperatorView:
     python: str
     value: int
     since: FeatureLevel
-    in_place: bool
+    in_place: tuple[str, ...]
     summary: str
     data: tuple[str, ...]
     members: tuple[MemberView, ...]
@@ -302,11 +306,12 @@ class OperatorView:
     levels: tuple[tuple[FeatureLevel, str], ...]
     cases: CasesView | None
     turning_points: tuple[FeatureLevel, ...]
-    depends_on_level: bool
-    fusable: tuple[str, ...]
+    fusable: Mapping[str, FeatureLevel]
     attribute_rules: StageView | None
+    attribute_advice: StageView | None
     counts: StageView
     values: StageView
+    advice: StageView
     inference: InferenceView
     enum_values: tuple[AssignmentView, ...]
     imports: Imports
@@ -527,13 +532,21 @@ def _operator(registry: Registry, operator: Operator) -> OperatorView:
     printers: list[PythonPrinter] = []
     stages: dict[Stage, StageView] = {}
     assigned = {field_local(t.name, name) for t in operator.tensors if not t.count for name in _HOISTED}
-    for stage in (Stage.COUNTS, Stage.VALUES):
+    for stage in (Stage.COUNTS, Stage.VALUES, Stage.ADVICE):
         printers.append(PythonPrinter(registry, operator, stage))
         rules = [rule for rule in operator.rules if rule.stage is stage]
-        stages[stage] = _stage(operator, rules, printers[-1], assigned)
+        stages[stage] = _stage(
+            operator, rules, printers[-1], assigned if stage is not Stage.ADVICE else set()
+        )
     alone = _without_tensors(operator) if operator.fused_into else []
     printers.append(PythonPrinter(registry, operator, Stage.COUNTS))
-    attribute_rules = _stage(operator, alone, printers[-1], set()) if alone else None
+    attribute_rules, attribute_advice = (
+        _stage(operator, some, printers[-1], set()) if some else None
+        for some in (
+            [rule for rule in alone if not rule.advice],
+            [rule for rule in alone if rule.advice],
+        )
+    )
     rows, tables, levels, conditions = _tables(registry, operator)
     printers.append(PythonPrinter(registry, operator, Stage.COUNTS))
     cases = _cases(conditions, printers[-1]) if conditions else None
@@ -541,7 +554,8 @@ def _operator(registry: Registry, operator: Operator) -> OperatorView:
     inference = _inference(operator, members, printers[-1])
     enum_values = {name: value for printer in printers for name, value in printer.enum_values.items()}
     used = set().union(*(printer.used for printer in printers))
-    fusable = registry.fusable(operator) if any(m.type == OPERATOR for m in operator.members) else ()
+    takes_activations = any(member.type == OPERATOR for member in operator.members)
+    fusable = registry.fusable(operator) if takes_activations else {}
     return OperatorView(
         name=operator.name,
         slug=operator.slug,
@@ -559,11 +573,12 @@ def _operator(registry: Registry, operator: Operator) -> OperatorView:
         levels=levels,
         cases=cases,
         turning_points=_turning_points(registry, operator, tables, fusable),
-        depends_on_level=any(_in_force(rule, operator) for rule in operator.rules),
-        fusable=tuple(other.name for other in fusable),
+        fusable=fusable,
         attribute_rules=attribute_rules,
+        attribute_advice=attribute_advice,
         counts=stages[Stage.COUNTS],
         values=stages[Stage.VALUES],
+        advice=stages[Stage.ADVICE],
         inference=inference,
         enum_values=tuple(
             AssignmentView(name, f"{pascal(value.type.name or '')}.{value.name}")
@@ -583,8 +598,13 @@ def _stage(
     fields = [a for a in _fields(operator, read) if a.name not in assigned]
     assignments = (*fields, *assignments_of(printer, definitions))
     assigned |= {assignment.name for assignment in assignments}
-    members = {node.name for part in parts for node in ir.walk(part) if isinstance(node, ir.Member)}
-    return StageView(frozenset(members), assignments, tuple(_rule(rule, printer) for rule in rules))
+    named = ir.Member | ir.Tensor | ir.Tensors
+    return StageView(
+        members=frozenset(node.name for part in parts for node in ir.walk(part) if isinstance(node, named)),
+        assignments=assignments,
+        rules=tuple(_rule(rule, printer) for rule in rules),
+        depends_on_level=any(_in_force(rule, operator) for rule in rules),
+    )
 
 
 def _without_tensors(operator: Operator) -> list[Rule]:
@@ -603,12 +623,19 @@ def _without_tensors(operator: Operator) -> list[Rule]:
 
 
 def _turning_points(
-    registry: Registry, operator: Operator, tables: Sequence[TableView], fusable: Sequence[Operator]
+    registry: Registry,
+    operator: Operator,
+    tables: Sequence[TableView],
+    fusable: Mapping[str, FeatureLevel],
 ) -> tuple[FeatureLevel, ...]:
     """The levels at which what is accepted may change."""
-    levels = {table.since for table in tables} | {other.since for other in fusable}
-    rules = [*operator.rules, *(rule for other in fusable for rule in _without_tensors(other))]
-    levels |= {bound for rule in rules for bound in (rule.since, rule.until) if bound is not None}
+    levels = {table.since for table in tables} | {*fusable.values()}
+    rules = [
+        *operator.rules,
+        *(rule for name in fusable for rule in _without_tensors(registry.operator[name])),
+    ]
+    bounds = (bound for rule in rules if not rule.advice for bound in (rule.since, rule.until))
+    levels |= {bound for bound in bounds if bound is not None}
     return tuple(level for level in registry.levels[operator.since.ordinal :] if level in levels)
 
 
@@ -621,10 +648,8 @@ def _operator_imports(
     used: set[str],
 ) -> Imports:
     kinds = {member.kind for member in members}
-    description = {"Description", "Rule", "Support", "Tables"}
-    if inference.outputs:
-        description.add("well_typed")
-    if inference.needed:
+    description = {"Description", "Rule", "Support", "Tables", "well_typed"}
+    if inference.needed or any(output.count for output in operator.outputs):
         description.add("given")
     if cases:
         description.add("Cases")
@@ -639,7 +664,7 @@ def _operator_imports(
         {
             "collections.abc": [
                 *(["Iterable"] if any(member.spec.count for member in members) else []),
-                *(["Mapping"] if operator.rules else []),
+                *(["Mapping"] if operator.rules or kinds & {"operator", "operators"} else []),
             ],
             "dataclasses": ["dataclass"],
             "typing": ["Any", "ClassVar", "final", *_accepted_types(kinds)],
@@ -732,7 +757,7 @@ def _fields(operator: Operator, expressions: Iterable[ir.Expr]) -> tuple[Assignm
 
 def _inference(operator: Operator, members: tuple[MemberView, ...], printer: PythonPrinter) -> InferenceView:
     """How outputs follow from the rest."""
-    values = [inference.value for inference in operator.inferences]
+    values = [expression for inference in operator.inferences for expression in inference.expressions]
     nodes = [node for value in values for node in ir.walk(value)]
     read = {node.name for node in nodes if isinstance(node, ir.Tensor | ir.Tensors | ir.Member)}
     needed = tuple(member for member in members if member.name in read)
@@ -742,23 +767,34 @@ def _inference(operator: Operator, members: tuple[MemberView, ...], printer: Pyt
         *_fields(operator, values),
         *assignments_of(printer, definitions),
     )
-    outputs: dict[str, tuple[AssignmentView, ...]] = {}
+    outputs: dict[str, tuple[AssignmentView, ...]] = {
+        output.name: () for output in operator.outputs if not output.optional and not output.count
+    }
     values_of: list[AssignmentView] = []
-    for inference in operator.inferences:
-        value = printer.print(inference.value)
+    for (tensor, field), inferences in groupby(
+        sorted(operator.inferences, key=lambda one: (one.tensor, one.field)),
+        key=lambda one: (one.tensor, one.field),
+    ):
+        value = _first_that_applies(list(inferences), printer)
         if not value.isidentifier():
-            values_of.append(AssignmentView(field_local(inference.tensor, inference.field), value))
+            values_of.append(AssignmentView(field_local(tensor, field), value))
             value = values_of[-1].name
-        outputs[inference.tensor] = (
-            *outputs.get(inference.tensor, ()),
-            AssignmentView(inference.field, value),
-        )
+        outputs[tensor] = (*outputs.get(tensor, ()), AssignmentView(field, value))
     return InferenceView(
         needed=tuple(member for member in needed if member.required),
         assignments=(*assignments, *values_of),
         outputs=outputs,
         choosable=tuple(name for name in outputs if operator.member[name].optional),
     )
+
+
+def _first_that_applies(inferences: list[Inference], printer: PythonPrinter) -> str:
+    """The text of a field's value; None where nothing tells it."""
+    text = "None"
+    for one in reversed(inferences):
+        value = printer.print(one.value)
+        text = value if one.when is None else f"{value} if {printer.print(one.when)} else {text}"
+    return text
 
 
 def _cases(conditions: Sequence[ir.Expr], printer: PythonPrinter) -> CasesView:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping as Map
+from dataclasses import replace
 from types import MappingProxyType
 from typing import cast
 
@@ -11,7 +12,7 @@ from dmlgen import sugar
 from dmlgen.diagnostics import nearest
 from dmlgen.expr import ir
 from dmlgen.expr.parse import Scope, parse
-from dmlgen.message import Part, joined
+from dmlgen.message import Part, joined, softened
 from dmlgen.registry import (
     Check,
     Definition,
@@ -25,7 +26,7 @@ from dmlgen.registry import (
     TensorRules,
 )
 from dmlgen.resolve.general import General
-from dmlgen.resolve.nodes import Faults, fault, mapping, mappings, place, required, scalars, text
+from dmlgen.resolve.nodes import Faults, fault, flag, mapping, mappings, place, required, scalars, text
 from dmlgen.source import Mapping, Node, Scalar
 from dmlgen.sugar import Wording
 
@@ -155,6 +156,12 @@ def operator_rule(
         found = " and ".join(forms) or "no condition"
         message = f"rule {text(node, 'id')} has {found}; one of require, same, shape or infer is expected"
         raise fault(node.position, "rule-form", message)
+    advice = flag(node, "advice")
+    if advice and node.get("stage") is not None:
+        raise fault(place(node, "stage"), "rule-form", "advice is judged last; it takes no stage")
+    if not advice and node.get("broken_by") is not None:
+        message = "a rule that shipping callers break is advice: add `advice: true`"
+        raise fault(place(node, "broken_by"), "rule-form", message)
     inferences: tuple[Inference, ...] = ()
     if forms == ["same"]:
         checks, inferences = _same(general, node, scope, tensors)
@@ -165,16 +172,20 @@ def operator_rule(
     else:
         condition = expression(node.get("require"), scope, ir.BOOL)
         checks = sugar.require(condition, _guard(node, scope), wording(general, node, scope, tensors))
+    if advice:
+        checks = tuple(replace(check, message=softened(check.message)) for check in checks)
     return _rule(general, node, operator, checks), inferences
 
 
 def _rule(general: General, node: Mapping, owner: str, checks: tuple[Check, ...]) -> Rule:
     slug = text(node, "id")
-    automatic = sugar.stage_of(checks) if checks else Stage.STRUCTURE
+    stage = Stage.ADVICE if flag(node, "advice") else _STAGES.get(text(node, "stage"))
+    if stage is None:
+        stage = sugar.stage_of(checks) if checks else Stage.STRUCTURE
     return Rule(
         id=f"DML-{owner}-{slug}",
         slug=slug,
-        stage=_STAGES.get(text(node, "stage"), automatic),
+        stage=stage,
         summary=text(node, "summary"),
         checks=checks,
         since=general.since(node),
@@ -184,6 +195,7 @@ def _rule(general: General, node: Mapping, owner: str, checks: tuple[Check, ...]
         position=node.position,
         message=text(node, "message"),
         because=text(node, "because"),
+        broken_by=text(node, "broken_by"),
     )
 
 
@@ -194,7 +206,7 @@ def _guard(node: Mapping, scope: Scope) -> ir.Expr | None:
 def _same(
     general: General, node: Mapping, scope: Scope, tensors: Map[str, Member]
 ) -> tuple[tuple[Check, ...], tuple[Inference, ...]]:
-    """`same: FIELD, of: [...]`: an output has the field of the first input."""
+    """`same: FIELD, of: [...]`: an output has the field of the first input, where that is there."""
     if node.get("when") is not None:
         raise fault(place(node, "when"), "rule-form", "`same` takes no `when`; write `require`")
     members = known_tensors(node, "of", tensors)
@@ -205,17 +217,24 @@ def _same(
     references: list[ir.Tensor | ir.Tensors] = [
         ir.Tensors(member.name) if member.count else ir.Tensor(member.name) for member in members
     ]
-    sources = [
-        member for member in members if member.role == "input" and not member.count and not member.optional
-    ]
-    inferences: tuple[Inference, ...] = ()
-    if sources and field != "DimensionCount":
-        value = ir.Field(ir.Tensor(sources[0].name), field, type_)
-        outputs = [member for member in members if member.role == "output" and not member.count]
-        inferences = tuple(Inference(member.name, field, value) for member in outputs)
     optional = {member.name for member in members if member.optional}
-    words = wording(general, node, scope, tensors)
-    return sugar.same(field, type_, references, optional, words), inferences
+    checks = sugar.same(field, type_, references, optional, wording(general, node, scope, tensors))
+    if field == "DimensionCount":
+        return checks, ()
+    sources = [member for member in members if member.role == "input" and not member.count]
+    certain = [member for member in sources if not member.optional]
+    inferences = [
+        Inference(
+            output.name,
+            field,
+            ir.Field(ir.Tensor(source.name), field, type_),
+            ir.Present(ir.Tensor(source.name)) if source.optional else None,
+        )
+        for output in members
+        if output.role == "output" and not output.count
+        for source in (certain or sources)[:1]
+    ]
+    return checks, tuple(inferences)
 
 
 def name_dimensions(
@@ -265,7 +284,21 @@ def _infer(
     general: General, node: Mapping, scope: Scope, tensors: Map[str, Member]
 ) -> tuple[tuple[Check, ...], tuple[Inference, ...]]:
     """`infer: Tensor.Field = value`: the field must be that, and can be filled in."""
-    source = required(node, "infer")
+    when = _guard(node, scope)
+    inference = infers(general, required(node, "infer"), scope, tensors, when)
+    tensor, field = inference.tensor, inference.field
+    given = [ir.Present(ir.Tensor(tensor))] if tensors[tensor].optional else []
+    guard = sugar.conjunction(part for part in (*given, when) if part is not None)
+    found = ir.Field(ir.Tensor(tensor), field, general.fields[field])
+    condition = ir.Compare("==", found, inference.value)
+    checks = sugar.require(condition, guard, wording(general, node, scope, tensors))
+    return checks, (inference,)
+
+
+def infers(
+    general: General, source: Scalar, scope: Scope, tensors: Map[str, Member], when: ir.Expr | None = None
+) -> Inference:
+    """`Tensor.Field = value` of an output, which can be filled in; nothing demands that it be so."""
     statement = str(source.value)
     match = re.match(r"([A-Za-z0-9]+)\.(\w+)\s*=\s*", statement)
     assert match is not None, "the schema has checked the form"
@@ -276,11 +309,8 @@ def _infer(
         raise fault(source.at(0), "unknown-name", message, nearest(tensor, outputs))
     type_ = general.fields[field]
     value = parse(statement[start:], scope, lambda offset: source.at(start + offset), type_)
-    if any(isinstance(part, ir.Tensor) and part.name == tensor for part in ir.walk(value)):
+    inference = Inference(tensor, field, value, when)
+    parts = [part for one in inference.expressions for part in ir.walk(one)]
+    if any(isinstance(part, ir.Tensor) and part.name == tensor for part in parts):
         raise fault(source.at(start), "circular", f"{tensor} cannot be inferred from itself")
-    given = [ir.Present(ir.Tensor(tensor))] if outputs[tensor].optional else []
-    guard = sugar.conjunction(part for part in (*given, _guard(node, scope)) if part is not None)
-    condition = ir.Compare("==", ir.Field(ir.Tensor(tensor), field, type_), value)
-    checks = sugar.require(condition, guard, wording(general, node, scope, tensors))
-    always = node.get("when") is None  # what holds in some cases only tells nothing by itself
-    return checks, (Inference(tensor, field, value),) if always else ()
+    return inference

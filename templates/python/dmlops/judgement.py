@@ -138,6 +138,16 @@ def values(desc: Description, level: FeatureLevel | str, violations: list[Violat
         check_values(tensor, path, member.role == "input", violations)
 
 
+def advice(desc: Description, level: FeatureLevel | str) -> list[Violation]:
+    """The advice that a description draws, if it is valid: its own, then that of its fused activations."""
+    if desc.validate(level):
+        return []
+    found = reliable(desc, desc.own_advice(level))
+    for path, activation in _activations(desc):
+        found += _inside(path, activation.attribute_advice(level))
+    return found
+
+
 def tensors(desc: Description) -> Iterator[tuple[str, Member, TensorDesc]]:
     """The tensors that are given, with their paths, in the order of the struct."""
     for member in desc.MEMBERS:
@@ -219,13 +229,15 @@ def _activation(
     desc: Description, path: str, activation: Description, level: FeatureLevel | str
 ) -> Iterator[Violation]:
     """Whether the operator and the level can take a fused activation, which has no tensors of its own."""
-    if activation.OPERATOR not in desc.FUSABLE:
+    since = desc.FUSABLE.get(activation.OPERATOR)
+    if since is None:
         shown = {"member": path, "value": activation.OPERATOR, "operator": desc.OPERATOR}
-        yield _violation("fused-activation", path, {**shown, "choices": _either(desc.FUSABLE)})
+        yield _violation("fused-activation", path, {**shown, "choices": _either(list(desc.FUSABLE))})
         return
-    if feature_level(level) < activation.SINCE:
-        levels = {"since": activation.SINCE, "level": feature_level(level)}
-        yield _violation("since", f"{path}.Type", {"operator": activation.OPERATOR, **levels})
+    if feature_level(level) < since:
+        pair = f"{activation.OPERATOR} in {desc.OPERATOR}"
+        levels = {"since": since, "level": feature_level(level)}
+        yield _violation("since", f"{path}.Type", {"operator": pair, **levels})
         return
     for given, _, _ in tensors(activation):
         where = f"{path}.{given}"
@@ -233,8 +245,12 @@ def _activation(
     for member in activation.MEMBERS:
         if member.type != "tensor":
             yield from _values_fit(activation, member, f"{path}.{member.name}")
-    for violation in activation.attribute_violations(level):
-        yield Violation(violation.rule, f"{path}.{violation.member}", violation.message)
+    yield from _inside(path, activation.attribute_violations(level))
+
+
+def _inside(path: str, violations: Iterable[Violation]) -> Iterator[Violation]:
+    """The violations of a fused activation as those of the description that it stands in."""
+    return (Violation(one.rule, f"{path}.{one.member}", one.message) for one in violations)
 
 
 def _integer_range(member: Member, path: str, value: Any) -> Iterator[Violation]:

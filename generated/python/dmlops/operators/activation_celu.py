@@ -44,16 +44,16 @@ class ActivationCelu(Description):
 
     OPERATOR: ClassVar[str] = "ACTIVATION_CELU"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("Alpha", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_CELU-same-rank"),
-        Rule("DML-ACTIVATION_CELU-same-type"),
-        Rule("DML-ACTIVATION_CELU-same-sizes"),
+        Rule("DML-ACTIVATION_CELU-same-rank", "docs"),
+        Rule("DML-ACTIVATION_CELU-same-type", "docs"),
+        Rule("DML-ACTIVATION_CELU-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ACTIVATION_CELU-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -190,7 +190,7 @@ class ActivationCelu(Description):
     def infer(self) -> ActivationCelu:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -199,6 +199,7 @@ class ActivationCelu(Description):
         return ActivationCelu(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

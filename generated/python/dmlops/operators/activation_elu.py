@@ -66,16 +66,16 @@ class ActivationElu(Description):
 
     OPERATOR: ClassVar[str] = "ACTIVATION_ELU"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("Alpha", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_ELU-same-rank"),
-        Rule("DML-ACTIVATION_ELU-same-type"),
-        Rule("DML-ACTIVATION_ELU-same-sizes"),
+        Rule("DML-ACTIVATION_ELU-same-rank", "docs"),
+        Rule("DML-ACTIVATION_ELU-same-type", "docs"),
+        Rule("DML-ACTIVATION_ELU-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ACTIVATION_ELU-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -219,7 +219,7 @@ class ActivationElu(Description):
     def infer(self) -> ActivationElu:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -228,6 +228,7 @@ class ActivationElu(Description):
         return ActivationElu(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

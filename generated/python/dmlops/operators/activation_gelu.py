@@ -43,15 +43,15 @@ class ActivationGelu(Description):
 
     OPERATOR: ClassVar[str] = "ACTIVATION_GELU"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_5_1
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_GELU-same-rank"),
-        Rule("DML-ACTIVATION_GELU-same-type"),
-        Rule("DML-ACTIVATION_GELU-same-sizes"),
+        Rule("DML-ACTIVATION_GELU-same-rank", "docs"),
+        Rule("DML-ACTIVATION_GELU-same-type", "docs"),
+        Rule("DML-ACTIVATION_GELU-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ACTIVATION_GELU-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -179,7 +179,7 @@ class ActivationGelu(Description):
     def infer(self) -> ActivationGelu:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -188,6 +188,7 @@ class ActivationGelu(Description):
         return ActivationGelu(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -46,7 +46,7 @@ class ActivationHardSwish(Description):
 
     OPERATOR: ClassVar[str] = "ACTIVATION_HARD_SWISH"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_6_2
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
@@ -54,9 +54,9 @@ class ActivationHardSwish(Description):
         Member("Beta", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_HARD_SWISH-same-rank"),
-        Rule("DML-ACTIVATION_HARD_SWISH-same-type"),
-        Rule("DML-ACTIVATION_HARD_SWISH-same-sizes"),
+        Rule("DML-ACTIVATION_HARD_SWISH-same-rank", "docs"),
+        Rule("DML-ACTIVATION_HARD_SWISH-same-type", "docs"),
+        Rule("DML-ACTIVATION_HARD_SWISH-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ACTIVATION_HARD_SWISH-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -188,7 +188,7 @@ class ActivationHardSwish(Description):
     def infer(self) -> ActivationHardSwish:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -197,6 +197,7 @@ class ActivationHardSwish(Description):
         return ActivationHardSwish(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -66,15 +66,15 @@ class ActivationIdentity(Description):
 
     OPERATOR: ClassVar[str] = "ACTIVATION_IDENTITY"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_IDENTITY-same-rank"),
-        Rule("DML-ACTIVATION_IDENTITY-same-type"),
-        Rule("DML-ACTIVATION_IDENTITY-same-sizes"),
+        Rule("DML-ACTIVATION_IDENTITY-same-rank", "docs"),
+        Rule("DML-ACTIVATION_IDENTITY-same-type", "docs"),
+        Rule("DML-ACTIVATION_IDENTITY-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ACTIVATION_IDENTITY-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -214,7 +214,7 @@ class ActivationIdentity(Description):
     def infer(self) -> ActivationIdentity:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -223,6 +223,7 @@ class ActivationIdentity(Description):
         return ActivationIdentity(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -67,7 +67,7 @@ class ActivationLinear(Description):
 
     OPERATOR: ClassVar[str] = "ACTIVATION_LINEAR"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
@@ -75,9 +75,9 @@ class ActivationLinear(Description):
         Member("Beta", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_LINEAR-same-rank"),
-        Rule("DML-ACTIVATION_LINEAR-same-type"),
-        Rule("DML-ACTIVATION_LINEAR-same-sizes"),
+        Rule("DML-ACTIVATION_LINEAR-same-rank", "docs"),
+        Rule("DML-ACTIVATION_LINEAR-same-type", "docs"),
+        Rule("DML-ACTIVATION_LINEAR-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ACTIVATION_LINEAR-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -225,7 +225,7 @@ class ActivationLinear(Description):
     def infer(self) -> ActivationLinear:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -234,6 +234,7 @@ class ActivationLinear(Description):
         return ActivationLinear(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -53,10 +53,10 @@ class ActivationLogSoftmax1(Description):
         Member("Axes", "UINT", count="AxisCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_LOG_SOFTMAX1-same-rank"),
-        Rule("DML-ACTIVATION_LOG_SOFTMAX1-axes-range"),
-        Rule("DML-ACTIVATION_LOG_SOFTMAX1-same-type"),
-        Rule("DML-ACTIVATION_LOG_SOFTMAX1-same-sizes"),
+        Rule("DML-ACTIVATION_LOG_SOFTMAX1-same-rank", "docs"),
+        Rule("DML-ACTIVATION_LOG_SOFTMAX1-axes-range", "docs"),
+        Rule("DML-ACTIVATION_LOG_SOFTMAX1-same-type", "docs"),
+        Rule("DML-ACTIVATION_LOG_SOFTMAX1-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ACTIVATION_LOG_SOFTMAX1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -210,7 +210,7 @@ class ActivationLogSoftmax1(Description):
     def infer(self) -> ActivationLogSoftmax1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -219,6 +219,7 @@ class ActivationLogSoftmax1(Description):
         return ActivationLogSoftmax1(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

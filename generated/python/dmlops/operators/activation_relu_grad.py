@@ -67,9 +67,9 @@ class ActivationReluGrad(Description):
         Member("OutputGradientTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_RELU_GRAD-same-rank"),
-        Rule("DML-ACTIVATION_RELU_GRAD-same-type"),
-        Rule("DML-ACTIVATION_RELU_GRAD-same-sizes"),
+        Rule("DML-ACTIVATION_RELU_GRAD-same-rank", "docs"),
+        Rule("DML-ACTIVATION_RELU_GRAD-same-type", "docs"),
+        Rule("DML-ACTIVATION_RELU_GRAD-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ACTIVATION_RELU_GRAD-same-rank": "InputGradientTensor.DimensionCount InputTensor.DimensionCount OutputGradientTensor.DimensionCount",
@@ -243,7 +243,7 @@ class ActivationReluGrad(Description):
     def infer(self) -> ActivationReluGrad:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -253,6 +253,7 @@ class ActivationReluGrad(Description):
             InputTensor=self.InputTensor,
             InputGradientTensor=self.InputGradientTensor,
             OutputGradientTensor=inferred(
+                "OutputGradientTensor",
                 self.OutputGradientTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -68,7 +68,7 @@ class ActivationScaledElu(Description):
 
     OPERATOR: ClassVar[str] = "ACTIVATION_SCALED_ELU"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
@@ -76,9 +76,9 @@ class ActivationScaledElu(Description):
         Member("Gamma", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_SCALED_ELU-same-rank"),
-        Rule("DML-ACTIVATION_SCALED_ELU-same-type"),
-        Rule("DML-ACTIVATION_SCALED_ELU-same-sizes"),
+        Rule("DML-ACTIVATION_SCALED_ELU-same-rank", "docs"),
+        Rule("DML-ACTIVATION_SCALED_ELU-same-type", "docs"),
+        Rule("DML-ACTIVATION_SCALED_ELU-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ACTIVATION_SCALED_ELU-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -226,7 +226,7 @@ class ActivationScaledElu(Description):
     def infer(self) -> ActivationScaledElu:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -235,6 +235,7 @@ class ActivationScaledElu(Description):
         return ActivationScaledElu(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -73,7 +73,7 @@ class ActivationShrink(Description):
 
     OPERATOR: ClassVar[str] = "ACTIVATION_SHRINK"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
@@ -81,9 +81,9 @@ class ActivationShrink(Description):
         Member("Threshold", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_SHRINK-same-rank"),
-        Rule("DML-ACTIVATION_SHRINK-same-type"),
-        Rule("DML-ACTIVATION_SHRINK-same-sizes"),
+        Rule("DML-ACTIVATION_SHRINK-same-rank", "docs"),
+        Rule("DML-ACTIVATION_SHRINK-same-type", "docs"),
+        Rule("DML-ACTIVATION_SHRINK-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ACTIVATION_SHRINK-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -230,7 +230,7 @@ class ActivationShrink(Description):
     def infer(self) -> ActivationShrink:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -239,6 +239,7 @@ class ActivationShrink(Description):
         return ActivationShrink(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -71,10 +71,10 @@ class ActivationSoftmax(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_SOFTMAX-same-rank"),
-        Rule("DML-ACTIVATION_SOFTMAX-same-type"),
-        Rule("DML-ACTIVATION_SOFTMAX-effective-rank"),
-        Rule("DML-ACTIVATION_SOFTMAX-same-sizes"),
+        Rule("DML-ACTIVATION_SOFTMAX-same-rank", "docs"),
+        Rule("DML-ACTIVATION_SOFTMAX-same-type", "docs"),
+        Rule("DML-ACTIVATION_SOFTMAX-effective-rank", "docs"),
+        Rule("DML-ACTIVATION_SOFTMAX-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ACTIVATION_SOFTMAX-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -226,7 +226,7 @@ class ActivationSoftmax(Description):
     def infer(self) -> ActivationSoftmax:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -235,6 +235,7 @@ class ActivationSoftmax(Description):
         return ActivationSoftmax(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -69,17 +69,17 @@ class ActivationSoftplus(Description):
 
     OPERATOR: ClassVar[str] = "ACTIVATION_SOFTPLUS"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("Steepness", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_SOFTPLUS-same-rank"),
-        Rule("DML-ACTIVATION_SOFTPLUS-same-type"),
-        Rule("DML-ACTIVATION_SOFTPLUS-same-sizes"),
-        Rule("DML-ACTIVATION_SOFTPLUS-steepness-range", until=FeatureLevel.LEVEL_6_4),
+        Rule("DML-ACTIVATION_SOFTPLUS-same-rank", "docs"),
+        Rule("DML-ACTIVATION_SOFTPLUS-same-type", "docs"),
+        Rule("DML-ACTIVATION_SOFTPLUS-same-sizes", "docs"),
+        Rule("DML-ACTIVATION_SOFTPLUS-steepness-range", "docs", until=FeatureLevel.LEVEL_6_4),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ACTIVATION_SOFTPLUS-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -252,7 +252,7 @@ class ActivationSoftplus(Description):
     def infer(self) -> ActivationSoftplus:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -261,6 +261,7 @@ class ActivationSoftplus(Description):
         return ActivationSoftplus(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -66,15 +66,15 @@ class ActivationSoftsign(Description):
 
     OPERATOR: ClassVar[str] = "ACTIVATION_SOFTSIGN"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_SOFTSIGN-same-rank"),
-        Rule("DML-ACTIVATION_SOFTSIGN-same-type"),
-        Rule("DML-ACTIVATION_SOFTSIGN-same-sizes"),
+        Rule("DML-ACTIVATION_SOFTSIGN-same-rank", "docs"),
+        Rule("DML-ACTIVATION_SOFTSIGN-same-type", "docs"),
+        Rule("DML-ACTIVATION_SOFTSIGN-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ACTIVATION_SOFTSIGN-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -214,7 +214,7 @@ class ActivationSoftsign(Description):
     def infer(self) -> ActivationSoftsign:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -223,6 +223,7 @@ class ActivationSoftsign(Description):
         return ActivationSoftsign(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -44,16 +44,16 @@ class ActivationSwish(Description):
 
     OPERATOR: ClassVar[str] = "ACTIVATION_SWISH"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_6_2
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("SigmoidInputScale", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_SWISH-same-rank"),
-        Rule("DML-ACTIVATION_SWISH-same-type"),
-        Rule("DML-ACTIVATION_SWISH-same-sizes"),
+        Rule("DML-ACTIVATION_SWISH-same-rank", "docs"),
+        Rule("DML-ACTIVATION_SWISH-same-type", "docs"),
+        Rule("DML-ACTIVATION_SWISH-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ACTIVATION_SWISH-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -181,7 +181,7 @@ class ActivationSwish(Description):
     def infer(self) -> ActivationSwish:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -190,6 +190,7 @@ class ActivationSwish(Description):
         return ActivationSwish(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -65,15 +65,15 @@ class ActivationTanh(Description):
 
     OPERATOR: ClassVar[str] = "ACTIVATION_TANH"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_TANH-same-rank"),
-        Rule("DML-ACTIVATION_TANH-same-type"),
-        Rule("DML-ACTIVATION_TANH-same-sizes"),
+        Rule("DML-ACTIVATION_TANH-same-rank", "docs"),
+        Rule("DML-ACTIVATION_TANH-same-type", "docs"),
+        Rule("DML-ACTIVATION_TANH-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ACTIVATION_TANH-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -213,7 +213,7 @@ class ActivationTanh(Description):
     def infer(self) -> ActivationTanh:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -222,6 +222,7 @@ class ActivationTanh(Description):
         return ActivationTanh(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

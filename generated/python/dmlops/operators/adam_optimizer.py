@@ -66,7 +66,12 @@ class AdamOptimizer(Description):
 
     OPERATOR: ClassVar[str] = "ADAM_OPTIMIZER"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = (
+        "InputParametersTensor",
+        "InputFirstMomentTensor",
+        "InputSecondMomentTensor",
+        "GradientTensor",
+    )
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputParametersTensor", "tensor", role="input", pointer=True),
         Member("InputFirstMomentTensor", "tensor", role="input", pointer=True),
@@ -82,9 +87,9 @@ class AdamOptimizer(Description):
         Member("Epsilon", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ADAM_OPTIMIZER-same-type"),
-        Rule("DML-ADAM_OPTIMIZER-same-sizes"),
-        Rule("DML-ADAM_OPTIMIZER-training-step-sizes"),
+        Rule("DML-ADAM_OPTIMIZER-same-type", "docs"),
+        Rule("DML-ADAM_OPTIMIZER-same-sizes", "docs"),
+        Rule("DML-ADAM_OPTIMIZER-training-step-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ADAM_OPTIMIZER-same-type": "GradientTensor.DataType InputFirstMomentTensor.DataType InputParametersTensor.DataType InputSecondMomentTensor.DataType OutputFirstMomentTensor.DataType OutputParametersTensor.DataType OutputSecondMomentTensor.DataType",
@@ -396,7 +401,7 @@ class AdamOptimizer(Description):
     def infer(self) -> AdamOptimizer:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_parameters_tensor = given(self, "InputParametersTensor")
@@ -409,16 +414,19 @@ class AdamOptimizer(Description):
             GradientTensor=self.GradientTensor,
             TrainingStepTensor=self.TrainingStepTensor,
             OutputParametersTensor=inferred(
+                "OutputParametersTensor",
                 self.OutputParametersTensor,
                 DataType=input_parameters_tensor_data_type,
                 Sizes=input_parameters_tensor_sizes,
             ),
             OutputFirstMomentTensor=inferred(
+                "OutputFirstMomentTensor",
                 self.OutputFirstMomentTensor,
                 DataType=input_parameters_tensor_data_type,
                 Sizes=input_parameters_tensor_sizes,
             ),
             OutputSecondMomentTensor=inferred(
+                "OutputSecondMomentTensor",
                 self.OutputSecondMomentTensor,
                 DataType=input_parameters_tensor_data_type,
                 Sizes=input_parameters_tensor_sizes,

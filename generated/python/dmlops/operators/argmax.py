@@ -89,10 +89,10 @@ class Argmax(Description):
         Member("AxisDirection", "AXIS_DIRECTION"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ARGMAX-same-rank"),
-        Rule("DML-ARGMAX-axis-count"),
-        Rule("DML-ARGMAX-axes-range"),
-        Rule("DML-ARGMAX-output-sizes"),
+        Rule("DML-ARGMAX-same-rank", "docs"),
+        Rule("DML-ARGMAX-axis-count", "ours"),
+        Rule("DML-ARGMAX-axes-range", "docs"),
+        Rule("DML-ARGMAX-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ARGMAX-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -262,7 +262,7 @@ class Argmax(Description):
     def infer(self) -> Argmax:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -273,6 +273,7 @@ class Argmax(Description):
         return Argmax(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 Sizes=reduced_sizes,
             ),

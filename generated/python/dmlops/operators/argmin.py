@@ -89,10 +89,10 @@ class Argmin(Description):
         Member("AxisDirection", "AXIS_DIRECTION"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ARGMIN-same-rank"),
-        Rule("DML-ARGMIN-axis-count"),
-        Rule("DML-ARGMIN-axes-range"),
-        Rule("DML-ARGMIN-output-sizes"),
+        Rule("DML-ARGMIN-same-rank", "docs"),
+        Rule("DML-ARGMIN-axis-count", "ours"),
+        Rule("DML-ARGMIN-axes-range", "docs"),
+        Rule("DML-ARGMIN-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ARGMIN-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -262,7 +262,7 @@ class Argmin(Description):
     def infer(self) -> Argmin:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -273,6 +273,7 @@ class Argmin(Description):
         return Argmin(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 Sizes=reduced_sizes,
             ),

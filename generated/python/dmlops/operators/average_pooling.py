@@ -63,13 +63,13 @@ class AveragePooling(Description):
         Member("IncludePadding", "BOOL"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-AVERAGE_POOLING-same-rank"),
-        Rule("DML-AVERAGE_POOLING-dimension-count"),
-        Rule("DML-AVERAGE_POOLING-strides-range"),
-        Rule("DML-AVERAGE_POOLING-window-size-range"),
-        Rule("DML-AVERAGE_POOLING-same-type"),
-        Rule("DML-AVERAGE_POOLING-window-fits"),
-        Rule("DML-AVERAGE_POOLING-output-sizes"),
+        Rule("DML-AVERAGE_POOLING-same-rank", "docs"),
+        Rule("DML-AVERAGE_POOLING-dimension-count", "docs"),
+        Rule("DML-AVERAGE_POOLING-strides-range", "ours"),
+        Rule("DML-AVERAGE_POOLING-window-size-range", "ours"),
+        Rule("DML-AVERAGE_POOLING-same-type", "docs"),
+        Rule("DML-AVERAGE_POOLING-window-fits", "ours"),
+        Rule("DML-AVERAGE_POOLING-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-AVERAGE_POOLING-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -294,7 +294,7 @@ class AveragePooling(Description):
     def infer(self) -> AveragePooling:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -310,6 +310,7 @@ class AveragePooling(Description):
         return AveragePooling(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=pooled_sizes,

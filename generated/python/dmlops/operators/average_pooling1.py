@@ -66,14 +66,14 @@ class AveragePooling1(Description):
         Member("IncludePadding", "BOOL"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-AVERAGE_POOLING1-same-rank"),
-        Rule("DML-AVERAGE_POOLING1-dimension-count"),
-        Rule("DML-AVERAGE_POOLING1-strides-range"),
-        Rule("DML-AVERAGE_POOLING1-window-size-range"),
-        Rule("DML-AVERAGE_POOLING1-dilations-range"),
-        Rule("DML-AVERAGE_POOLING1-same-type"),
-        Rule("DML-AVERAGE_POOLING1-window-fits"),
-        Rule("DML-AVERAGE_POOLING1-output-sizes"),
+        Rule("DML-AVERAGE_POOLING1-same-rank", "docs"),
+        Rule("DML-AVERAGE_POOLING1-dimension-count", "docs"),
+        Rule("DML-AVERAGE_POOLING1-strides-range", "ours"),
+        Rule("DML-AVERAGE_POOLING1-window-size-range", "ours"),
+        Rule("DML-AVERAGE_POOLING1-dilations-range", "ours"),
+        Rule("DML-AVERAGE_POOLING1-same-type", "docs"),
+        Rule("DML-AVERAGE_POOLING1-window-fits", "ours"),
+        Rule("DML-AVERAGE_POOLING1-output-sizes", "ours"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-AVERAGE_POOLING1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -305,7 +305,7 @@ class AveragePooling1(Description):
     def infer(self) -> AveragePooling1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -323,6 +323,7 @@ class AveragePooling1(Description):
         return AveragePooling1(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=pooled_sizes,

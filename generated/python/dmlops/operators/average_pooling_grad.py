@@ -64,13 +64,13 @@ class AveragePoolingGrad(Description):
         Member("IncludePadding", "BOOL"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-AVERAGE_POOLING_GRAD-same-rank"),
-        Rule("DML-AVERAGE_POOLING_GRAD-dimension-count"),
-        Rule("DML-AVERAGE_POOLING_GRAD-strides-range"),
-        Rule("DML-AVERAGE_POOLING_GRAD-window-size-range"),
-        Rule("DML-AVERAGE_POOLING_GRAD-same-type"),
-        Rule("DML-AVERAGE_POOLING_GRAD-window-fits"),
-        Rule("DML-AVERAGE_POOLING_GRAD-input-gradient-sizes"),
+        Rule("DML-AVERAGE_POOLING_GRAD-same-rank", "docs"),
+        Rule("DML-AVERAGE_POOLING_GRAD-dimension-count", "docs"),
+        Rule("DML-AVERAGE_POOLING_GRAD-strides-range", "ours"),
+        Rule("DML-AVERAGE_POOLING_GRAD-window-size-range", "ours"),
+        Rule("DML-AVERAGE_POOLING_GRAD-same-type", "docs"),
+        Rule("DML-AVERAGE_POOLING_GRAD-window-fits", "ours"),
+        Rule("DML-AVERAGE_POOLING_GRAD-input-gradient-sizes", "ours"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-AVERAGE_POOLING_GRAD-same-rank": "InputGradientTensor.DimensionCount OutputGradientTensor.DimensionCount",
@@ -293,7 +293,7 @@ class AveragePoolingGrad(Description):
     def infer(self) -> AveragePoolingGrad:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_gradient_tensor = given(self, "InputGradientTensor")
@@ -301,6 +301,7 @@ class AveragePoolingGrad(Description):
         return AveragePoolingGrad(
             InputGradientTensor=self.InputGradientTensor,
             OutputGradientTensor=inferred(
+                "OutputGradientTensor",
                 self.OutputGradientTensor,
                 DataType=input_gradient_tensor_data_type,
             ),

@@ -86,15 +86,15 @@ class BatchNormalization(Description):
         Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-BATCH_NORMALIZATION-same-rank"),
-        Rule("DML-BATCH_NORMALIZATION-same-type"),
-        Rule("DML-BATCH_NORMALIZATION-mean-broadcast"),
-        Rule("DML-BATCH_NORMALIZATION-variance-broadcast"),
-        Rule("DML-BATCH_NORMALIZATION-scale-broadcast"),
-        Rule("DML-BATCH_NORMALIZATION-bias-broadcast"),
-        Rule("DML-BATCH_NORMALIZATION-mean-not-spatial", until=FeatureLevel.LEVEL_4_0),
-        Rule("DML-BATCH_NORMALIZATION-variance-not-spatial", until=FeatureLevel.LEVEL_4_0),
-        Rule("DML-BATCH_NORMALIZATION-same-sizes"),
+        Rule("DML-BATCH_NORMALIZATION-same-rank", "docs"),
+        Rule("DML-BATCH_NORMALIZATION-same-type", "docs"),
+        Rule("DML-BATCH_NORMALIZATION-mean-broadcast", "docs"),
+        Rule("DML-BATCH_NORMALIZATION-variance-broadcast", "docs"),
+        Rule("DML-BATCH_NORMALIZATION-scale-broadcast", "docs"),
+        Rule("DML-BATCH_NORMALIZATION-bias-broadcast", "docs"),
+        Rule("DML-BATCH_NORMALIZATION-mean-not-spatial", "docs", until=FeatureLevel.LEVEL_4_0),
+        Rule("DML-BATCH_NORMALIZATION-variance-not-spatial", "docs", until=FeatureLevel.LEVEL_4_0),
+        Rule("DML-BATCH_NORMALIZATION-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-BATCH_NORMALIZATION-same-rank": "BiasTensor.DimensionCount InputTensor.DimensionCount MeanTensor.DimensionCount OutputTensor.DimensionCount ScaleTensor.DimensionCount VarianceTensor.DimensionCount",
@@ -133,25 +133,25 @@ class BatchNormalization(Description):
         FeatureLevel.LEVEL_5_1,
         FeatureLevel.LEVEL_6_4,
     )
-    FUSABLE: ClassVar[tuple[str, ...]] = (
-        "ACTIVATION_ELU",
-        "ACTIVATION_HARD_SIGMOID",
-        "ACTIVATION_IDENTITY",
-        "ACTIVATION_LEAKY_RELU",
-        "ACTIVATION_LINEAR",
-        "ACTIVATION_PARAMETRIC_SOFTPLUS",
-        "ACTIVATION_RELU",
-        "ACTIVATION_SCALED_ELU",
-        "ACTIVATION_SCALED_TANH",
-        "ACTIVATION_SIGMOID",
-        "ACTIVATION_SOFTPLUS",
-        "ACTIVATION_SOFTSIGN",
-        "ACTIVATION_TANH",
-        "ACTIVATION_THRESHOLDED_RELU",
-        "ACTIVATION_SHRINK",
-        "ACTIVATION_CELU",
-        "ACTIVATION_GELU",
-    )
+    FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {
+        "ACTIVATION_ELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_HARD_SIGMOID": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_IDENTITY": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_LEAKY_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_LINEAR": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_PARAMETRIC_SOFTPLUS": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SCALED_ELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SCALED_TANH": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SIGMOID": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SOFTPLUS": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SOFTSIGN": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_TANH": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_THRESHOLDED_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SHRINK": FeatureLevel.LEVEL_2_0,
+        "ACTIVATION_CELU": FeatureLevel.LEVEL_3_0,
+        "ACTIVATION_GELU": FeatureLevel.LEVEL_5_1,
+    }
 
     InputTensor: TensorDesc
     MeanTensor: TensorDesc
@@ -462,7 +462,7 @@ class BatchNormalization(Description):
     def infer(self) -> BatchNormalization:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -475,6 +475,7 @@ class BatchNormalization(Description):
             ScaleTensor=self.ScaleTensor,
             BiasTensor=self.BiasTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -70,11 +70,11 @@ class BatchNormalizationTraining(Description):
         Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-BATCH_NORMALIZATION_TRAINING-same-rank"),
-        Rule("DML-BATCH_NORMALIZATION_TRAINING-same-type"),
-        Rule("DML-BATCH_NORMALIZATION_TRAINING-scale-broadcast"),
-        Rule("DML-BATCH_NORMALIZATION_TRAINING-scale-sizes"),
-        Rule("DML-BATCH_NORMALIZATION_TRAINING-input-sizes"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING-same-rank", "docs"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING-same-type", "docs"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING-scale-broadcast", "docs"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING-scale-sizes", "docs"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING-input-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-BATCH_NORMALIZATION_TRAINING-same-rank": "BiasTensor.DimensionCount FusedAddTensor FusedAddTensor.DimensionCount InputTensor.DimensionCount OutputMeanTensor.DimensionCount OutputTensor.DimensionCount OutputVarianceTensor.DimensionCount ScaleTensor.DimensionCount",
@@ -99,25 +99,25 @@ class BatchNormalizationTraining(Description):
         FeatureLevel.LEVEL_5_1,
         FeatureLevel.LEVEL_6_4,
     )
-    FUSABLE: ClassVar[tuple[str, ...]] = (
-        "ACTIVATION_ELU",
-        "ACTIVATION_HARD_SIGMOID",
-        "ACTIVATION_IDENTITY",
-        "ACTIVATION_LEAKY_RELU",
-        "ACTIVATION_LINEAR",
-        "ACTIVATION_PARAMETRIC_SOFTPLUS",
-        "ACTIVATION_RELU",
-        "ACTIVATION_SCALED_ELU",
-        "ACTIVATION_SCALED_TANH",
-        "ACTIVATION_SIGMOID",
-        "ACTIVATION_SOFTPLUS",
-        "ACTIVATION_SOFTSIGN",
-        "ACTIVATION_TANH",
-        "ACTIVATION_THRESHOLDED_RELU",
-        "ACTIVATION_SHRINK",
-        "ACTIVATION_CELU",
-        "ACTIVATION_GELU",
-    )
+    FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {
+        "ACTIVATION_ELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_HARD_SIGMOID": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_IDENTITY": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_LEAKY_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_LINEAR": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_PARAMETRIC_SOFTPLUS": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SCALED_ELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SCALED_TANH": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SIGMOID": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SOFTPLUS": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SOFTSIGN": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_TANH": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_THRESHOLDED_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SHRINK": FeatureLevel.LEVEL_2_0,
+        "ACTIVATION_CELU": FeatureLevel.LEVEL_3_0,
+        "ACTIVATION_GELU": FeatureLevel.LEVEL_5_1,
+    }
 
     InputTensor: TensorDesc
     ScaleTensor: TensorDesc
@@ -430,7 +430,7 @@ class BatchNormalizationTraining(Description):
     def infer(self) -> BatchNormalizationTraining:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -444,16 +444,19 @@ class BatchNormalizationTraining(Description):
             BiasTensor=self.BiasTensor,
             FusedAddTensor=self.FusedAddTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,
             ),
             OutputMeanTensor=inferred(
+                "OutputMeanTensor",
                 self.OutputMeanTensor,
                 DataType=input_tensor_data_type,
                 Sizes=scale_tensor_sizes,
             ),
             OutputVarianceTensor=inferred(
+                "OutputVarianceTensor",
                 self.OutputVarianceTensor,
                 DataType=input_tensor_data_type,
                 Sizes=scale_tensor_sizes,

@@ -71,11 +71,11 @@ class BatchNormalizationTrainingGrad(Description):
         Member("Epsilon", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank"),
-        Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type"),
-        Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-input-sizes"),
-        Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-broadcast"),
-        Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank", "docs"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type", "docs"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-input-sizes", "docs"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-broadcast", "docs"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank": "InputGradientTensor.DimensionCount InputTensor.DimensionCount MeanTensor.DimensionCount OutputBiasGradientTensor.DimensionCount OutputGradientTensor.DimensionCount OutputScaleGradientTensor.DimensionCount ScaleTensor.DimensionCount VarianceTensor.DimensionCount",
@@ -440,7 +440,7 @@ class BatchNormalizationTrainingGrad(Description):
     def infer(self) -> BatchNormalizationTrainingGrad:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -455,16 +455,19 @@ class BatchNormalizationTrainingGrad(Description):
             VarianceTensor=self.VarianceTensor,
             ScaleTensor=self.ScaleTensor,
             OutputGradientTensor=inferred(
+                "OutputGradientTensor",
                 self.OutputGradientTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,
             ),
             OutputScaleGradientTensor=inferred(
+                "OutputScaleGradientTensor",
                 self.OutputScaleGradientTensor,
                 DataType=input_tensor_data_type,
                 Sizes=mean_tensor_sizes,
             ),
             OutputBiasGradientTensor=inferred(
+                "OutputBiasGradientTensor",
                 self.OutputBiasGradientTensor,
                 DataType=input_tensor_data_type,
                 Sizes=mean_tensor_sizes,

@@ -110,8 +110,8 @@ class Cast(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-CAST-same-rank"),
-        Rule("DML-CAST-same-sizes"),
+        Rule("DML-CAST-same-rank", "docs"),
+        Rule("DML-CAST-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-CAST-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -242,7 +242,7 @@ class Cast(Description):
     def infer(self) -> Cast:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -250,6 +250,7 @@ class Cast(Description):
         return Cast(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 Sizes=input_tensor_sizes,
             ),

@@ -93,17 +93,17 @@ class Convolution(Description):
         Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-CONVOLUTION-same-rank"),
-        Rule("DML-CONVOLUTION-dimension-count"),
-        Rule("DML-CONVOLUTION-group-count"),
-        Rule("DML-CONVOLUTION-strides"),
-        Rule("DML-CONVOLUTION-dilations"),
-        Rule("DML-CONVOLUTION-same-type"),
-        Rule("DML-CONVOLUTION-filter-groups"),
-        Rule("DML-CONVOLUTION-input-channels"),
-        Rule("DML-CONVOLUTION-filter-fits"),
-        Rule("DML-CONVOLUTION-bias-sizes"),
-        Rule("DML-CONVOLUTION-output-sizes"),
+        Rule("DML-CONVOLUTION-same-rank", "docs"),
+        Rule("DML-CONVOLUTION-dimension-count", "docs"),
+        Rule("DML-CONVOLUTION-group-count", "ours"),
+        Rule("DML-CONVOLUTION-strides", "ours"),
+        Rule("DML-CONVOLUTION-dilations", "ours"),
+        Rule("DML-CONVOLUTION-same-type", "docs"),
+        Rule("DML-CONVOLUTION-filter-groups", "ours"),
+        Rule("DML-CONVOLUTION-input-channels", "ours"),
+        Rule("DML-CONVOLUTION-filter-fits", "ours"),
+        Rule("DML-CONVOLUTION-bias-sizes", "docs"),
+        Rule("DML-CONVOLUTION-output-sizes", "ours"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-CONVOLUTION-same-rank": "BiasTensor BiasTensor.DimensionCount FilterTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -141,28 +141,29 @@ class Convolution(Description):
         FeatureLevel.LEVEL_3_0,
         FeatureLevel.LEVEL_4_0,
         FeatureLevel.LEVEL_5_1,
+        FeatureLevel.LEVEL_6_0,
         FeatureLevel.LEVEL_6_4,
     )
-    FUSABLE: ClassVar[tuple[str, ...]] = (
-        "ELEMENT_WISE_CLIP",
-        "ACTIVATION_ELU",
-        "ACTIVATION_HARD_SIGMOID",
-        "ACTIVATION_IDENTITY",
-        "ACTIVATION_LEAKY_RELU",
-        "ACTIVATION_LINEAR",
-        "ACTIVATION_PARAMETRIC_SOFTPLUS",
-        "ACTIVATION_RELU",
-        "ACTIVATION_SCALED_ELU",
-        "ACTIVATION_SCALED_TANH",
-        "ACTIVATION_SIGMOID",
-        "ACTIVATION_SOFTPLUS",
-        "ACTIVATION_SOFTSIGN",
-        "ACTIVATION_TANH",
-        "ACTIVATION_THRESHOLDED_RELU",
-        "ACTIVATION_SHRINK",
-        "ACTIVATION_CELU",
-        "ACTIVATION_GELU",
-    )
+    FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {
+        "ELEMENT_WISE_CLIP": FeatureLevel.LEVEL_6_0,
+        "ACTIVATION_ELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_HARD_SIGMOID": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_IDENTITY": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_LEAKY_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_LINEAR": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_PARAMETRIC_SOFTPLUS": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SCALED_ELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SCALED_TANH": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SIGMOID": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SOFTPLUS": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SOFTSIGN": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_TANH": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_THRESHOLDED_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SHRINK": FeatureLevel.LEVEL_2_0,
+        "ACTIVATION_CELU": FeatureLevel.LEVEL_3_0,
+        "ACTIVATION_GELU": FeatureLevel.LEVEL_5_1,
+    }
 
     InputTensor: TensorDesc
     FilterTensor: TensorDesc
@@ -487,7 +488,7 @@ class Convolution(Description):
     def infer(self) -> Convolution:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -512,6 +513,7 @@ class Convolution(Description):
             FilterTensor=self.FilterTensor,
             BiasTensor=self.BiasTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,

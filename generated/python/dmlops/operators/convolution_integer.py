@@ -106,20 +106,20 @@ class ConvolutionInteger(Description):
         Member("GroupCount", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-CONVOLUTION_INTEGER-dimension-count"),
-        Rule("DML-CONVOLUTION_INTEGER-group-count"),
-        Rule("DML-CONVOLUTION_INTEGER-strides"),
-        Rule("DML-CONVOLUTION_INTEGER-dilations"),
-        Rule("DML-CONVOLUTION_INTEGER-same-type-input-zero-point"),
-        Rule("DML-CONVOLUTION_INTEGER-same-type-filter-zero-point"),
-        Rule("DML-CONVOLUTION_INTEGER-filter-groups"),
-        Rule("DML-CONVOLUTION_INTEGER-input-channels"),
-        Rule("DML-CONVOLUTION_INTEGER-filter-fits"),
-        Rule("DML-CONVOLUTION_INTEGER-input-zero-point-sizes"),
-        Rule("DML-CONVOLUTION_INTEGER-filter-zero-point-sizes"),
-        Rule("DML-CONVOLUTION_INTEGER-output-sizes"),
-        Rule("DML-CONVOLUTION_INTEGER-same-rank-input-filter-output"),
-        Rule("DML-CONVOLUTION_INTEGER-same-rank-zero-points"),
+        Rule("DML-CONVOLUTION_INTEGER-dimension-count", "docs"),
+        Rule("DML-CONVOLUTION_INTEGER-group-count", "ours"),
+        Rule("DML-CONVOLUTION_INTEGER-strides", "ours"),
+        Rule("DML-CONVOLUTION_INTEGER-dilations", "ours"),
+        Rule("DML-CONVOLUTION_INTEGER-same-type-input-zero-point", "docs"),
+        Rule("DML-CONVOLUTION_INTEGER-same-type-filter-zero-point", "docs"),
+        Rule("DML-CONVOLUTION_INTEGER-filter-groups", "ours"),
+        Rule("DML-CONVOLUTION_INTEGER-input-channels", "ours"),
+        Rule("DML-CONVOLUTION_INTEGER-filter-fits", "ours"),
+        Rule("DML-CONVOLUTION_INTEGER-input-zero-point-sizes", "docs"),
+        Rule("DML-CONVOLUTION_INTEGER-filter-zero-point-sizes", "docs"),
+        Rule("DML-CONVOLUTION_INTEGER-output-sizes", "ours"),
+        Rule("DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", "docs"),
+        Rule("DML-CONVOLUTION_INTEGER-same-rank-zero-points", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-CONVOLUTION_INTEGER-dimension-count": "DimensionCount InputTensor.DimensionCount",
@@ -475,7 +475,7 @@ class ConvolutionInteger(Description):
     def infer(self) -> ConvolutionInteger:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -498,6 +498,7 @@ class ConvolutionInteger(Description):
             FilterTensor=self.FilterTensor,
             FilterZeroPointTensor=self.FilterZeroPointTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 Sizes=output_tensor_sizes,
             ),

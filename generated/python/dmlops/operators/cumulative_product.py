@@ -77,7 +77,7 @@ class CumulativeProduct(Description):
 
     OPERATOR: ClassVar[str] = "CUMULATIVE_PRODUCT"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_1
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
@@ -86,10 +86,10 @@ class CumulativeProduct(Description):
         Member("HasExclusiveProduct", "BOOL"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-CUMULATIVE_PRODUCT-same-rank"),
-        Rule("DML-CUMULATIVE_PRODUCT-axis-range"),
-        Rule("DML-CUMULATIVE_PRODUCT-same-type"),
-        Rule("DML-CUMULATIVE_PRODUCT-same-sizes"),
+        Rule("DML-CUMULATIVE_PRODUCT-same-rank", "docs"),
+        Rule("DML-CUMULATIVE_PRODUCT-axis-range", "docs"),
+        Rule("DML-CUMULATIVE_PRODUCT-same-type", "docs"),
+        Rule("DML-CUMULATIVE_PRODUCT-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-CUMULATIVE_PRODUCT-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -254,7 +254,7 @@ class CumulativeProduct(Description):
     def infer(self) -> CumulativeProduct:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -263,6 +263,7 @@ class CumulativeProduct(Description):
         return CumulativeProduct(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -77,7 +77,7 @@ class CumulativeSummation(Description):
 
     OPERATOR: ClassVar[str] = "CUMULATIVE_SUMMATION"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_1
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
@@ -86,10 +86,10 @@ class CumulativeSummation(Description):
         Member("HasExclusiveSum", "BOOL"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-CUMULATIVE_SUMMATION-same-rank"),
-        Rule("DML-CUMULATIVE_SUMMATION-axis-range"),
-        Rule("DML-CUMULATIVE_SUMMATION-same-type"),
-        Rule("DML-CUMULATIVE_SUMMATION-same-sizes"),
+        Rule("DML-CUMULATIVE_SUMMATION-same-rank", "docs"),
+        Rule("DML-CUMULATIVE_SUMMATION-axis-range", "docs"),
+        Rule("DML-CUMULATIVE_SUMMATION-same-type", "docs"),
+        Rule("DML-CUMULATIVE_SUMMATION-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-CUMULATIVE_SUMMATION-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -256,7 +256,7 @@ class CumulativeSummation(Description):
     def infer(self) -> CumulativeSummation:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -265,6 +265,7 @@ class CumulativeSummation(Description):
         return CumulativeSummation(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

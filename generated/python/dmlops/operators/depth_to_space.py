@@ -89,10 +89,10 @@ class DepthToSpace(Description):
         Member("BlockSize", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-DEPTH_TO_SPACE-block-size-range"),
-        Rule("DML-DEPTH_TO_SPACE-same-type"),
-        Rule("DML-DEPTH_TO_SPACE-channels-divisible"),
-        Rule("DML-DEPTH_TO_SPACE-output-sizes"),
+        Rule("DML-DEPTH_TO_SPACE-block-size-range", "ours"),
+        Rule("DML-DEPTH_TO_SPACE-same-type", "docs"),
+        Rule("DML-DEPTH_TO_SPACE-channels-divisible", "ours"),
+        Rule("DML-DEPTH_TO_SPACE-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-DEPTH_TO_SPACE-block-size-range": "BlockSize",
@@ -248,7 +248,7 @@ class DepthToSpace(Description):
     def infer(self) -> DepthToSpace:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -259,6 +259,7 @@ class DepthToSpace(Description):
         return DepthToSpace(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,

@@ -80,10 +80,10 @@ class DepthToSpace1(Description):
         Member("Order", "DEPTH_SPACE_ORDER"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-DEPTH_TO_SPACE1-block-size-range"),
-        Rule("DML-DEPTH_TO_SPACE1-same-type"),
-        Rule("DML-DEPTH_TO_SPACE1-channels-divisible"),
-        Rule("DML-DEPTH_TO_SPACE1-output-sizes"),
+        Rule("DML-DEPTH_TO_SPACE1-block-size-range", "ours"),
+        Rule("DML-DEPTH_TO_SPACE1-same-type", "docs"),
+        Rule("DML-DEPTH_TO_SPACE1-channels-divisible", "ours"),
+        Rule("DML-DEPTH_TO_SPACE1-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-DEPTH_TO_SPACE1-block-size-range": "BlockSize",
@@ -242,7 +242,7 @@ class DepthToSpace1(Description):
     def infer(self) -> DepthToSpace1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -253,6 +253,7 @@ class DepthToSpace1(Description):
         return DepthToSpace1(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,

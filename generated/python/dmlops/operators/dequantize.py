@@ -83,14 +83,14 @@ class Dequantize(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-DEQUANTIZE-same-rank"),
-        Rule("DML-DEQUANTIZE-quantization-type"),
-        Rule("DML-DEQUANTIZE-quantization-tensor-count"),
-        Rule("DML-DEQUANTIZE-block-sizes"),
-        Rule("DML-DEQUANTIZE-zero-point-sizes"),
-        Rule("DML-DEQUANTIZE-same-sizes"),
-        Rule("DML-DEQUANTIZE-scale-type"),
-        Rule("DML-DEQUANTIZE-zero-point-type"),
+        Rule("DML-DEQUANTIZE-same-rank", "docs"),
+        Rule("DML-DEQUANTIZE-quantization-type", "ours"),
+        Rule("DML-DEQUANTIZE-quantization-tensor-count", "ours"),
+        Rule("DML-DEQUANTIZE-block-sizes", "observed"),
+        Rule("DML-DEQUANTIZE-zero-point-sizes", "ours"),
+        Rule("DML-DEQUANTIZE-same-sizes", "ours"),
+        Rule("DML-DEQUANTIZE-scale-type", "ours"),
+        Rule("DML-DEQUANTIZE-zero-point-type", "ours"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-DEQUANTIZE-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount QuantizationTensors QuantizationTensors.DimensionCount",
@@ -307,7 +307,7 @@ class Dequantize(Description):
     def infer(self) -> Dequantize:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -318,6 +318,7 @@ class Dequantize(Description):
             QuantizationTensorCount=self.QuantizationTensorCount,
             QuantizationTensors=self.QuantizationTensors,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 Sizes=input_tensor_sizes,
             ),

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
 from .. import judgement
-from ..description import Description, Rule, Support, Tables
+from ..description import Description, Rule, Support, Tables, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType
 from ..member import Member
-from ..tensor import TensorDesc
+from ..tensor import TensorDesc, inferred
 from ..tensor_rules import is_sound
 from ..value import SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
@@ -198,6 +198,21 @@ class DiagonalMatrix(Description):
         ):  # fmt: skip
             judgement.values(self, level, violations)
         return judgement.reliable(self, violations) if violations else violations
+
+    def infer(self) -> DiagonalMatrix:
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
+
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        """
+        well_typed(self)
+        return DiagonalMatrix(
+            OutputTensor=inferred(
+                "OutputTensor",
+                self.OutputTensor,
+            ),
+            Offset=self.Offset,
+            Value=self.Value,
+        )
 
 
 _OPEN = opened(DiagonalMatrix)

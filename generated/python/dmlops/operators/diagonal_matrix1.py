@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
 from .. import judgement
-from ..description import Description, Rule, Support, Tables
+from ..description import Description, Rule, Support, Tables, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc
+from ..tensor import ABSENT, TensorDesc, inferred
 from ..tensor_rules import is_sound
 from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
@@ -66,10 +66,10 @@ class DiagonalMatrix1(Description):
         Member("DiagonalFillEnd", "INT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-DIAGONAL_MATRIX1-same-rank"),
-        Rule("DML-DIAGONAL_MATRIX1-same-type"),
-        Rule("DML-DIAGONAL_MATRIX1-value-data-type"),
-        Rule("DML-DIAGONAL_MATRIX1-same-sizes"),
+        Rule("DML-DIAGONAL_MATRIX1-same-rank", "docs"),
+        Rule("DML-DIAGONAL_MATRIX1-same-type", "docs"),
+        Rule("DML-DIAGONAL_MATRIX1-value-data-type", "docs"),
+        Rule("DML-DIAGONAL_MATRIX1-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-DIAGONAL_MATRIX1-same-rank": "InputTensor InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -227,6 +227,31 @@ class DiagonalMatrix1(Description):
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
+
+    def infer(self) -> DiagonalMatrix1:
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
+
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        """
+        well_typed(self)
+        input_tensor = self.InputTensor
+        input_tensor_data_type = (input_tensor or ABSENT).DataType
+        input_tensor_sizes = (input_tensor or ABSENT).Sizes
+        output_tensor_data_type = input_tensor_data_type if input_tensor is not None else None
+        output_tensor_sizes = input_tensor_sizes if input_tensor is not None else None
+        return DiagonalMatrix1(
+            InputTensor=self.InputTensor,
+            OutputTensor=inferred(
+                "OutputTensor",
+                self.OutputTensor,
+                DataType=output_tensor_data_type,
+                Sizes=output_tensor_sizes,
+            ),
+            ValueDataType=self.ValueDataType,
+            Value=self.Value,
+            DiagonalFillBegin=self.DiagonalFillBegin,
+            DiagonalFillEnd=self.DiagonalFillEnd,
+        )
 
 
 _OPEN = opened(DiagonalMatrix1)

@@ -67,11 +67,11 @@ class DynamicQuantizeLinear(Description):
         Member("OutputZeroPointTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-DYNAMIC_QUANTIZE_LINEAR-same-rank"),
-        Rule("DML-DYNAMIC_QUANTIZE_LINEAR-same-type"),
-        Rule("DML-DYNAMIC_QUANTIZE_LINEAR-output-scale-sizes"),
-        Rule("DML-DYNAMIC_QUANTIZE_LINEAR-output-zero-point-sizes"),
-        Rule("DML-DYNAMIC_QUANTIZE_LINEAR-output-sizes"),
+        Rule("DML-DYNAMIC_QUANTIZE_LINEAR-same-rank", "docs"),
+        Rule("DML-DYNAMIC_QUANTIZE_LINEAR-same-type", "docs"),
+        Rule("DML-DYNAMIC_QUANTIZE_LINEAR-output-scale-sizes", "docs"),
+        Rule("DML-DYNAMIC_QUANTIZE_LINEAR-output-zero-point-sizes", "docs"),
+        Rule("DML-DYNAMIC_QUANTIZE_LINEAR-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-DYNAMIC_QUANTIZE_LINEAR-same-rank": "InputTensor.DimensionCount OutputScaleTensor.DimensionCount OutputTensor.DimensionCount OutputZeroPointTensor.DimensionCount",
@@ -264,7 +264,7 @@ class DynamicQuantizeLinear(Description):
     def infer(self) -> DynamicQuantizeLinear:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -275,14 +275,17 @@ class DynamicQuantizeLinear(Description):
         return DynamicQuantizeLinear(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 Sizes=input_tensor_sizes,
             ),
             OutputScaleTensor=inferred(
+                "OutputScaleTensor",
                 self.OutputScaleTensor,
                 Sizes=output_scale_tensor_sizes,
             ),
             OutputZeroPointTensor=inferred(
+                "OutputZeroPointTensor",
                 self.OutputZeroPointTensor,
                 Sizes=output_zero_point_tensor_sizes,
             ),

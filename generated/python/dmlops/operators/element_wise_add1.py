@@ -58,7 +58,10 @@ class ElementWiseAdd1(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_ADD1"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = (
+        "ATensor",
+        "BTensor",
+    )
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("ATensor", "tensor", role="input", pointer=True),
         Member("BTensor", "tensor", role="input", pointer=True),
@@ -66,9 +69,9 @@ class ElementWiseAdd1(Description):
         Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_ADD1-same-rank"),
-        Rule("DML-ELEMENT_WISE_ADD1-same-type"),
-        Rule("DML-ELEMENT_WISE_ADD1-same-sizes"),
+        Rule("DML-ELEMENT_WISE_ADD1-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_ADD1-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_ADD1-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ELEMENT_WISE_ADD1-same-rank": "ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
@@ -97,25 +100,25 @@ class ElementWiseAdd1(Description):
         FeatureLevel.LEVEL_5_1,
         FeatureLevel.LEVEL_6_4,
     )
-    FUSABLE: ClassVar[tuple[str, ...]] = (
-        "ACTIVATION_ELU",
-        "ACTIVATION_HARD_SIGMOID",
-        "ACTIVATION_IDENTITY",
-        "ACTIVATION_LEAKY_RELU",
-        "ACTIVATION_LINEAR",
-        "ACTIVATION_PARAMETRIC_SOFTPLUS",
-        "ACTIVATION_RELU",
-        "ACTIVATION_SCALED_ELU",
-        "ACTIVATION_SCALED_TANH",
-        "ACTIVATION_SIGMOID",
-        "ACTIVATION_SOFTPLUS",
-        "ACTIVATION_SOFTSIGN",
-        "ACTIVATION_TANH",
-        "ACTIVATION_THRESHOLDED_RELU",
-        "ACTIVATION_SHRINK",
-        "ACTIVATION_CELU",
-        "ACTIVATION_GELU",
-    )
+    FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {
+        "ACTIVATION_ELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_HARD_SIGMOID": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_IDENTITY": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_LEAKY_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_LINEAR": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_PARAMETRIC_SOFTPLUS": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SCALED_ELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SCALED_TANH": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SIGMOID": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SOFTPLUS": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SOFTSIGN": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_TANH": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_THRESHOLDED_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SHRINK": FeatureLevel.LEVEL_2_0,
+        "ACTIVATION_CELU": FeatureLevel.LEVEL_3_0,
+        "ACTIVATION_GELU": FeatureLevel.LEVEL_5_1,
+    }
 
     ATensor: TensorDesc
     BTensor: TensorDesc
@@ -271,7 +274,7 @@ class ElementWiseAdd1(Description):
     def infer(self) -> ElementWiseAdd1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         a_tensor = given(self, "ATensor")
@@ -281,6 +284,7 @@ class ElementWiseAdd1(Description):
             ATensor=self.ATensor,
             BTensor=self.BTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=a_tensor_data_type,
                 Sizes=a_tensor_sizes,

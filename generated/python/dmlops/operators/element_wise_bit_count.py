@@ -76,8 +76,8 @@ class ElementWiseBitCount(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_BIT_COUNT-same-rank"),
-        Rule("DML-ELEMENT_WISE_BIT_COUNT-same-sizes"),
+        Rule("DML-ELEMENT_WISE_BIT_COUNT-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_BIT_COUNT-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ELEMENT_WISE_BIT_COUNT-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -203,7 +203,7 @@ class ElementWiseBitCount(Description):
     def infer(self) -> ElementWiseBitCount:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -211,6 +211,7 @@ class ElementWiseBitCount(Description):
         return ElementWiseBitCount(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 Sizes=input_tensor_sizes,
             ),

@@ -65,15 +65,15 @@ class ElementWiseBitNot(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_BIT_NOT"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_BIT_NOT-same-rank"),
-        Rule("DML-ELEMENT_WISE_BIT_NOT-same-type"),
-        Rule("DML-ELEMENT_WISE_BIT_NOT-same-sizes"),
+        Rule("DML-ELEMENT_WISE_BIT_NOT-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_BIT_NOT-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_BIT_NOT-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ELEMENT_WISE_BIT_NOT-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -209,7 +209,7 @@ class ElementWiseBitNot(Description):
     def infer(self) -> ElementWiseBitNot:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -218,6 +218,7 @@ class ElementWiseBitNot(Description):
         return ElementWiseBitNot(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

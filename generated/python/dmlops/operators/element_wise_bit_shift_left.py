@@ -76,16 +76,19 @@ class ElementWiseBitShiftLeft(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_BIT_SHIFT_LEFT"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_1
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = (
+        "ATensor",
+        "BTensor",
+    )
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("ATensor", "tensor", role="input", pointer=True),
         Member("BTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-rank"),
-        Rule("DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-type"),
-        Rule("DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-sizes"),
+        Rule("DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-rank": "ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
@@ -261,7 +264,7 @@ class ElementWiseBitShiftLeft(Description):
     def infer(self) -> ElementWiseBitShiftLeft:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         a_tensor = given(self, "ATensor")
@@ -271,6 +274,7 @@ class ElementWiseBitShiftLeft(Description):
             ATensor=self.ATensor,
             BTensor=self.BTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=a_tensor_data_type,
                 Sizes=a_tensor_sizes,

@@ -100,7 +100,7 @@ class ElementWiseClip(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_CLIP"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
@@ -109,9 +109,9 @@ class ElementWiseClip(Description):
         Member("Max", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_CLIP-same-rank"),
-        Rule("DML-ELEMENT_WISE_CLIP-same-type"),
-        Rule("DML-ELEMENT_WISE_CLIP-same-sizes"),
+        Rule("DML-ELEMENT_WISE_CLIP-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_CLIP-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_CLIP-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ELEMENT_WISE_CLIP-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -264,7 +264,7 @@ class ElementWiseClip(Description):
     def infer(self) -> ElementWiseClip:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -273,6 +273,7 @@ class ElementWiseClip(Description):
         return ElementWiseClip(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -57,7 +57,7 @@ class ElementWiseClip1(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_CLIP1"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_5_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
@@ -67,10 +67,10 @@ class ElementWiseClip1(Description):
         Member("Max", "SCALAR_UNION", typed_by="MinMaxDataType"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_CLIP1-same-rank"),
-        Rule("DML-ELEMENT_WISE_CLIP1-same-type"),
-        Rule("DML-ELEMENT_WISE_CLIP1-min-max-data-type"),
-        Rule("DML-ELEMENT_WISE_CLIP1-same-sizes"),
+        Rule("DML-ELEMENT_WISE_CLIP1-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_CLIP1-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_CLIP1-min-max-data-type", "docs"),
+        Rule("DML-ELEMENT_WISE_CLIP1-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ELEMENT_WISE_CLIP1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -231,7 +231,7 @@ class ElementWiseClip1(Description):
     def infer(self) -> ElementWiseClip1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -240,6 +240,7 @@ class ElementWiseClip1(Description):
         return ElementWiseClip1(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

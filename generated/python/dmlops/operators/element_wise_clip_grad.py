@@ -74,7 +74,7 @@ class ElementWiseClipGrad(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_CLIP_GRAD"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_1
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("InputGradientTensor", "tensor", role="input", pointer=True),
@@ -83,9 +83,9 @@ class ElementWiseClipGrad(Description):
         Member("Max", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_CLIP_GRAD-same-rank"),
-        Rule("DML-ELEMENT_WISE_CLIP_GRAD-same-type"),
-        Rule("DML-ELEMENT_WISE_CLIP_GRAD-same-sizes"),
+        Rule("DML-ELEMENT_WISE_CLIP_GRAD-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_CLIP_GRAD-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_CLIP_GRAD-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ELEMENT_WISE_CLIP_GRAD-same-rank": "InputGradientTensor.DimensionCount InputTensor.DimensionCount OutputGradientTensor.DimensionCount",
@@ -266,7 +266,7 @@ class ElementWiseClipGrad(Description):
     def infer(self) -> ElementWiseClipGrad:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -276,6 +276,7 @@ class ElementWiseClipGrad(Description):
             InputTensor=self.InputTensor,
             InputGradientTensor=self.InputGradientTensor,
             OutputGradientTensor=inferred(
+                "OutputGradientTensor",
                 self.OutputGradientTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -57,7 +57,7 @@ class ElementWiseClipGrad1(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_CLIP_GRAD1"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_5_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("InputGradientTensor", "tensor", role="input", pointer=True),
@@ -67,10 +67,10 @@ class ElementWiseClipGrad1(Description):
         Member("Max", "SCALAR_UNION", typed_by="MinMaxDataType"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_CLIP_GRAD1-same-rank"),
-        Rule("DML-ELEMENT_WISE_CLIP_GRAD1-same-type"),
-        Rule("DML-ELEMENT_WISE_CLIP_GRAD1-min-max-data-type"),
-        Rule("DML-ELEMENT_WISE_CLIP_GRAD1-same-sizes"),
+        Rule("DML-ELEMENT_WISE_CLIP_GRAD1-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_CLIP_GRAD1-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_CLIP_GRAD1-min-max-data-type", "docs"),
+        Rule("DML-ELEMENT_WISE_CLIP_GRAD1-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ELEMENT_WISE_CLIP_GRAD1-same-rank": "InputGradientTensor.DimensionCount InputTensor.DimensionCount OutputGradientTensor.DimensionCount",
@@ -265,7 +265,7 @@ class ElementWiseClipGrad1(Description):
     def infer(self) -> ElementWiseClipGrad1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -275,6 +275,7 @@ class ElementWiseClipGrad1(Description):
             InputTensor=self.InputTensor,
             InputGradientTensor=self.InputGradientTensor,
             OutputGradientTensor=inferred(
+                "OutputGradientTensor",
                 self.OutputGradientTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -58,7 +58,7 @@ class ElementWiseConstantPow(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_CONSTANT_POW"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
@@ -66,9 +66,9 @@ class ElementWiseConstantPow(Description):
         Member("Exponent", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_CONSTANT_POW-same-rank"),
-        Rule("DML-ELEMENT_WISE_CONSTANT_POW-same-type"),
-        Rule("DML-ELEMENT_WISE_CONSTANT_POW-same-sizes"),
+        Rule("DML-ELEMENT_WISE_CONSTANT_POW-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_CONSTANT_POW-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_CONSTANT_POW-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ELEMENT_WISE_CONSTANT_POW-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -215,7 +215,7 @@ class ElementWiseConstantPow(Description):
     def infer(self) -> ElementWiseConstantPow:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -224,6 +224,7 @@ class ElementWiseConstantPow(Description):
         return ElementWiseConstantPow(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -113,11 +113,11 @@ class ElementWiseDequantizeLinear(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given", until=FeatureLevel.LEVEL_6_2),
-        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank"),
-        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point"),
-        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output"),
-        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes"),
+        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given", "docs", until=FeatureLevel.LEVEL_6_2),
+        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point", "docs"),
+        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output", "docs"),
+        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given": "ZeroPointTensor",
@@ -340,7 +340,7 @@ class ElementWiseDequantizeLinear(Description):
     def infer(self) -> ElementWiseDequantizeLinear:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -352,6 +352,7 @@ class ElementWiseDequantizeLinear(Description):
             ScaleTensor=self.ScaleTensor,
             ZeroPointTensor=self.ZeroPointTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=scale_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -114,16 +114,19 @@ class ElementWiseDivide(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_DIVIDE"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = (
+        "ATensor",
+        "BTensor",
+    )
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("ATensor", "tensor", role="input", pointer=True),
         Member("BTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_DIVIDE-same-rank"),
-        Rule("DML-ELEMENT_WISE_DIVIDE-same-type"),
-        Rule("DML-ELEMENT_WISE_DIVIDE-same-sizes"),
+        Rule("DML-ELEMENT_WISE_DIVIDE-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_DIVIDE-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_DIVIDE-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ELEMENT_WISE_DIVIDE-same-rank": "ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
@@ -303,7 +306,7 @@ class ElementWiseDivide(Description):
     def infer(self) -> ElementWiseDivide:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         a_tensor = given(self, "ATensor")
@@ -313,6 +316,7 @@ class ElementWiseDivide(Description):
             ATensor=self.ATensor,
             BTensor=self.BTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=a_tensor_data_type,
                 Sizes=a_tensor_sizes,

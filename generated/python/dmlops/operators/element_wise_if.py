@@ -100,9 +100,9 @@ class ElementWiseIf(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_IF-same-rank"),
-        Rule("DML-ELEMENT_WISE_IF-same-type"),
-        Rule("DML-ELEMENT_WISE_IF-same-sizes"),
+        Rule("DML-ELEMENT_WISE_IF-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_IF-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_IF-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ELEMENT_WISE_IF-same-rank": "ATensor.DimensionCount BTensor.DimensionCount ConditionTensor.DimensionCount OutputTensor.DimensionCount",
@@ -309,7 +309,7 @@ class ElementWiseIf(Description):
     def infer(self) -> ElementWiseIf:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         condition_tensor = given(self, "ConditionTensor")
@@ -321,6 +321,7 @@ class ElementWiseIf(Description):
             ATensor=self.ATensor,
             BTensor=self.BTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=a_tensor_data_type,
                 Sizes=condition_tensor_sizes,

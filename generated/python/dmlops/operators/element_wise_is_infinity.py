@@ -69,8 +69,8 @@ class ElementWiseIsInfinity(Description):
         Member("InfinityMode", "IS_INFINITY_MODE"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_IS_INFINITY-same-rank"),
-        Rule("DML-ELEMENT_WISE_IS_INFINITY-same-sizes"),
+        Rule("DML-ELEMENT_WISE_IS_INFINITY-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_IS_INFINITY-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ELEMENT_WISE_IS_INFINITY-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -203,7 +203,7 @@ class ElementWiseIsInfinity(Description):
     def infer(self) -> ElementWiseIsInfinity:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -211,6 +211,7 @@ class ElementWiseIsInfinity(Description):
         return ElementWiseIsInfinity(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 Sizes=input_tensor_sizes,
             ),

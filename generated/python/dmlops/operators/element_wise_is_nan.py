@@ -73,8 +73,8 @@ class ElementWiseIsNan(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_IS_NAN-same-rank"),
-        Rule("DML-ELEMENT_WISE_IS_NAN-same-sizes"),
+        Rule("DML-ELEMENT_WISE_IS_NAN-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_IS_NAN-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ELEMENT_WISE_IS_NAN-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -202,7 +202,7 @@ class ElementWiseIsNan(Description):
     def infer(self) -> ElementWiseIsNan:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -210,6 +210,7 @@ class ElementWiseIsNan(Description):
         return ElementWiseIsNan(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 Sizes=input_tensor_sizes,
             ),

@@ -131,9 +131,9 @@ class ElementWiseLogicalEquals(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_LOGICAL_EQUALS-same-rank"),
-        Rule("DML-ELEMENT_WISE_LOGICAL_EQUALS-same-type"),
-        Rule("DML-ELEMENT_WISE_LOGICAL_EQUALS-same-sizes"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_EQUALS-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_EQUALS-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_EQUALS-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ELEMENT_WISE_LOGICAL_EQUALS-same-rank": "ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
@@ -305,7 +305,7 @@ class ElementWiseLogicalEquals(Description):
     def infer(self) -> ElementWiseLogicalEquals:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         a_tensor = given(self, "ATensor")
@@ -314,6 +314,7 @@ class ElementWiseLogicalEquals(Description):
             ATensor=self.ATensor,
             BTensor=self.BTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 Sizes=a_tensor_sizes,
             ),

@@ -86,9 +86,9 @@ class ElementWiseLogicalLessThanOrEqual(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank"),
-        Rule("DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-type"),
-        Rule("DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-sizes"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank": "ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
@@ -254,7 +254,7 @@ class ElementWiseLogicalLessThanOrEqual(Description):
     def infer(self) -> ElementWiseLogicalLessThanOrEqual:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         a_tensor = given(self, "ATensor")
@@ -263,6 +263,7 @@ class ElementWiseLogicalLessThanOrEqual(Description):
             ATensor=self.ATensor,
             BTensor=self.BTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 Sizes=a_tensor_sizes,
             ),

@@ -63,15 +63,15 @@ class ElementWiseLogicalNot(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_LOGICAL_NOT"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_LOGICAL_NOT-same-rank"),
-        Rule("DML-ELEMENT_WISE_LOGICAL_NOT-same-type"),
-        Rule("DML-ELEMENT_WISE_LOGICAL_NOT-same-sizes"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_NOT-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_NOT-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_NOT-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ELEMENT_WISE_LOGICAL_NOT-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -211,7 +211,7 @@ class ElementWiseLogicalNot(Description):
     def infer(self) -> ElementWiseLogicalNot:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -220,6 +220,7 @@ class ElementWiseLogicalNot(Description):
         return ElementWiseLogicalNot(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

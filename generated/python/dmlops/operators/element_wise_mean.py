@@ -73,16 +73,19 @@ class ElementWiseMean(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_MEAN"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = (
+        "ATensor",
+        "BTensor",
+    )
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("ATensor", "tensor", role="input", pointer=True),
         Member("BTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_MEAN-same-rank"),
-        Rule("DML-ELEMENT_WISE_MEAN-same-type"),
-        Rule("DML-ELEMENT_WISE_MEAN-same-sizes"),
+        Rule("DML-ELEMENT_WISE_MEAN-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_MEAN-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_MEAN-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ELEMENT_WISE_MEAN-same-rank": "ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
@@ -260,7 +263,7 @@ class ElementWiseMean(Description):
     def infer(self) -> ElementWiseMean:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         a_tensor = given(self, "ATensor")
@@ -270,6 +273,7 @@ class ElementWiseMean(Description):
             ATensor=self.ATensor,
             BTensor=self.BTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=a_tensor_data_type,
                 Sizes=a_tensor_sizes,

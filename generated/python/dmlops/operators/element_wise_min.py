@@ -101,16 +101,19 @@ class ElementWiseMin(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_MIN"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = (
+        "ATensor",
+        "BTensor",
+    )
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("ATensor", "tensor", role="input", pointer=True),
         Member("BTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_MIN-same-rank"),
-        Rule("DML-ELEMENT_WISE_MIN-same-type"),
-        Rule("DML-ELEMENT_WISE_MIN-same-sizes"),
+        Rule("DML-ELEMENT_WISE_MIN-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_MIN-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_MIN-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ELEMENT_WISE_MIN-same-rank": "ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
@@ -289,7 +292,7 @@ class ElementWiseMin(Description):
     def infer(self) -> ElementWiseMin:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         a_tensor = given(self, "ATensor")
@@ -299,6 +302,7 @@ class ElementWiseMin(Description):
             ATensor=self.ATensor,
             BTensor=self.BTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=a_tensor_data_type,
                 Sizes=a_tensor_sizes,

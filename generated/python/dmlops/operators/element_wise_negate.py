@@ -48,15 +48,15 @@ class ElementWiseNegate(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_NEGATE"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_5_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_NEGATE-same-rank"),
-        Rule("DML-ELEMENT_WISE_NEGATE-same-type"),
-        Rule("DML-ELEMENT_WISE_NEGATE-same-sizes"),
+        Rule("DML-ELEMENT_WISE_NEGATE-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_NEGATE-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_NEGATE-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ELEMENT_WISE_NEGATE-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -185,7 +185,7 @@ class ElementWiseNegate(Description):
     def infer(self) -> ElementWiseNegate:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -194,6 +194,7 @@ class ElementWiseNegate(Description):
         return ElementWiseNegate(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -67,7 +67,7 @@ class ElementWisePow(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_POW"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("ExponentTensor", "tensor", role="input", pointer=True),
@@ -75,10 +75,10 @@ class ElementWisePow(Description):
         Member("ScaleBias", "SCALE_BIAS", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_POW-same-rank"),
-        Rule("DML-ELEMENT_WISE_POW-same-type"),
-        Rule("DML-ELEMENT_WISE_POW-exponent-type", until=FeatureLevel.LEVEL_3_0),
-        Rule("DML-ELEMENT_WISE_POW-same-sizes"),
+        Rule("DML-ELEMENT_WISE_POW-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_POW-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_POW-exponent-type", "docs", until=FeatureLevel.LEVEL_3_0),
+        Rule("DML-ELEMENT_WISE_POW-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ELEMENT_WISE_POW-same-rank": "ExponentTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -262,7 +262,7 @@ class ElementWisePow(Description):
     def infer(self) -> ElementWisePow:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -272,6 +272,7 @@ class ElementWisePow(Description):
             InputTensor=self.InputTensor,
             ExponentTensor=self.ExponentTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

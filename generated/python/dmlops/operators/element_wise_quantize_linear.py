@@ -129,11 +129,11 @@ class ElementWiseQuantizeLinear(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given", until=FeatureLevel.LEVEL_6_2),
-        Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank"),
-        Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type"),
-        Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-zero-point-output"),
-        Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes"),
+        Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given", "docs", until=FeatureLevel.LEVEL_6_2),
+        Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type", "docs"),
+        Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-zero-point-output", "docs"),
+        Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given": "ZeroPointTensor",
@@ -364,17 +364,22 @@ class ElementWiseQuantizeLinear(Description):
     def infer(self) -> ElementWiseQuantizeLinear:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
+        zero_point_tensor = self.ZeroPointTensor
+        zero_point_tensor_data_type = (zero_point_tensor or ABSENT).DataType
         input_tensor_sizes = input_tensor.Sizes
+        output_tensor_data_type = zero_point_tensor_data_type if zero_point_tensor is not None else None
         return ElementWiseQuantizeLinear(
             InputTensor=self.InputTensor,
             ScaleTensor=self.ScaleTensor,
             ZeroPointTensor=self.ZeroPointTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
+                DataType=output_tensor_data_type,
                 Sizes=input_tensor_sizes,
             ),
         )

@@ -89,17 +89,17 @@ class ElementWiseQuantizedLinearAdd(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank"),
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-a-zero-point"),
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-b-zero-point"),
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-output-zero-point"),
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-scale-sizes"),
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-zero-point-sizes"),
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-scale-sizes"),
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-zero-point-sizes"),
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-scale-sizes"),
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-zero-point-sizes"),
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes"),
+        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-a-zero-point", "docs"),
+        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-b-zero-point", "docs"),
+        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-output-zero-point", "docs"),
+        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-scale-sizes", "docs"),
+        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-zero-point-sizes", "docs"),
+        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-scale-sizes", "docs"),
+        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-zero-point-sizes", "docs"),
+        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-scale-sizes", "docs"),
+        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-zero-point-sizes", "docs"),
+        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank": "AScaleTensor.DimensionCount ATensor.DimensionCount AZeroPointTensor AZeroPointTensor.DimensionCount BScaleTensor.DimensionCount BTensor.DimensionCount BZeroPointTensor BZeroPointTensor.DimensionCount OutputScaleTensor.DimensionCount OutputTensor.DimensionCount OutputZeroPointTensor OutputZeroPointTensor.DimensionCount",
@@ -478,11 +478,14 @@ class ElementWiseQuantizedLinearAdd(Description):
     def infer(self) -> ElementWiseQuantizedLinearAdd:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         a_tensor = given(self, "ATensor")
+        output_zero_point_tensor = self.OutputZeroPointTensor
+        output_zero_point_tensor_data_type = (output_zero_point_tensor or ABSENT).DataType
         a_tensor_sizes = a_tensor.Sizes
+        output_tensor_data_type = output_zero_point_tensor_data_type if output_zero_point_tensor is not None else None  # fmt: skip
         return ElementWiseQuantizedLinearAdd(
             ATensor=self.ATensor,
             AScaleTensor=self.AScaleTensor,
@@ -493,7 +496,9 @@ class ElementWiseQuantizedLinearAdd(Description):
             OutputScaleTensor=self.OutputScaleTensor,
             OutputZeroPointTensor=self.OutputZeroPointTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
+                DataType=output_tensor_data_type,
                 Sizes=a_tensor_sizes,
             ),
         )

@@ -56,16 +56,16 @@ class ElementWiseRound(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_ROUND"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_1
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("RoundingMode", "ROUNDING_MODE"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_ROUND-same-rank"),
-        Rule("DML-ELEMENT_WISE_ROUND-same-type"),
-        Rule("DML-ELEMENT_WISE_ROUND-same-sizes"),
+        Rule("DML-ELEMENT_WISE_ROUND-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_ROUND-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_ROUND-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ELEMENT_WISE_ROUND-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -208,7 +208,7 @@ class ElementWiseRound(Description):
     def infer(self) -> ElementWiseRound:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -217,6 +217,7 @@ class ElementWiseRound(Description):
         return ElementWiseRound(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -96,15 +96,15 @@ class ElementWiseSign(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_SIGN"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_SIGN-same-rank"),
-        Rule("DML-ELEMENT_WISE_SIGN-same-type"),
-        Rule("DML-ELEMENT_WISE_SIGN-same-sizes"),
+        Rule("DML-ELEMENT_WISE_SIGN-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_SIGN-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_SIGN-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ELEMENT_WISE_SIGN-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -244,7 +244,7 @@ class ElementWiseSign(Description):
     def infer(self) -> ElementWiseSign:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -253,6 +253,7 @@ class ElementWiseSign(Description):
         return ElementWiseSign(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

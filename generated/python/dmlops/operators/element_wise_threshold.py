@@ -81,7 +81,7 @@ class ElementWiseThreshold(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_THRESHOLD"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
@@ -89,9 +89,9 @@ class ElementWiseThreshold(Description):
         Member("Min", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_THRESHOLD-same-rank"),
-        Rule("DML-ELEMENT_WISE_THRESHOLD-same-type"),
-        Rule("DML-ELEMENT_WISE_THRESHOLD-same-sizes"),
+        Rule("DML-ELEMENT_WISE_THRESHOLD-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_THRESHOLD-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_THRESHOLD-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ELEMENT_WISE_THRESHOLD-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -239,7 +239,7 @@ class ElementWiseThreshold(Description):
     def infer(self) -> ElementWiseThreshold:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -248,6 +248,7 @@ class ElementWiseThreshold(Description):
         return ElementWiseThreshold(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

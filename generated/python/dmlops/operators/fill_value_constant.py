@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsFloat, final
 
 from .. import judgement
-from ..description import Description, Rule, Support, Tables
+from ..description import Description, Rule, Support, Tables, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
-from ..tensor import TensorDesc
+from ..tensor import TensorDesc, inferred
 from ..tensor_rules import is_sound
 from ..value import SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
@@ -89,7 +89,7 @@ class FillValueConstant(Description):
         Member("ValueDataType", "TENSOR_DATA_TYPE"),
         Member("Value", "SCALAR_UNION", typed_by="ValueDataType"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (Rule("DML-FILL_VALUE_CONSTANT-value-data-type"),)
+    RULES: ClassVar[tuple[Rule, ...]] = (Rule("DML-FILL_VALUE_CONSTANT-value-data-type", "docs"),)
     READS: ClassVar[Mapping[str, str]] = {
         "DML-FILL_VALUE_CONSTANT-value-data-type": "OutputTensor.DataType ValueDataType",
     }
@@ -201,6 +201,21 @@ class FillValueConstant(Description):
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
+
+    def infer(self) -> FillValueConstant:
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
+
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        """
+        well_typed(self)
+        return FillValueConstant(
+            OutputTensor=inferred(
+                "OutputTensor",
+                self.OutputTensor,
+            ),
+            ValueDataType=self.ValueDataType,
+            Value=self.Value,
+        )
 
 
 _OPEN = opened(FillValueConstant)

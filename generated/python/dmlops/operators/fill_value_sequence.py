@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsFloat, final
 
 from .. import judgement
-from ..description import Description, Rule, Support, Tables
+from ..description import Description, Rule, Support, Tables, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
-from ..tensor import TensorDesc
+from ..tensor import TensorDesc, inferred
 from ..tensor_rules import is_sound
 from ..value import SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
@@ -90,7 +90,7 @@ class FillValueSequence(Description):
         Member("ValueStart", "SCALAR_UNION", typed_by="ValueDataType"),
         Member("ValueDelta", "SCALAR_UNION", typed_by="ValueDataType"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (Rule("DML-FILL_VALUE_SEQUENCE-value-data-type"),)
+    RULES: ClassVar[tuple[Rule, ...]] = (Rule("DML-FILL_VALUE_SEQUENCE-value-data-type", "docs"),)
     READS: ClassVar[Mapping[str, str]] = {
         "DML-FILL_VALUE_SEQUENCE-value-data-type": "OutputTensor.DataType ValueDataType",
     }
@@ -208,6 +208,22 @@ class FillValueSequence(Description):
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
+
+    def infer(self) -> FillValueSequence:
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
+
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        """
+        well_typed(self)
+        return FillValueSequence(
+            OutputTensor=inferred(
+                "OutputTensor",
+                self.OutputTensor,
+            ),
+            ValueDataType=self.ValueDataType,
+            ValueStart=self.ValueStart,
+            ValueDelta=self.ValueDelta,
+        )
 
 
 _OPEN = opened(FillValueSequence)

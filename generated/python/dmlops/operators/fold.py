@@ -89,15 +89,15 @@ class Fold(Description):
         Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-FOLD-spatial-dimensions"),
-        Rule("DML-FOLD-same-type"),
-        Rule("DML-FOLD-window-sizes-range"),
-        Rule("DML-FOLD-strides-range"),
-        Rule("DML-FOLD-dilations-range"),
-        Rule("DML-FOLD-window-fits"),
-        Rule("DML-FOLD-batch-size"),
-        Rule("DML-FOLD-window-elements"),
-        Rule("DML-FOLD-block-count"),
+        Rule("DML-FOLD-spatial-dimensions", "ours"),
+        Rule("DML-FOLD-same-type", "ours"),
+        Rule("DML-FOLD-window-sizes-range", "ours"),
+        Rule("DML-FOLD-strides-range", "ours"),
+        Rule("DML-FOLD-dilations-range", "ours"),
+        Rule("DML-FOLD-window-fits", "ours"),
+        Rule("DML-FOLD-batch-size", "docs"),
+        Rule("DML-FOLD-window-elements", "docs"),
+        Rule("DML-FOLD-block-count", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-FOLD-spatial-dimensions": "DimensionCount OutputTensor.DimensionCount",
@@ -331,7 +331,7 @@ class Fold(Description):
     def infer(self) -> Fold:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -339,6 +339,7 @@ class Fold(Description):
         return Fold(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
             ),

@@ -132,13 +132,13 @@ class Gather(Description):
         Member("IndexDimensions", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-GATHER-same-rank"),
-        Rule("DML-GATHER-axis-range"),
-        Rule("DML-GATHER-index-dimensions-range"),
-        Rule("DML-GATHER-same-type"),
-        Rule("DML-GATHER-indices-leading-ones"),
-        Rule("DML-GATHER-output-rank"),
-        Rule("DML-GATHER-output-sizes"),
+        Rule("DML-GATHER-same-rank", "docs"),
+        Rule("DML-GATHER-axis-range", "docs"),
+        Rule("DML-GATHER-index-dimensions-range", "docs"),
+        Rule("DML-GATHER-same-type", "docs"),
+        Rule("DML-GATHER-indices-leading-ones", "docs"),
+        Rule("DML-GATHER-output-rank", "docs"),
+        Rule("DML-GATHER-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-GATHER-same-rank": "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -359,7 +359,7 @@ class Gather(Description):
     def infer(self) -> Gather:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -377,6 +377,7 @@ class Gather(Description):
             InputTensor=self.InputTensor,
             IndicesTensor=self.IndicesTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,

@@ -116,11 +116,11 @@ class GatherElements(Description):
         Member("Axis", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-GATHER_ELEMENTS-same-rank"),
-        Rule("DML-GATHER_ELEMENTS-axis-range"),
-        Rule("DML-GATHER_ELEMENTS-same-type"),
-        Rule("DML-GATHER_ELEMENTS-indices-sizes"),
-        Rule("DML-GATHER_ELEMENTS-output-sizes"),
+        Rule("DML-GATHER_ELEMENTS-same-rank", "docs"),
+        Rule("DML-GATHER_ELEMENTS-axis-range", "docs"),
+        Rule("DML-GATHER_ELEMENTS-same-type", "docs"),
+        Rule("DML-GATHER_ELEMENTS-indices-sizes", "docs"),
+        Rule("DML-GATHER_ELEMENTS-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-GATHER_ELEMENTS-same-rank": "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -308,7 +308,7 @@ class GatherElements(Description):
     def infer(self) -> GatherElements:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -319,6 +319,7 @@ class GatherElements(Description):
             InputTensor=self.InputTensor,
             IndicesTensor=self.IndicesTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=indices_tensor_sizes,

@@ -122,15 +122,15 @@ class GatherNd(Description):
         Member("IndicesDimensionCount", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-GATHER_ND-same-rank"),
-        Rule("DML-GATHER_ND-input-dimension-count-range"),
-        Rule("DML-GATHER_ND-indices-dimension-count-range"),
-        Rule("DML-GATHER_ND-same-type"),
-        Rule("DML-GATHER_ND-input-leading-ones"),
-        Rule("DML-GATHER_ND-indices-leading-ones"),
-        Rule("DML-GATHER_ND-index-tuple-size"),
-        Rule("DML-GATHER_ND-output-rank"),
-        Rule("DML-GATHER_ND-output-sizes"),
+        Rule("DML-GATHER_ND-same-rank", "docs"),
+        Rule("DML-GATHER_ND-input-dimension-count-range", "docs"),
+        Rule("DML-GATHER_ND-indices-dimension-count-range", "docs"),
+        Rule("DML-GATHER_ND-same-type", "docs"),
+        Rule("DML-GATHER_ND-input-leading-ones", "docs"),
+        Rule("DML-GATHER_ND-indices-leading-ones", "docs"),
+        Rule("DML-GATHER_ND-index-tuple-size", "docs"),
+        Rule("DML-GATHER_ND-output-rank", "docs"),
+        Rule("DML-GATHER_ND-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-GATHER_ND-same-rank": "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -387,7 +387,7 @@ class GatherNd(Description):
     def infer(self) -> GatherNd:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -408,6 +408,7 @@ class GatherNd(Description):
             InputTensor=self.InputTensor,
             IndicesTensor=self.IndicesTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,

@@ -103,17 +103,17 @@ class GatherNd1(Description):
         Member("BatchDimensionCount", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-GATHER_ND1-same-rank"),
-        Rule("DML-GATHER_ND1-input-dimension-count-range"),
-        Rule("DML-GATHER_ND1-indices-dimension-count-range"),
-        Rule("DML-GATHER_ND1-batch-dimension-count-range"),
-        Rule("DML-GATHER_ND1-same-type"),
-        Rule("DML-GATHER_ND1-input-leading-ones"),
-        Rule("DML-GATHER_ND1-indices-leading-ones"),
-        Rule("DML-GATHER_ND1-batch-sizes"),
-        Rule("DML-GATHER_ND1-index-tuple-size"),
-        Rule("DML-GATHER_ND1-output-rank"),
-        Rule("DML-GATHER_ND1-output-sizes"),
+        Rule("DML-GATHER_ND1-same-rank", "docs"),
+        Rule("DML-GATHER_ND1-input-dimension-count-range", "docs"),
+        Rule("DML-GATHER_ND1-indices-dimension-count-range", "docs"),
+        Rule("DML-GATHER_ND1-batch-dimension-count-range", "docs"),
+        Rule("DML-GATHER_ND1-same-type", "docs"),
+        Rule("DML-GATHER_ND1-input-leading-ones", "docs"),
+        Rule("DML-GATHER_ND1-indices-leading-ones", "docs"),
+        Rule("DML-GATHER_ND1-batch-sizes", "docs"),
+        Rule("DML-GATHER_ND1-index-tuple-size", "docs"),
+        Rule("DML-GATHER_ND1-output-rank", "docs"),
+        Rule("DML-GATHER_ND1-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-GATHER_ND1-same-rank": "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -404,7 +404,7 @@ class GatherNd1(Description):
     def infer(self) -> GatherNd1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -426,6 +426,7 @@ class GatherNd1(Description):
             InputTensor=self.InputTensor,
             IndicesTensor=self.IndicesTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,

@@ -80,12 +80,12 @@ class Gemm(Description):
         Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-GEMM-same-rank"),
-        Rule("DML-GEMM-same-type"),
-        Rule("DML-GEMM-batch-sizes"),
-        Rule("DML-GEMM-inner-size"),
-        Rule("DML-GEMM-output-sizes"),
-        Rule("DML-GEMM-same-sizes"),
+        Rule("DML-GEMM-same-rank", "docs"),
+        Rule("DML-GEMM-same-type", "docs"),
+        Rule("DML-GEMM-batch-sizes", "docs"),
+        Rule("DML-GEMM-inner-size", "docs"),
+        Rule("DML-GEMM-output-sizes", "docs"),
+        Rule("DML-GEMM-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-GEMM-same-rank": "ATensor.DimensionCount BTensor.DimensionCount CTensor CTensor.DimensionCount OutputTensor.DimensionCount",
@@ -118,30 +118,32 @@ class Gemm(Description):
         FeatureLevel.LEVEL_3_0,
         FeatureLevel.LEVEL_4_0,
         FeatureLevel.LEVEL_5_1,
+        FeatureLevel.LEVEL_6_0,
+        FeatureLevel.LEVEL_6_1,
         FeatureLevel.LEVEL_6_4,
     )
-    FUSABLE: ClassVar[tuple[str, ...]] = (
-        "ELEMENT_WISE_CLIP",
-        "ACTIVATION_ELU",
-        "ACTIVATION_HARD_SIGMOID",
-        "ACTIVATION_IDENTITY",
-        "ACTIVATION_LEAKY_RELU",
-        "ACTIVATION_LINEAR",
-        "ACTIVATION_PARAMETRIC_SOFTPLUS",
-        "ACTIVATION_RELU",
-        "ACTIVATION_SCALED_ELU",
-        "ACTIVATION_SCALED_TANH",
-        "ACTIVATION_SIGMOID",
-        "ACTIVATION_SOFTMAX",
-        "ACTIVATION_SOFTPLUS",
-        "ACTIVATION_SOFTSIGN",
-        "ACTIVATION_TANH",
-        "ACTIVATION_THRESHOLDED_RELU",
-        "ACTIVATION_SHRINK",
-        "ACTIVATION_CELU",
-        "ACTIVATION_GELU",
-        "ACTIVATION_SOFTMAX1",
-    )
+    FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {
+        "ELEMENT_WISE_CLIP": FeatureLevel.LEVEL_6_0,
+        "ACTIVATION_ELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_HARD_SIGMOID": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_IDENTITY": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_LEAKY_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_LINEAR": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_PARAMETRIC_SOFTPLUS": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SCALED_ELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SCALED_TANH": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SIGMOID": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SOFTMAX": FeatureLevel.LEVEL_6_1,
+        "ACTIVATION_SOFTPLUS": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SOFTSIGN": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_TANH": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_THRESHOLDED_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SHRINK": FeatureLevel.LEVEL_2_0,
+        "ACTIVATION_CELU": FeatureLevel.LEVEL_3_0,
+        "ACTIVATION_GELU": FeatureLevel.LEVEL_5_1,
+        "ACTIVATION_SOFTMAX1": FeatureLevel.LEVEL_6_1,
+    }
 
     ATensor: TensorDesc
     BTensor: TensorDesc
@@ -370,7 +372,7 @@ class Gemm(Description):
     def infer(self) -> Gemm:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         a_tensor = given(self, "ATensor")
@@ -390,6 +392,7 @@ class Gemm(Description):
             BTensor=self.BTensor,
             CTensor=self.CTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=a_tensor_data_type,
                 Sizes=output_tensor_sizes,

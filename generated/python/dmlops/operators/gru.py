@@ -86,19 +86,19 @@ class Gru(Description):
         Member("LinearBeforeReset", "BOOL"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-GRU-activation-desc-count"),
-        Rule("DML-GRU-same-type"),
-        Rule("DML-GRU-not-owned"),
-        Rule("DML-GRU-input-shape"),
-        Rule("DML-GRU-recurrence-shape"),
-        Rule("DML-GRU-direction-count"),
-        Rule("DML-GRU-weight-shape"),
-        Rule("DML-GRU-bias-shape"),
-        Rule("DML-GRU-hidden-init-shape"),
-        Rule("DML-GRU-sequence-lengths-shape"),
-        Rule("DML-GRU-output-sequence-shape"),
-        Rule("DML-GRU-output-single-shape"),
-        Rule("DML-GRU-output-given"),
+        Rule("DML-GRU-activation-desc-count", "docs"),
+        Rule("DML-GRU-same-type", "docs"),
+        Rule("DML-GRU-not-owned", "docs"),
+        Rule("DML-GRU-input-shape", "docs"),
+        Rule("DML-GRU-recurrence-shape", "docs"),
+        Rule("DML-GRU-direction-count", "docs"),
+        Rule("DML-GRU-weight-shape", "docs"),
+        Rule("DML-GRU-bias-shape", "docs"),
+        Rule("DML-GRU-hidden-init-shape", "docs"),
+        Rule("DML-GRU-sequence-lengths-shape", "docs"),
+        Rule("DML-GRU-output-sequence-shape", "docs"),
+        Rule("DML-GRU-output-single-shape", "docs"),
+        Rule("DML-GRU-output-given", "ours"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-GRU-activation-desc-count": "ActivationDescCount Direction",
@@ -139,25 +139,25 @@ class Gru(Description):
         FeatureLevel.LEVEL_5_1,
         FeatureLevel.LEVEL_6_4,
     )
-    FUSABLE: ClassVar[tuple[str, ...]] = (
-        "ACTIVATION_ELU",
-        "ACTIVATION_HARD_SIGMOID",
-        "ACTIVATION_IDENTITY",
-        "ACTIVATION_LEAKY_RELU",
-        "ACTIVATION_LINEAR",
-        "ACTIVATION_PARAMETRIC_SOFTPLUS",
-        "ACTIVATION_RELU",
-        "ACTIVATION_SCALED_ELU",
-        "ACTIVATION_SCALED_TANH",
-        "ACTIVATION_SIGMOID",
-        "ACTIVATION_SOFTPLUS",
-        "ACTIVATION_SOFTSIGN",
-        "ACTIVATION_TANH",
-        "ACTIVATION_THRESHOLDED_RELU",
-        "ACTIVATION_SHRINK",
-        "ACTIVATION_CELU",
-        "ACTIVATION_GELU",
-    )
+    FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {
+        "ACTIVATION_ELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_HARD_SIGMOID": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_IDENTITY": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_LEAKY_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_LINEAR": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_PARAMETRIC_SOFTPLUS": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SCALED_ELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SCALED_TANH": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SIGMOID": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SOFTPLUS": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SOFTSIGN": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_TANH": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_THRESHOLDED_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SHRINK": FeatureLevel.LEVEL_2_0,
+        "ACTIVATION_CELU": FeatureLevel.LEVEL_3_0,
+        "ACTIVATION_GELU": FeatureLevel.LEVEL_5_1,
+    }
 
     InputTensor: TensorDesc
     WeightTensor: TensorDesc
@@ -723,7 +723,7 @@ class Gru(Description):
     def infer(self) -> Gru:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -745,11 +745,13 @@ class Gru(Description):
             HiddenInitTensor=self.HiddenInitTensor,
             SequenceLengthsTensor=self.SequenceLengthsTensor,
             OutputSequenceTensor=inferred_if_given(
+                "OutputSequenceTensor",
                 self.OutputSequenceTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_sequence_tensor_sizes,
             ),
             OutputSingleTensor=inferred_if_given(
+                "OutputSingleTensor",
                 self.OutputSingleTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_single_tensor_sizes,

@@ -129,13 +129,13 @@ class Join(Description):
         Member("Axis", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-JOIN-same-rank"),
-        Rule("DML-JOIN-input-count-range"),
-        Rule("DML-JOIN-axis-range"),
-        Rule("DML-JOIN-input-types"),
-        Rule("DML-JOIN-output-type"),
-        Rule("DML-JOIN-input-sizes-off-axis"),
-        Rule("DML-JOIN-output-sizes"),
+        Rule("DML-JOIN-same-rank", "docs"),
+        Rule("DML-JOIN-input-count-range", "docs"),
+        Rule("DML-JOIN-axis-range", "docs"),
+        Rule("DML-JOIN-input-types", "docs"),
+        Rule("DML-JOIN-output-type", "docs"),
+        Rule("DML-JOIN-input-sizes-off-axis", "docs"),
+        Rule("DML-JOIN-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-JOIN-same-rank": "InputTensors InputTensors.DimensionCount OutputTensor.DimensionCount",
@@ -338,7 +338,7 @@ class Join(Description):
     def infer(self) -> Join:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensors = given(self, "InputTensors")
@@ -349,6 +349,7 @@ class Join(Description):
             InputCount=self.InputCount,
             InputTensors=self.InputTensors,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=output_tensor_data_type,
                 Sizes=output_tensor_sizes,

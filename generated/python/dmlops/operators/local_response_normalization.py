@@ -59,9 +59,9 @@ class LocalResponseNormalization(Description):
         Member("Bias", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-LOCAL_RESPONSE_NORMALIZATION-local-size-range"),
-        Rule("DML-LOCAL_RESPONSE_NORMALIZATION-same-type"),
-        Rule("DML-LOCAL_RESPONSE_NORMALIZATION-same-sizes"),
+        Rule("DML-LOCAL_RESPONSE_NORMALIZATION-local-size-range", "docs"),
+        Rule("DML-LOCAL_RESPONSE_NORMALIZATION-same-type", "docs"),
+        Rule("DML-LOCAL_RESPONSE_NORMALIZATION-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-LOCAL_RESPONSE_NORMALIZATION-local-size-range": "LocalSize",
@@ -221,7 +221,7 @@ class LocalResponseNormalization(Description):
     def infer(self) -> LocalResponseNormalization:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -230,6 +230,7 @@ class LocalResponseNormalization(Description):
         return LocalResponseNormalization(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -63,9 +63,9 @@ class LocalResponseNormalizationGrad(Description):
         Member("Bias", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-local-size-range"),
-        Rule("DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-type"),
-        Rule("DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-sizes"),
+        Rule("DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-local-size-range", "docs"),
+        Rule("DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-type", "docs"),
+        Rule("DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-local-size-range": "LocalSize",
@@ -251,7 +251,7 @@ class LocalResponseNormalizationGrad(Description):
     def infer(self) -> LocalResponseNormalizationGrad:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -261,6 +261,7 @@ class LocalResponseNormalizationGrad(Description):
             InputTensor=self.InputTensor,
             InputGradientTensor=self.InputGradientTensor,
             OutputGradientTensor=inferred(
+                "OutputGradientTensor",
                 self.OutputGradientTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -66,11 +66,11 @@ class LpNormalization(Description):
         Member("P", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-LP_NORMALIZATION-same-rank"),
-        Rule("DML-LP_NORMALIZATION-axis-range"),
-        Rule("DML-LP_NORMALIZATION-p-values"),
-        Rule("DML-LP_NORMALIZATION-same-type"),
-        Rule("DML-LP_NORMALIZATION-same-sizes"),
+        Rule("DML-LP_NORMALIZATION-same-rank", "docs"),
+        Rule("DML-LP_NORMALIZATION-axis-range", "ours"),
+        Rule("DML-LP_NORMALIZATION-p-values", "docs"),
+        Rule("DML-LP_NORMALIZATION-same-type", "docs"),
+        Rule("DML-LP_NORMALIZATION-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-LP_NORMALIZATION-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -246,7 +246,7 @@ class LpNormalization(Description):
     def infer(self) -> LpNormalization:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -255,6 +255,7 @@ class LpNormalization(Description):
         return LpNormalization(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

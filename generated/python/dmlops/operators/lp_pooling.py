@@ -63,14 +63,14 @@ class LpPooling(Description):
         Member("P", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-LP_POOLING-same-rank"),
-        Rule("DML-LP_POOLING-dimension-count"),
-        Rule("DML-LP_POOLING-strides-range"),
-        Rule("DML-LP_POOLING-window-size-range"),
-        Rule("DML-LP_POOLING-same-type"),
-        Rule("DML-LP_POOLING-window-fits"),
-        Rule("DML-LP_POOLING-output-sizes"),
-        Rule("DML-LP_POOLING-p-range"),
+        Rule("DML-LP_POOLING-same-rank", "docs"),
+        Rule("DML-LP_POOLING-dimension-count", "docs"),
+        Rule("DML-LP_POOLING-strides-range", "ours"),
+        Rule("DML-LP_POOLING-window-size-range", "ours"),
+        Rule("DML-LP_POOLING-same-type", "docs"),
+        Rule("DML-LP_POOLING-window-fits", "ours"),
+        Rule("DML-LP_POOLING-output-sizes", "docs"),
+        Rule("DML-LP_POOLING-p-range", "ours"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-LP_POOLING-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -305,7 +305,7 @@ class LpPooling(Description):
     def infer(self) -> LpPooling:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -321,6 +321,7 @@ class LpPooling(Description):
         return LpPooling(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=pooled_sizes,

@@ -65,15 +65,15 @@ class LpPooling1(Description):
         Member("P", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-LP_POOLING1-same-rank"),
-        Rule("DML-LP_POOLING1-dimension-count"),
-        Rule("DML-LP_POOLING1-strides-range"),
-        Rule("DML-LP_POOLING1-window-size-range"),
-        Rule("DML-LP_POOLING1-dilations-range"),
-        Rule("DML-LP_POOLING1-same-type"),
-        Rule("DML-LP_POOLING1-window-fits"),
-        Rule("DML-LP_POOLING1-output-sizes"),
-        Rule("DML-LP_POOLING1-p-range"),
+        Rule("DML-LP_POOLING1-same-rank", "docs"),
+        Rule("DML-LP_POOLING1-dimension-count", "docs"),
+        Rule("DML-LP_POOLING1-strides-range", "ours"),
+        Rule("DML-LP_POOLING1-window-size-range", "ours"),
+        Rule("DML-LP_POOLING1-dilations-range", "ours"),
+        Rule("DML-LP_POOLING1-same-type", "docs"),
+        Rule("DML-LP_POOLING1-window-fits", "ours"),
+        Rule("DML-LP_POOLING1-output-sizes", "ours"),
+        Rule("DML-LP_POOLING1-p-range", "ours"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-LP_POOLING1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -315,7 +315,7 @@ class LpPooling1(Description):
     def infer(self) -> LpPooling1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -333,6 +333,7 @@ class LpPooling1(Description):
         return LpPooling1(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=pooled_sizes,

@@ -72,9 +72,11 @@ class Lstm(Description):
     Rules: DML-LSTM-activation-desc-count, DML-LSTM-same-type, DML-LSTM-not-owned, DML-LSTM-input-shape,
     DML-LSTM-recurrence-shape, DML-LSTM-direction-count, DML-LSTM-weight-shape, DML-LSTM-bias-shape,
     DML-LSTM-hidden-init-shape, DML-LSTM-sequence-lengths-shape, DML-LSTM-output-sequence-shape,
-    DML-LSTM-output-single-shape, DML-LSTM-output-given, DML-LSTM-clip-threshold-range,
-    DML-LSTM-same-type-cell, DML-LSTM-not-owned-cell, DML-LSTM-cell-mem-init-shape,
-    DML-LSTM-peephole-shape, DML-LSTM-output-cell-single-shape.
+    DML-LSTM-output-single-shape, DML-LSTM-output-given, DML-LSTM-same-type-cell,
+    DML-LSTM-not-owned-cell, DML-LSTM-cell-mem-init-shape, DML-LSTM-peephole-shape,
+    DML-LSTM-output-cell-single-shape.
+
+    Advice: DML-LSTM-clip-threshold-range.
 
     A length is at most InputTensor's second size.
     """
@@ -101,25 +103,25 @@ class Lstm(Description):
         Member("CoupleInputForget", "BOOL"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-LSTM-activation-desc-count"),
-        Rule("DML-LSTM-same-type"),
-        Rule("DML-LSTM-not-owned"),
-        Rule("DML-LSTM-input-shape"),
-        Rule("DML-LSTM-recurrence-shape"),
-        Rule("DML-LSTM-direction-count"),
-        Rule("DML-LSTM-weight-shape"),
-        Rule("DML-LSTM-bias-shape"),
-        Rule("DML-LSTM-hidden-init-shape"),
-        Rule("DML-LSTM-sequence-lengths-shape"),
-        Rule("DML-LSTM-output-sequence-shape"),
-        Rule("DML-LSTM-output-single-shape"),
-        Rule("DML-LSTM-output-given"),
-        Rule("DML-LSTM-clip-threshold-range"),
-        Rule("DML-LSTM-same-type-cell"),
-        Rule("DML-LSTM-not-owned-cell"),
-        Rule("DML-LSTM-cell-mem-init-shape"),
-        Rule("DML-LSTM-peephole-shape"),
-        Rule("DML-LSTM-output-cell-single-shape"),
+        Rule("DML-LSTM-activation-desc-count", "docs"),
+        Rule("DML-LSTM-same-type", "docs"),
+        Rule("DML-LSTM-not-owned", "docs"),
+        Rule("DML-LSTM-input-shape", "docs"),
+        Rule("DML-LSTM-recurrence-shape", "docs"),
+        Rule("DML-LSTM-direction-count", "docs"),
+        Rule("DML-LSTM-weight-shape", "docs"),
+        Rule("DML-LSTM-bias-shape", "docs"),
+        Rule("DML-LSTM-hidden-init-shape", "docs"),
+        Rule("DML-LSTM-sequence-lengths-shape", "docs"),
+        Rule("DML-LSTM-output-sequence-shape", "docs"),
+        Rule("DML-LSTM-output-single-shape", "docs"),
+        Rule("DML-LSTM-output-given", "ours"),
+        Rule("DML-LSTM-clip-threshold-range", "ours", advice=True),
+        Rule("DML-LSTM-same-type-cell", "docs"),
+        Rule("DML-LSTM-not-owned-cell", "docs"),
+        Rule("DML-LSTM-cell-mem-init-shape", "docs"),
+        Rule("DML-LSTM-peephole-shape", "docs"),
+        Rule("DML-LSTM-output-cell-single-shape", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-LSTM-activation-desc-count": "ActivationDescCount Direction",
@@ -166,25 +168,25 @@ class Lstm(Description):
         FeatureLevel.LEVEL_5_1,
         FeatureLevel.LEVEL_6_4,
     )
-    FUSABLE: ClassVar[tuple[str, ...]] = (
-        "ACTIVATION_ELU",
-        "ACTIVATION_HARD_SIGMOID",
-        "ACTIVATION_IDENTITY",
-        "ACTIVATION_LEAKY_RELU",
-        "ACTIVATION_LINEAR",
-        "ACTIVATION_PARAMETRIC_SOFTPLUS",
-        "ACTIVATION_RELU",
-        "ACTIVATION_SCALED_ELU",
-        "ACTIVATION_SCALED_TANH",
-        "ACTIVATION_SIGMOID",
-        "ACTIVATION_SOFTPLUS",
-        "ACTIVATION_SOFTSIGN",
-        "ACTIVATION_TANH",
-        "ACTIVATION_THRESHOLDED_RELU",
-        "ACTIVATION_SHRINK",
-        "ACTIVATION_CELU",
-        "ACTIVATION_GELU",
-    )
+    FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {
+        "ACTIVATION_ELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_HARD_SIGMOID": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_IDENTITY": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_LEAKY_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_LINEAR": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_PARAMETRIC_SOFTPLUS": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SCALED_ELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SCALED_TANH": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SIGMOID": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SOFTPLUS": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SOFTSIGN": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_TANH": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_THRESHOLDED_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SHRINK": FeatureLevel.LEVEL_2_0,
+        "ACTIVATION_CELU": FeatureLevel.LEVEL_3_0,
+        "ACTIVATION_GELU": FeatureLevel.LEVEL_5_1,
+    }
 
     InputTensor: TensorDesc
     WeightTensor: TensorDesc
@@ -294,7 +296,6 @@ class Lstm(Description):
         activation_desc_count = self.ActivationDescCount
         activation_descs = self.ActivationDescs
         direction = self.Direction
-        clip_threshold = self.ClipThreshold
         use_clip_threshold = self.UseClipThreshold
         couple_input_forget = self.CoupleInputForget
         if self._state or input_tensor is None or weight_tensor is None or recurrence_tensor is None or activation_descs is None:  # fmt: skip
@@ -411,15 +412,6 @@ class Lstm(Description):
                     "DML-LSTM-output-given",
                     "OutputSequenceTensor",
                     "OutputSequenceTensor, OutputSingleTensor and OutputCellSingleTensor are absent; one of them must be given (without an output there is nothing to compute)",
-                )
-            )
-        # DML-LSTM-clip-threshold-range
-        if use_clip_threshold and not as_float(clip_threshold) >= 0.0:
-            violations.append(
-                Violation(
-                    "DML-LSTM-clip-threshold-range",
-                    "ClipThreshold",
-                    f"ClipThreshold is {as_float(clip_threshold):g}; it must be at least 0.0, 0.0 (it limits a magnitude)",
                 )
             )
         if violations:
@@ -949,10 +941,26 @@ class Lstm(Description):
             )
         return judgement.reliable(self, violations) if violations else violations
 
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        clip_threshold = self.ClipThreshold
+        use_clip_threshold = self.UseClipThreshold
+        violations: list[Violation] = []
+        # DML-LSTM-clip-threshold-range
+        if use_clip_threshold and not as_float(clip_threshold) >= 0.0:
+            violations.append(
+                Violation(
+                    "DML-LSTM-clip-threshold-range",
+                    "ClipThreshold",
+                    f"ClipThreshold is {as_float(clip_threshold):g}; it should be at least 0.0, 0.0 (it limits a magnitude)",
+                )
+            )
+        return violations
+
     def infer(self) -> Lstm:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -964,9 +972,9 @@ class Lstm(Description):
         batch_size = entry(input_tensor_sizes, 2)
         direction_count = entry(recurrence_tensor_sizes, 1)
         hidden_size = entry(recurrence_tensor_sizes, 3)
+        output_cell_single_tensor_sizes = (1, direction_count, batch_size, hidden_size)
         output_sequence_tensor_sizes = (sequence_length, direction_count, batch_size, hidden_size)
         output_single_tensor_sizes = (1, direction_count, batch_size, hidden_size)
-        output_cell_single_tensor_sizes = (1, direction_count, batch_size, hidden_size)
         return Lstm(
             InputTensor=self.InputTensor,
             WeightTensor=self.WeightTensor,
@@ -977,16 +985,19 @@ class Lstm(Description):
             SequenceLengthsTensor=self.SequenceLengthsTensor,
             PeepholeTensor=self.PeepholeTensor,
             OutputSequenceTensor=inferred_if_given(
+                "OutputSequenceTensor",
                 self.OutputSequenceTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_sequence_tensor_sizes,
             ),
             OutputSingleTensor=inferred_if_given(
+                "OutputSingleTensor",
                 self.OutputSingleTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_single_tensor_sizes,
             ),
             OutputCellSingleTensor=inferred_if_given(
+                "OutputCellSingleTensor",
                 self.OutputCellSingleTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_cell_single_tensor_sizes,

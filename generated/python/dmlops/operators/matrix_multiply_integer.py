@@ -97,14 +97,14 @@ class MatrixMultiplyInteger(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MATRIX_MULTIPLY_INTEGER-same-rank"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER-same-type-a-zero-point"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER-same-type-b-zero-point"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER-batch-sizes"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER-inner-size"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER-a-zero-point-sizes"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER-b-zero-point-sizes"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER-output-sizes"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER-same-rank", "docs"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER-same-type-a-zero-point", "docs"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER-same-type-b-zero-point", "docs"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER-batch-sizes", "docs"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER-inner-size", "docs"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER-a-zero-point-sizes", "docs"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER-b-zero-point-sizes", "docs"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-MATRIX_MULTIPLY_INTEGER-same-rank": "ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
@@ -364,7 +364,7 @@ class MatrixMultiplyInteger(Description):
     def infer(self) -> MatrixMultiplyInteger:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         a_tensor = given(self, "ATensor")
@@ -382,6 +382,7 @@ class MatrixMultiplyInteger(Description):
             BTensor=self.BTensor,
             BZeroPointTensor=self.BZeroPointTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 Sizes=output_tensor_sizes,
             ),

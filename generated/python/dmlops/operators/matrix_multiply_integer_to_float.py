@@ -107,20 +107,20 @@ class MatrixMultiplyIntegerToFloat(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-zero-point"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-b-zero-point"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-batch-sizes"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-inner-size"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-output-sizes"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank", "docs"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-zero-point", "docs"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-b-zero-point", "docs"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-batch-sizes", "docs"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-inner-size", "docs"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes", "docs"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes", "docs"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-output-sizes", "docs"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points", "docs"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b", "docs"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output", "docs"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes", "docs"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes", "docs"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank": "ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
@@ -518,7 +518,7 @@ class MatrixMultiplyIntegerToFloat(Description):
     def infer(self) -> MatrixMultiplyIntegerToFloat:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         a_tensor = given(self, "ATensor")
@@ -541,9 +541,10 @@ class MatrixMultiplyIntegerToFloat(Description):
             BZeroPointTensor=self.BZeroPointTensor,
             BiasTensor=self.BiasTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
-                Sizes=output_tensor_sizes,
                 DataType=a_scale_tensor_data_type,
+                Sizes=output_tensor_sizes,
             ),
         )
 

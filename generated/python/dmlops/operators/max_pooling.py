@@ -93,13 +93,13 @@ class MaxPooling(Description):
         Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MAX_POOLING-same-rank"),
-        Rule("DML-MAX_POOLING-dimension-count"),
-        Rule("DML-MAX_POOLING-strides-range"),
-        Rule("DML-MAX_POOLING-window-size-range"),
-        Rule("DML-MAX_POOLING-same-type"),
-        Rule("DML-MAX_POOLING-window-fits"),
-        Rule("DML-MAX_POOLING-output-sizes"),
+        Rule("DML-MAX_POOLING-same-rank", "docs"),
+        Rule("DML-MAX_POOLING-dimension-count", "docs"),
+        Rule("DML-MAX_POOLING-strides-range", "ours"),
+        Rule("DML-MAX_POOLING-window-size-range", "ours"),
+        Rule("DML-MAX_POOLING-same-type", "docs"),
+        Rule("DML-MAX_POOLING-window-fits", "ours"),
+        Rule("DML-MAX_POOLING-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-MAX_POOLING-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -322,7 +322,7 @@ class MaxPooling(Description):
     def infer(self) -> MaxPooling:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -338,6 +338,7 @@ class MaxPooling(Description):
         return MaxPooling(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=pooled_sizes,

@@ -109,15 +109,15 @@ class MaxPooling1(Description):
         Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MAX_POOLING1-same-rank"),
-        Rule("DML-MAX_POOLING1-dimension-count"),
-        Rule("DML-MAX_POOLING1-strides-range"),
-        Rule("DML-MAX_POOLING1-window-size-range"),
-        Rule("DML-MAX_POOLING1-same-type"),
-        Rule("DML-MAX_POOLING1-window-fits"),
-        Rule("DML-MAX_POOLING1-output-sizes"),
-        Rule("DML-MAX_POOLING1-indices-rank"),
-        Rule("DML-MAX_POOLING1-indices-sizes"),
+        Rule("DML-MAX_POOLING1-same-rank", "docs"),
+        Rule("DML-MAX_POOLING1-dimension-count", "docs"),
+        Rule("DML-MAX_POOLING1-strides-range", "ours"),
+        Rule("DML-MAX_POOLING1-window-size-range", "ours"),
+        Rule("DML-MAX_POOLING1-same-type", "docs"),
+        Rule("DML-MAX_POOLING1-window-fits", "ours"),
+        Rule("DML-MAX_POOLING1-output-sizes", "docs"),
+        Rule("DML-MAX_POOLING1-indices-rank", "docs"),
+        Rule("DML-MAX_POOLING1-indices-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-MAX_POOLING1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -372,7 +372,7 @@ class MaxPooling1(Description):
     def infer(self) -> MaxPooling1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -388,11 +388,13 @@ class MaxPooling1(Description):
         return MaxPooling1(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=pooled_sizes,
             ),
             OutputIndicesTensor=inferred_if_given(
+                "OutputIndicesTensor",
                 self.OutputIndicesTensor,
                 Sizes=pooled_sizes,
             ),

@@ -112,16 +112,16 @@ class MaxPooling2(Description):
         Member("Dilations", "UINT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MAX_POOLING2-same-rank"),
-        Rule("DML-MAX_POOLING2-dimension-count"),
-        Rule("DML-MAX_POOLING2-strides-range"),
-        Rule("DML-MAX_POOLING2-window-size-range"),
-        Rule("DML-MAX_POOLING2-dilations-range"),
-        Rule("DML-MAX_POOLING2-same-type"),
-        Rule("DML-MAX_POOLING2-window-fits"),
-        Rule("DML-MAX_POOLING2-output-sizes"),
-        Rule("DML-MAX_POOLING2-indices-rank"),
-        Rule("DML-MAX_POOLING2-indices-sizes"),
+        Rule("DML-MAX_POOLING2-same-rank", "docs"),
+        Rule("DML-MAX_POOLING2-dimension-count", "docs"),
+        Rule("DML-MAX_POOLING2-strides-range", "ours"),
+        Rule("DML-MAX_POOLING2-window-size-range", "ours"),
+        Rule("DML-MAX_POOLING2-dilations-range", "ours"),
+        Rule("DML-MAX_POOLING2-same-type", "docs"),
+        Rule("DML-MAX_POOLING2-window-fits", "ours"),
+        Rule("DML-MAX_POOLING2-output-sizes", "ours"),
+        Rule("DML-MAX_POOLING2-indices-rank", "docs"),
+        Rule("DML-MAX_POOLING2-indices-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-MAX_POOLING2-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -394,7 +394,7 @@ class MaxPooling2(Description):
     def infer(self) -> MaxPooling2:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -412,11 +412,13 @@ class MaxPooling2(Description):
         return MaxPooling2(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=pooled_sizes,
             ),
             OutputIndicesTensor=inferred_if_given(
+                "OutputIndicesTensor",
                 self.OutputIndicesTensor,
                 Sizes=pooled_sizes,
             ),

@@ -80,15 +80,15 @@ class MaxPoolingGrad(Description):
         Member("Dilations", "UINT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MAX_POOLING_GRAD-same-rank"),
-        Rule("DML-MAX_POOLING_GRAD-dimension-count"),
-        Rule("DML-MAX_POOLING_GRAD-strides-range"),
-        Rule("DML-MAX_POOLING_GRAD-window-size-range"),
-        Rule("DML-MAX_POOLING_GRAD-dilations-range"),
-        Rule("DML-MAX_POOLING_GRAD-same-type"),
-        Rule("DML-MAX_POOLING_GRAD-same-sizes"),
-        Rule("DML-MAX_POOLING_GRAD-window-fits"),
-        Rule("DML-MAX_POOLING_GRAD-input-gradient-sizes"),
+        Rule("DML-MAX_POOLING_GRAD-same-rank", "docs"),
+        Rule("DML-MAX_POOLING_GRAD-dimension-count", "docs"),
+        Rule("DML-MAX_POOLING_GRAD-strides-range", "ours"),
+        Rule("DML-MAX_POOLING_GRAD-window-size-range", "ours"),
+        Rule("DML-MAX_POOLING_GRAD-dilations-range", "ours"),
+        Rule("DML-MAX_POOLING_GRAD-same-type", "docs"),
+        Rule("DML-MAX_POOLING_GRAD-same-sizes", "docs"),
+        Rule("DML-MAX_POOLING_GRAD-window-fits", "ours"),
+        Rule("DML-MAX_POOLING_GRAD-input-gradient-sizes", "ours"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-MAX_POOLING_GRAD-same-rank": "InputGradientTensor.DimensionCount InputTensor.DimensionCount OutputGradientTensor.DimensionCount",
@@ -366,7 +366,7 @@ class MaxPoolingGrad(Description):
     def infer(self) -> MaxPoolingGrad:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -376,6 +376,7 @@ class MaxPoolingGrad(Description):
             InputTensor=self.InputTensor,
             InputGradientTensor=self.InputGradientTensor,
             OutputGradientTensor=inferred(
+                "OutputGradientTensor",
                 self.OutputGradientTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -85,8 +85,8 @@ class MaxUnpooling(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MAX_UNPOOLING-same-type"),
-        Rule("DML-MAX_UNPOOLING-indices-sizes"),
+        Rule("DML-MAX_UNPOOLING-same-type", "docs"),
+        Rule("DML-MAX_UNPOOLING-indices-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-MAX_UNPOOLING-same-type": "InputTensor.DataType OutputTensor.DataType",
@@ -228,7 +228,7 @@ class MaxUnpooling(Description):
     def infer(self) -> MaxUnpooling:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -237,6 +237,7 @@ class MaxUnpooling(Description):
             InputTensor=self.InputTensor,
             IndicesTensor=self.IndicesTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
             ),

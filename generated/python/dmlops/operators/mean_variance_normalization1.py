@@ -85,17 +85,17 @@ class MeanVarianceNormalization1(Description):
         Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-same-rank"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-axis-count"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-axes-range"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-same-type"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-bias-broadcast"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-scale-required", until=FeatureLevel.LEVEL_5_2),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-bias-required", until=FeatureLevel.LEVEL_5_2),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels", until=FeatureLevel.LEVEL_4_0),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels", until=FeatureLevel.LEVEL_4_0),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", "docs"),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-axis-count", "ours"),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-axes-range", "ours"),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-same-type", "docs"),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast", "docs"),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-bias-broadcast", "docs"),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes", "docs"),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-scale-required", "docs", until=FeatureLevel.LEVEL_5_2),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-bias-required", "docs", until=FeatureLevel.LEVEL_5_2),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels", "docs", until=FeatureLevel.LEVEL_4_0),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels", "docs", until=FeatureLevel.LEVEL_4_0),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-MEAN_VARIANCE_NORMALIZATION1-same-rank": "BiasTensor BiasTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount ScaleTensor ScaleTensor.DimensionCount",
@@ -134,25 +134,25 @@ class MeanVarianceNormalization1(Description):
         FeatureLevel.LEVEL_5_2,
         FeatureLevel.LEVEL_6_4,
     )
-    FUSABLE: ClassVar[tuple[str, ...]] = (
-        "ACTIVATION_ELU",
-        "ACTIVATION_HARD_SIGMOID",
-        "ACTIVATION_IDENTITY",
-        "ACTIVATION_LEAKY_RELU",
-        "ACTIVATION_LINEAR",
-        "ACTIVATION_PARAMETRIC_SOFTPLUS",
-        "ACTIVATION_RELU",
-        "ACTIVATION_SCALED_ELU",
-        "ACTIVATION_SCALED_TANH",
-        "ACTIVATION_SIGMOID",
-        "ACTIVATION_SOFTPLUS",
-        "ACTIVATION_SOFTSIGN",
-        "ACTIVATION_TANH",
-        "ACTIVATION_THRESHOLDED_RELU",
-        "ACTIVATION_SHRINK",
-        "ACTIVATION_CELU",
-        "ACTIVATION_GELU",
-    )
+    FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {
+        "ACTIVATION_ELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_HARD_SIGMOID": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_IDENTITY": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_LEAKY_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_LINEAR": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_PARAMETRIC_SOFTPLUS": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SCALED_ELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SCALED_TANH": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SIGMOID": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SOFTPLUS": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SOFTSIGN": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_TANH": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_THRESHOLDED_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SHRINK": FeatureLevel.LEVEL_2_0,
+        "ACTIVATION_CELU": FeatureLevel.LEVEL_3_0,
+        "ACTIVATION_GELU": FeatureLevel.LEVEL_5_1,
+    }
 
     InputTensor: TensorDesc
     ScaleTensor: TensorDesc | None
@@ -432,7 +432,7 @@ class MeanVarianceNormalization1(Description):
     def infer(self) -> MeanVarianceNormalization1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -443,6 +443,7 @@ class MeanVarianceNormalization1(Description):
             ScaleTensor=self.ScaleTensor,
             BiasTensor=self.BiasTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

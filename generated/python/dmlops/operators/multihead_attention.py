@@ -11,10 +11,10 @@ from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 from .. import judgement
 from ..arithmetic import entry, quotient, remainder, saturate
 from ..coordinates import align
-from ..description import Description, Rule, Support, Tables
+from ..description import Description, Rule, Support, Tables, well_typed
 from ..enums import NEWEST, FeatureLevel, MultiheadAttentionMaskType, TensorDataType, name_of
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given
 from ..tensor_rules import is_sound
 from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
@@ -139,31 +139,31 @@ class MultiheadAttention(Description):
         Member("MaskType", "MULTIHEAD_ATTENTION_MASK_TYPE"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MULTIHEAD_ATTENTION-head-count"),
-        Rule("DML-MULTIHEAD_ATTENTION-query-given"),
-        Rule("DML-MULTIHEAD_ATTENTION-key-given"),
-        Rule("DML-MULTIHEAD_ATTENTION-value-given"),
-        Rule("DML-MULTIHEAD_ATTENTION-stacked-query-key-alone"),
-        Rule("DML-MULTIHEAD_ATTENTION-stacked-key-value-alone"),
-        Rule("DML-MULTIHEAD_ATTENTION-stacked-query-key-value-alone"),
-        Rule("DML-MULTIHEAD_ATTENTION-past-together"),
-        Rule("DML-MULTIHEAD_ATTENTION-same-type"),
-        Rule("DML-MULTIHEAD_ATTENTION-query-leading-ones"),
-        Rule("DML-MULTIHEAD_ATTENTION-query-heads"),
-        Rule("DML-MULTIHEAD_ATTENTION-stacked-query-key-sizes"),
-        Rule("DML-MULTIHEAD_ATTENTION-stacked-query-key-value-sizes"),
-        Rule("DML-MULTIHEAD_ATTENTION-key-sizes"),
-        Rule("DML-MULTIHEAD_ATTENTION-value-sizes"),
-        Rule("DML-MULTIHEAD_ATTENTION-stacked-key-value-sizes"),
-        Rule("DML-MULTIHEAD_ATTENTION-bias-sizes"),
-        Rule("DML-MULTIHEAD_ATTENTION-past-key-sizes"),
-        Rule("DML-MULTIHEAD_ATTENTION-past-value-sizes"),
-        Rule("DML-MULTIHEAD_ATTENTION-mask-dimension-count"),
-        Rule("DML-MULTIHEAD_ATTENTION-mask-sizes"),
-        Rule("DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes"),
-        Rule("DML-MULTIHEAD_ATTENTION-output-sizes"),
-        Rule("DML-MULTIHEAD_ATTENTION-present-key-sizes"),
-        Rule("DML-MULTIHEAD_ATTENTION-present-value-sizes"),
+        Rule("DML-MULTIHEAD_ATTENTION-head-count", "ours"),
+        Rule("DML-MULTIHEAD_ATTENTION-query-given", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION-key-given", "observed"),
+        Rule("DML-MULTIHEAD_ATTENTION-value-given", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION-stacked-query-key-alone", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION-stacked-key-value-alone", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION-stacked-query-key-value-alone", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION-past-together", "ours"),
+        Rule("DML-MULTIHEAD_ATTENTION-same-type", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION-query-leading-ones", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION-query-heads", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION-stacked-query-key-sizes", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION-stacked-query-key-value-sizes", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION-key-sizes", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION-value-sizes", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION-stacked-key-value-sizes", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION-bias-sizes", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION-past-key-sizes", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION-past-value-sizes", "ours"),
+        Rule("DML-MULTIHEAD_ATTENTION-mask-dimension-count", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION-mask-sizes", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes", "observed"),
+        Rule("DML-MULTIHEAD_ATTENTION-output-sizes", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION-present-key-sizes", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION-present-value-sizes", "ours"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-MULTIHEAD_ATTENTION-head-count": "HeadCount",
@@ -843,6 +843,50 @@ class MultiheadAttention(Description):
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
+
+    def infer(self) -> MultiheadAttention:
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
+
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        """
+        well_typed(self)
+        query_tensor = self.QueryTensor
+        query_tensor_data_type = (query_tensor or ABSENT).DataType
+        output_present_key_tensor_data_type = query_tensor_data_type if query_tensor is not None else None
+        output_present_value_tensor_data_type = query_tensor_data_type if query_tensor is not None else None
+        output_tensor_data_type = query_tensor_data_type if query_tensor is not None else None
+        return MultiheadAttention(
+            QueryTensor=self.QueryTensor,
+            KeyTensor=self.KeyTensor,
+            ValueTensor=self.ValueTensor,
+            StackedQueryKeyTensor=self.StackedQueryKeyTensor,
+            StackedKeyValueTensor=self.StackedKeyValueTensor,
+            StackedQueryKeyValueTensor=self.StackedQueryKeyValueTensor,
+            BiasTensor=self.BiasTensor,
+            MaskTensor=self.MaskTensor,
+            RelativePositionBiasTensor=self.RelativePositionBiasTensor,
+            PastKeyTensor=self.PastKeyTensor,
+            PastValueTensor=self.PastValueTensor,
+            OutputTensor=inferred(
+                "OutputTensor",
+                self.OutputTensor,
+                DataType=output_tensor_data_type,
+            ),
+            OutputPresentKeyTensor=inferred_if_given(
+                "OutputPresentKeyTensor",
+                self.OutputPresentKeyTensor,
+                DataType=output_present_key_tensor_data_type,
+            ),
+            OutputPresentValueTensor=inferred_if_given(
+                "OutputPresentValueTensor",
+                self.OutputPresentValueTensor,
+                DataType=output_present_value_tensor_data_type,
+            ),
+            Scale=self.Scale,
+            MaskFilterValue=self.MaskFilterValue,
+            HeadCount=self.HeadCount,
+            MaskType=self.MaskType,
+        )
 
 
 _OPEN = opened(MultiheadAttention)

@@ -11,10 +11,10 @@ from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 from .. import judgement
 from ..arithmetic import entry, quotient, remainder, saturate
 from ..coordinates import align
-from ..description import Description, Rule, Support, Tables
+from ..description import Description, Rule, Support, Tables, well_typed
 from ..enums import NEWEST, FeatureLevel, MultiheadAttentionMaskType, TensorDataType, name_of
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given
 from ..tensor_rules import is_sound
 from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
@@ -149,36 +149,36 @@ class MultiheadAttention1(Description):
         Member("MaskType", "MULTIHEAD_ATTENTION_MASK_TYPE"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MULTIHEAD_ATTENTION1-query-head-count"),
-        Rule("DML-MULTIHEAD_ATTENTION1-key-value-head-count"),
-        Rule("DML-MULTIHEAD_ATTENTION1-head-groups"),
-        Rule("DML-MULTIHEAD_ATTENTION1-query-given"),
-        Rule("DML-MULTIHEAD_ATTENTION1-key-given"),
-        Rule("DML-MULTIHEAD_ATTENTION1-value-given"),
-        Rule("DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone"),
-        Rule("DML-MULTIHEAD_ATTENTION1-stacked-key-value-alone"),
-        Rule("DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone"),
-        Rule("DML-MULTIHEAD_ATTENTION1-past-together"),
-        Rule("DML-MULTIHEAD_ATTENTION1-stacked-head-counts"),
-        Rule("DML-MULTIHEAD_ATTENTION1-same-type"),
-        Rule("DML-MULTIHEAD_ATTENTION1-query-leading-ones"),
-        Rule("DML-MULTIHEAD_ATTENTION1-query-heads"),
-        Rule("DML-MULTIHEAD_ATTENTION1-stacked-query-key-sizes"),
-        Rule("DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes"),
-        Rule("DML-MULTIHEAD_ATTENTION1-key-sizes"),
-        Rule("DML-MULTIHEAD_ATTENTION1-value-sizes"),
-        Rule("DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes"),
-        Rule("DML-MULTIHEAD_ATTENTION1-bias-sizes"),
-        Rule("DML-MULTIHEAD_ATTENTION1-past-key-sizes"),
-        Rule("DML-MULTIHEAD_ATTENTION1-past-value-sizes"),
-        Rule("DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes"),
-        Rule("DML-MULTIHEAD_ATTENTION1-mask-dimension-count"),
-        Rule("DML-MULTIHEAD_ATTENTION1-mask-sizes"),
-        Rule("DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes"),
-        Rule("DML-MULTIHEAD_ATTENTION1-output-sizes"),
-        Rule("DML-MULTIHEAD_ATTENTION1-present-sequence-length"),
-        Rule("DML-MULTIHEAD_ATTENTION1-present-key-sizes"),
-        Rule("DML-MULTIHEAD_ATTENTION1-present-value-sizes"),
+        Rule("DML-MULTIHEAD_ATTENTION1-query-head-count", "ours"),
+        Rule("DML-MULTIHEAD_ATTENTION1-key-value-head-count", "ours"),
+        Rule("DML-MULTIHEAD_ATTENTION1-head-groups", "ours"),
+        Rule("DML-MULTIHEAD_ATTENTION1-query-given", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-key-given", "observed"),
+        Rule("DML-MULTIHEAD_ATTENTION1-value-given", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-stacked-key-value-alone", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-past-together", "ours"),
+        Rule("DML-MULTIHEAD_ATTENTION1-stacked-head-counts", "ours"),
+        Rule("DML-MULTIHEAD_ATTENTION1-same-type", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-query-leading-ones", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-query-heads", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-stacked-query-key-sizes", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-key-sizes", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-value-sizes", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-bias-sizes", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-past-key-sizes", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-past-value-sizes", "ours"),
+        Rule("DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes", "observed"),
+        Rule("DML-MULTIHEAD_ATTENTION1-mask-dimension-count", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-mask-sizes", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes", "observed"),
+        Rule("DML-MULTIHEAD_ATTENTION1-output-sizes", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-present-sequence-length", "ours"),
+        Rule("DML-MULTIHEAD_ATTENTION1-present-key-sizes", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-present-value-sizes", "ours"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-MULTIHEAD_ATTENTION1-query-head-count": "QueryHeadCount",
@@ -926,6 +926,52 @@ class MultiheadAttention1(Description):
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
+
+    def infer(self) -> MultiheadAttention1:
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
+
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        """
+        well_typed(self)
+        query_tensor = self.QueryTensor
+        query_tensor_data_type = (query_tensor or ABSENT).DataType
+        output_present_key_tensor_data_type = query_tensor_data_type if query_tensor is not None else None
+        output_present_value_tensor_data_type = query_tensor_data_type if query_tensor is not None else None
+        output_tensor_data_type = query_tensor_data_type if query_tensor is not None else None
+        return MultiheadAttention1(
+            QueryTensor=self.QueryTensor,
+            KeyTensor=self.KeyTensor,
+            ValueTensor=self.ValueTensor,
+            StackedQueryKeyTensor=self.StackedQueryKeyTensor,
+            StackedKeyValueTensor=self.StackedKeyValueTensor,
+            StackedQueryKeyValueTensor=self.StackedQueryKeyValueTensor,
+            BiasTensor=self.BiasTensor,
+            MaskTensor=self.MaskTensor,
+            RelativePositionBiasTensor=self.RelativePositionBiasTensor,
+            PastKeyTensor=self.PastKeyTensor,
+            PastValueTensor=self.PastValueTensor,
+            PastSequenceLengthsTensor=self.PastSequenceLengthsTensor,
+            OutputTensor=inferred(
+                "OutputTensor",
+                self.OutputTensor,
+                DataType=output_tensor_data_type,
+            ),
+            OutputPresentKeyTensor=inferred_if_given(
+                "OutputPresentKeyTensor",
+                self.OutputPresentKeyTensor,
+                DataType=output_present_key_tensor_data_type,
+            ),
+            OutputPresentValueTensor=inferred_if_given(
+                "OutputPresentValueTensor",
+                self.OutputPresentValueTensor,
+                DataType=output_present_value_tensor_data_type,
+            ),
+            Scale=self.Scale,
+            MaskFilterValue=self.MaskFilterValue,
+            QueryHeadCount=self.QueryHeadCount,
+            KeyValueHeadCount=self.KeyValueHeadCount,
+            MaskType=self.MaskType,
+        )
 
 
 _OPEN = opened(MultiheadAttention1)

@@ -11,10 +11,10 @@ from typing import Any, ClassVar, final
 
 from .. import judgement
 from ..arithmetic import entry, saturate
-from ..description import Description, Rule, Support, Tables
+from ..description import Description, Rule, Support, Tables, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType
 from ..member import Member
-from ..tensor import TensorDesc
+from ..tensor import TensorDesc, inferred
 from ..tensor_rules import is_sound
 from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
@@ -92,10 +92,10 @@ class NonzeroCoordinates(Description):
         Member("OutputCoordinatesTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-NONZERO_COORDINATES-count-scalar"),
-        Rule("DML-NONZERO_COORDINATES-coordinates-leading-ones"),
-        Rule("DML-NONZERO_COORDINATES-coordinates-rows"),
-        Rule("DML-NONZERO_COORDINATES-coordinates-columns"),
+        Rule("DML-NONZERO_COORDINATES-count-scalar", "docs"),
+        Rule("DML-NONZERO_COORDINATES-coordinates-leading-ones", "docs"),
+        Rule("DML-NONZERO_COORDINATES-coordinates-rows", "docs"),
+        Rule("DML-NONZERO_COORDINATES-coordinates-columns", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-NONZERO_COORDINATES-count-scalar": "OutputCountTensor.DimensionCount OutputCountTensor.Sizes",
@@ -265,6 +265,24 @@ class NonzeroCoordinates(Description):
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
+
+    def infer(self) -> NonzeroCoordinates:
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
+
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        """
+        well_typed(self)
+        return NonzeroCoordinates(
+            InputTensor=self.InputTensor,
+            OutputCountTensor=inferred(
+                "OutputCountTensor",
+                self.OutputCountTensor,
+            ),
+            OutputCoordinatesTensor=inferred(
+                "OutputCoordinatesTensor",
+                self.OutputCoordinatesTensor,
+            ),
+        )
 
 
 _OPEN = opened(NonzeroCoordinates)

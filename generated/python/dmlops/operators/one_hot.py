@@ -130,11 +130,11 @@ class OneHot(Description):
         Member("Axis", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ONE_HOT-same-rank"),
-        Rule("DML-ONE_HOT-axis-range"),
-        Rule("DML-ONE_HOT-same-type"),
-        Rule("DML-ONE_HOT-values-element-count"),
-        Rule("DML-ONE_HOT-indices-sizes"),
+        Rule("DML-ONE_HOT-same-rank", "docs"),
+        Rule("DML-ONE_HOT-axis-range", "docs"),
+        Rule("DML-ONE_HOT-same-type", "docs"),
+        Rule("DML-ONE_HOT-values-element-count", "docs"),
+        Rule("DML-ONE_HOT-indices-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ONE_HOT-same-rank": "IndicesTensor.DimensionCount OutputTensor.DimensionCount ValuesTensor.DimensionCount",
@@ -323,7 +323,7 @@ class OneHot(Description):
     def infer(self) -> OneHot:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         values_tensor = given(self, "ValuesTensor")
@@ -332,6 +332,7 @@ class OneHot(Description):
             IndicesTensor=self.IndicesTensor,
             ValuesTensor=self.ValuesTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=values_tensor_data_type,
             ),

@@ -118,12 +118,12 @@ class Padding(Description):
         Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-PADDING-same-rank"),
-        Rule("DML-PADDING-dimension-count"),
-        Rule("DML-PADDING-padding-mode-symmetric", until=FeatureLevel.LEVEL_3_0),
-        Rule("DML-PADDING-padding-mode-wrap", until=FeatureLevel.LEVEL_6_4),
-        Rule("DML-PADDING-same-type"),
-        Rule("DML-PADDING-output-sizes"),
+        Rule("DML-PADDING-same-rank", "docs"),
+        Rule("DML-PADDING-dimension-count", "docs"),
+        Rule("DML-PADDING-padding-mode-symmetric", "docs", until=FeatureLevel.LEVEL_3_0),
+        Rule("DML-PADDING-padding-mode-wrap", "docs", until=FeatureLevel.LEVEL_6_4),
+        Rule("DML-PADDING-same-type", "docs"),
+        Rule("DML-PADDING-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-PADDING-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -327,7 +327,7 @@ class Padding(Description):
     def infer(self) -> Padding:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -340,6 +340,7 @@ class Padding(Description):
         return Padding(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,

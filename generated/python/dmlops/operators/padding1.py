@@ -73,12 +73,12 @@ class Padding1(Description):
         Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-PADDING1-same-rank"),
-        Rule("DML-PADDING1-dimension-count"),
-        Rule("DML-PADDING1-padding-mode-wrap", until=FeatureLevel.LEVEL_6_4),
-        Rule("DML-PADDING1-same-type"),
-        Rule("DML-PADDING1-padding-value-type"),
-        Rule("DML-PADDING1-output-sizes"),
+        Rule("DML-PADDING1-same-rank", "docs"),
+        Rule("DML-PADDING1-dimension-count", "docs"),
+        Rule("DML-PADDING1-padding-mode-wrap", "docs", until=FeatureLevel.LEVEL_6_4),
+        Rule("DML-PADDING1-same-type", "docs"),
+        Rule("DML-PADDING1-padding-value-type", "docs"),
+        Rule("DML-PADDING1-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-PADDING1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -279,7 +279,7 @@ class Padding1(Description):
     def infer(self) -> Padding1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -292,6 +292,7 @@ class Padding1(Description):
         return Padding1(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,

@@ -82,14 +82,14 @@ class Quantize(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-QUANTIZE-same-rank"),
-        Rule("DML-QUANTIZE-quantization-type"),
-        Rule("DML-QUANTIZE-quantization-tensor-count"),
-        Rule("DML-QUANTIZE-block-sizes"),
-        Rule("DML-QUANTIZE-zero-point-sizes"),
-        Rule("DML-QUANTIZE-same-sizes"),
-        Rule("DML-QUANTIZE-scale-type"),
-        Rule("DML-QUANTIZE-zero-point-type"),
+        Rule("DML-QUANTIZE-same-rank", "docs"),
+        Rule("DML-QUANTIZE-quantization-type", "ours"),
+        Rule("DML-QUANTIZE-quantization-tensor-count", "ours"),
+        Rule("DML-QUANTIZE-block-sizes", "observed"),
+        Rule("DML-QUANTIZE-zero-point-sizes", "ours"),
+        Rule("DML-QUANTIZE-same-sizes", "ours"),
+        Rule("DML-QUANTIZE-scale-type", "ours"),
+        Rule("DML-QUANTIZE-zero-point-type", "ours"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-QUANTIZE-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount QuantizationTensors QuantizationTensors.DimensionCount",
@@ -306,7 +306,7 @@ class Quantize(Description):
     def infer(self) -> Quantize:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -317,6 +317,7 @@ class Quantize(Description):
             QuantizationTensorCount=self.QuantizationTensorCount,
             QuantizationTensors=self.QuantizationTensors,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 Sizes=input_tensor_sizes,
             ),

@@ -102,19 +102,19 @@ class QuantizedLinearAveragePooling(Description):
         Member("IncludePadding", "BOOL"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-rank"),
-        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dimension-count"),
-        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-strides-range"),
-        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-size-range"),
-        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dilations-range"),
-        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-input-zero-point"),
-        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-output-zero-point"),
-        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits"),
-        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes"),
-        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes"),
-        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes"),
-        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes"),
-        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-sizes"),
+        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-rank", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dimension-count", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-strides-range", "ours"),
+        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-size-range", "ours"),
+        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dilations-range", "ours"),
+        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-input-zero-point", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-output-zero-point", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits", "ours"),
+        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-sizes", "ours"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -489,7 +489,7 @@ class QuantizedLinearAveragePooling(Description):
     def infer(self) -> QuantizedLinearAveragePooling:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -498,11 +498,14 @@ class QuantizedLinearAveragePooling(Description):
         start_padding = given(self, "StartPadding")
         end_padding = given(self, "EndPadding")
         dilations = given(self, "Dilations")
+        output_zero_point_tensor = self.OutputZeroPointTensor
+        output_zero_point_tensor_data_type = (output_zero_point_tensor or ABSENT).DataType
         input_tensor_sizes = input_tensor.Sizes
         input_tensor_rank = input_tensor.DimensionCount
         window_extents = tuple(saturate(saturate((entry(window_size, i) - 1) * entry(dilations, i)) + 1) for i in range(input_tensor_rank - 2))  # fmt: skip
         padded_sizes = tuple(entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank - 2))  # fmt: skip
         pooled_sizes = input_tensor_sizes[:2] + tuple(quotient(max(entry(padded_sizes, i) - entry(window_extents, i), 0), entry(strides, i)) + 1 for i in range(input_tensor_rank - 2))  # fmt: skip
+        output_tensor_data_type = output_zero_point_tensor_data_type if output_zero_point_tensor is not None else None  # fmt: skip
         return QuantizedLinearAveragePooling(
             InputTensor=self.InputTensor,
             InputScaleTensor=self.InputScaleTensor,
@@ -510,7 +513,9 @@ class QuantizedLinearAveragePooling(Description):
             OutputScaleTensor=self.OutputScaleTensor,
             OutputZeroPointTensor=self.OutputZeroPointTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
+                DataType=output_tensor_data_type,
                 Sizes=pooled_sizes,
             ),
             DimensionCount=self.DimensionCount,

@@ -163,25 +163,25 @@ class QuantizedLinearConvolution(Description):
         Member("GroupCount", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-group-count"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-strides"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-dilations"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-output-sizes"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-bias-sizes"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-output-scale-sizes"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-output-zero-point-sizes"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-group-count", "ours"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-strides", "ours"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-dilations", "ours"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups", "ours"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels", "ours"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits", "ours"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-output-sizes", "ours"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-bias-sizes", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-output-scale-sizes", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-output-zero-point-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count": "DimensionCount InputTensor.DimensionCount",
@@ -678,7 +678,7 @@ class QuantizedLinearConvolution(Description):
     def infer(self) -> QuantizedLinearConvolution:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -687,13 +687,16 @@ class QuantizedLinearConvolution(Description):
         dilations = given(self, "Dilations")
         start_padding = given(self, "StartPadding")
         end_padding = given(self, "EndPadding")
+        output_zero_point_tensor = self.OutputZeroPointTensor
         input_tensor_sizes = input_tensor.Sizes
         filter_tensor_sizes = filter_tensor.Sizes
         input_tensor_rank = input_tensor.DimensionCount
+        output_zero_point_tensor_data_type = (output_zero_point_tensor or ABSENT).DataType
         output_channel_count = entry(filter_tensor_sizes, 0)
         dilated_filter_sizes = tuple(saturate(saturate((entry(filter_tensor_sizes, d + 2) - 1) * entry(dilations, d)) + 1) for d in range(input_tensor_rank - 2))  # fmt: skip
         padded_sizes = tuple(entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d) for d in range(input_tensor_rank - 2))  # fmt: skip
         spatial_sizes = tuple(quotient(max(entry(padded_sizes, d) - entry(dilated_filter_sizes, d), 0), entry(strides, d)) + 1 for d in range(input_tensor_rank - 2))  # fmt: skip
+        output_tensor_data_type = output_zero_point_tensor_data_type if output_zero_point_tensor is not None else None  # fmt: skip
         output_tensor_sizes = (entry(input_tensor_sizes, 0), output_channel_count, *spatial_sizes)
         return QuantizedLinearConvolution(
             InputTensor=self.InputTensor,
@@ -706,7 +709,9 @@ class QuantizedLinearConvolution(Description):
             OutputScaleTensor=self.OutputScaleTensor,
             OutputZeroPointTensor=self.OutputZeroPointTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
+                DataType=output_tensor_data_type,
                 Sizes=output_tensor_sizes,
             ),
             DimensionCount=self.DimensionCount,

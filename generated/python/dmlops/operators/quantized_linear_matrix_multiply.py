@@ -121,20 +121,20 @@ class QuantizedLinearMatrixMultiply(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-a-zero-point"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-b-zero-point"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-batch-sizes"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-inner-size"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-sizes"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-output-zero-point"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes"),
-        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes"),
+        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-a-zero-point", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-b-zero-point", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-batch-sizes", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-inner-size", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-sizes", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-output-zero-point", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank": "ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
@@ -577,17 +577,20 @@ class QuantizedLinearMatrixMultiply(Description):
     def infer(self) -> QuantizedLinearMatrixMultiply:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         a_tensor = given(self, "ATensor")
         b_tensor = given(self, "BTensor")
+        output_zero_point_tensor = self.OutputZeroPointTensor
         a_tensor_sizes = a_tensor.Sizes
         a_tensor_rank = a_tensor.DimensionCount
         b_tensor_sizes = b_tensor.Sizes
         b_tensor_rank = b_tensor.DimensionCount
+        output_zero_point_tensor_data_type = (output_zero_point_tensor or ABSENT).DataType
         m = entry(a_tensor_sizes, a_tensor_rank - 2)
         n = entry(b_tensor_sizes, b_tensor_rank - 1)
+        output_tensor_data_type = output_zero_point_tensor_data_type if output_zero_point_tensor is not None else None  # fmt: skip
         output_tensor_sizes = (*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n)
         return QuantizedLinearMatrixMultiply(
             ATensor=self.ATensor,
@@ -599,7 +602,9 @@ class QuantizedLinearMatrixMultiply(Description):
             OutputScaleTensor=self.OutputScaleTensor,
             OutputZeroPointTensor=self.OutputZeroPointTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
+                DataType=output_tensor_data_type,
                 Sizes=output_tensor_sizes,
             ),
         )

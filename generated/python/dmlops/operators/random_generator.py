@@ -14,7 +14,7 @@ from ..coordinates import align
 from ..description import Description, Rule, Support, Tables, given, well_typed
 from ..enums import NEWEST, FeatureLevel, RandomGeneratorType, TensorDataType
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred_if_given
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given
 from ..tensor_rules import is_sound
 from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
@@ -67,9 +67,9 @@ class RandomGenerator(Description):
         Member("Type", "RANDOM_GENERATOR_TYPE"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-RANDOM_GENERATOR-same-rank"),
-        Rule("DML-RANDOM_GENERATOR-state-sizes"),
-        Rule("DML-RANDOM_GENERATOR-same-sizes"),
+        Rule("DML-RANDOM_GENERATOR-same-rank", "docs"),
+        Rule("DML-RANDOM_GENERATOR-state-sizes", "docs"),
+        Rule("DML-RANDOM_GENERATOR-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-RANDOM_GENERATOR-same-rank": "InputStateTensor.DimensionCount OutputStateTensor OutputStateTensor.DimensionCount",
@@ -226,15 +226,19 @@ class RandomGenerator(Description):
     def infer(self) -> RandomGenerator:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_state_tensor = given(self, "InputStateTensor")
         input_state_tensor_sizes = input_state_tensor.Sizes
         return RandomGenerator(
             InputStateTensor=self.InputStateTensor,
-            OutputTensor=self.OutputTensor,
+            OutputTensor=inferred(
+                "OutputTensor",
+                self.OutputTensor,
+            ),
             OutputStateTensor=inferred_if_given(
+                "OutputStateTensor",
                 self.OutputStateTensor,
                 Sizes=input_state_tensor_sizes,
             ),

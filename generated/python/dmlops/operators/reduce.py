@@ -270,11 +270,11 @@ class Reduce(Description):
         Member("Axes", "UINT", count="AxisCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-REDUCE-same-rank"),
-        Rule("DML-REDUCE-axis-count"),
-        Rule("DML-REDUCE-axes-range"),
-        Rule("DML-REDUCE-same-type"),
-        Rule("DML-REDUCE-output-sizes"),
+        Rule("DML-REDUCE-same-rank", "docs"),
+        Rule("DML-REDUCE-axis-count", "ours"),
+        Rule("DML-REDUCE-axes-range", "docs"),
+        Rule("DML-REDUCE-same-type", "docs"),
+        Rule("DML-REDUCE-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-REDUCE-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -499,19 +499,24 @@ class Reduce(Description):
     def infer(self) -> Reduce:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
         axes = given(self, "Axes")
+        function = self.Function
+        input_tensor_data_type = input_tensor.DataType
         input_tensor_rank = input_tensor.DimensionCount
         input_tensor_sizes = input_tensor.Sizes
         reduced_sizes = tuple(1 if any(entry(axes, i) == d for i in range(len(axes))) else entry(input_tensor_sizes, d) for d in range(input_tensor_rank))  # fmt: skip
+        output_tensor_data_type = input_tensor_data_type if function not in (REDUCE_FUNCTION_ARGMAX, REDUCE_FUNCTION_ARGMIN) else None  # fmt: skip
         return Reduce(
             Function=self.Function,
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
+                DataType=output_tensor_data_type,
                 Sizes=reduced_sizes,
             ),
             AxisCount=self.AxisCount,

@@ -79,10 +79,10 @@ class Resample(Description):
         Member("Scales", "FLOAT", count="ScaleCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-RESAMPLE-same-rank"),
-        Rule("DML-RESAMPLE-scale-count"),
-        Rule("DML-RESAMPLE-scales"),
-        Rule("DML-RESAMPLE-same-type"),
+        Rule("DML-RESAMPLE-same-rank", "docs"),
+        Rule("DML-RESAMPLE-scale-count", "docs"),
+        Rule("DML-RESAMPLE-scales", "ours"),
+        Rule("DML-RESAMPLE-same-type", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-RESAMPLE-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -251,7 +251,7 @@ class Resample(Description):
     def infer(self) -> Resample:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -259,6 +259,7 @@ class Resample(Description):
         return Resample(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
             ),

@@ -84,10 +84,10 @@ class Resample1(Description):
         Member("OutputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-RESAMPLE1-same-rank"),
-        Rule("DML-RESAMPLE1-dimension-count"),
-        Rule("DML-RESAMPLE1-scales"),
-        Rule("DML-RESAMPLE1-same-type"),
+        Rule("DML-RESAMPLE1-same-rank", "docs"),
+        Rule("DML-RESAMPLE1-dimension-count", "docs"),
+        Rule("DML-RESAMPLE1-scales", "ours"),
+        Rule("DML-RESAMPLE1-same-type", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-RESAMPLE1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -267,7 +267,7 @@ class Resample1(Description):
     def infer(self) -> Resample1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -275,6 +275,7 @@ class Resample1(Description):
         return Resample1(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
             ),

@@ -75,10 +75,10 @@ class Resample2(Description):
         Member("OutputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-RESAMPLE2-same-rank"),
-        Rule("DML-RESAMPLE2-dimension-count"),
-        Rule("DML-RESAMPLE2-scales"),
-        Rule("DML-RESAMPLE2-same-type"),
+        Rule("DML-RESAMPLE2-same-rank", "docs"),
+        Rule("DML-RESAMPLE2-dimension-count", "docs"),
+        Rule("DML-RESAMPLE2-scales", "ours"),
+        Rule("DML-RESAMPLE2-same-type", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-RESAMPLE2-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -257,7 +257,7 @@ class Resample2(Description):
     def infer(self) -> Resample2:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -265,6 +265,7 @@ class Resample2(Description):
         return Resample2(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
             ),

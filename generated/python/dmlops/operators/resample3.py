@@ -66,10 +66,10 @@ class Resample3(Description):
         Member("Antialiased", "BOOL"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-RESAMPLE3-same-rank"),
-        Rule("DML-RESAMPLE3-dimension-count"),
-        Rule("DML-RESAMPLE3-scales"),
-        Rule("DML-RESAMPLE3-same-type"),
+        Rule("DML-RESAMPLE3-same-rank", "docs"),
+        Rule("DML-RESAMPLE3-dimension-count", "docs"),
+        Rule("DML-RESAMPLE3-scales", "ours"),
+        Rule("DML-RESAMPLE3-same-type", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-RESAMPLE3-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -245,7 +245,7 @@ class Resample3(Description):
     def infer(self) -> Resample3:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -253,6 +253,7 @@ class Resample3(Description):
         return Resample3(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
             ),

@@ -71,10 +71,10 @@ class ResampleGrad(Description):
         Member("OutputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-RESAMPLE_GRAD-same-rank"),
-        Rule("DML-RESAMPLE_GRAD-dimension-count"),
-        Rule("DML-RESAMPLE_GRAD-scales"),
-        Rule("DML-RESAMPLE_GRAD-same-type"),
+        Rule("DML-RESAMPLE_GRAD-same-rank", "docs"),
+        Rule("DML-RESAMPLE_GRAD-dimension-count", "docs"),
+        Rule("DML-RESAMPLE_GRAD-scales", "ours"),
+        Rule("DML-RESAMPLE_GRAD-same-type", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-RESAMPLE_GRAD-same-rank": "InputGradientTensor.DimensionCount OutputGradientTensor.DimensionCount",
@@ -252,7 +252,7 @@ class ResampleGrad(Description):
     def infer(self) -> ResampleGrad:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_gradient_tensor = given(self, "InputGradientTensor")
@@ -260,6 +260,7 @@ class ResampleGrad(Description):
         return ResampleGrad(
             InputGradientTensor=self.InputGradientTensor,
             OutputGradientTensor=inferred(
+                "OutputGradientTensor",
                 self.OutputGradientTensor,
                 DataType=input_gradient_tensor_data_type,
             ),

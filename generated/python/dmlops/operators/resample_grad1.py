@@ -62,10 +62,10 @@ class ResampleGrad1(Description):
         Member("OutputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-RESAMPLE_GRAD1-same-rank"),
-        Rule("DML-RESAMPLE_GRAD1-dimension-count"),
-        Rule("DML-RESAMPLE_GRAD1-scales"),
-        Rule("DML-RESAMPLE_GRAD1-same-type"),
+        Rule("DML-RESAMPLE_GRAD1-same-rank", "docs"),
+        Rule("DML-RESAMPLE_GRAD1-dimension-count", "docs"),
+        Rule("DML-RESAMPLE_GRAD1-scales", "ours"),
+        Rule("DML-RESAMPLE_GRAD1-same-type", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-RESAMPLE_GRAD1-same-rank": "InputGradientTensor.DimensionCount OutputGradientTensor.DimensionCount",
@@ -241,7 +241,7 @@ class ResampleGrad1(Description):
     def infer(self) -> ResampleGrad1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_gradient_tensor = given(self, "InputGradientTensor")
@@ -249,6 +249,7 @@ class ResampleGrad1(Description):
         return ResampleGrad1(
             InputGradientTensor=self.InputGradientTensor,
             OutputGradientTensor=inferred(
+                "OutputGradientTensor",
                 self.OutputGradientTensor,
                 DataType=input_gradient_tensor_data_type,
             ),

@@ -141,12 +141,12 @@ class ReverseSubsequences(Description):
         Member("Axis", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-REVERSE_SUBSEQUENCES-same-rank"),
-        Rule("DML-REVERSE_SUBSEQUENCES-axis-range"),
-        Rule("DML-REVERSE_SUBSEQUENCES-same-type"),
-        Rule("DML-REVERSE_SUBSEQUENCES-sequence-lengths-sizes"),
-        Rule("DML-REVERSE_SUBSEQUENCES-sequence-lengths-axis-size"),
-        Rule("DML-REVERSE_SUBSEQUENCES-same-sizes"),
+        Rule("DML-REVERSE_SUBSEQUENCES-same-rank", "docs"),
+        Rule("DML-REVERSE_SUBSEQUENCES-axis-range", "docs"),
+        Rule("DML-REVERSE_SUBSEQUENCES-same-type", "docs"),
+        Rule("DML-REVERSE_SUBSEQUENCES-sequence-lengths-sizes", "docs"),
+        Rule("DML-REVERSE_SUBSEQUENCES-sequence-lengths-axis-size", "docs"),
+        Rule("DML-REVERSE_SUBSEQUENCES-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-REVERSE_SUBSEQUENCES-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount SequenceLengthsTensor.DimensionCount",
@@ -345,7 +345,7 @@ class ReverseSubsequences(Description):
     def infer(self) -> ReverseSubsequences:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -355,6 +355,7 @@ class ReverseSubsequences(Description):
             InputTensor=self.InputTensor,
             SequenceLengthsTensor=self.SequenceLengthsTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -84,19 +84,19 @@ class Rnn(Description):
         Member("Direction", "RECURRENT_NETWORK_DIRECTION"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-RNN-activation-desc-count"),
-        Rule("DML-RNN-same-type"),
-        Rule("DML-RNN-not-owned"),
-        Rule("DML-RNN-input-shape"),
-        Rule("DML-RNN-recurrence-shape"),
-        Rule("DML-RNN-direction-count"),
-        Rule("DML-RNN-weight-shape"),
-        Rule("DML-RNN-bias-shape"),
-        Rule("DML-RNN-hidden-init-shape"),
-        Rule("DML-RNN-sequence-lengths-shape"),
-        Rule("DML-RNN-output-sequence-shape"),
-        Rule("DML-RNN-output-single-shape"),
-        Rule("DML-RNN-output-given"),
+        Rule("DML-RNN-activation-desc-count", "docs"),
+        Rule("DML-RNN-same-type", "docs"),
+        Rule("DML-RNN-not-owned", "docs"),
+        Rule("DML-RNN-input-shape", "docs"),
+        Rule("DML-RNN-recurrence-shape", "docs"),
+        Rule("DML-RNN-direction-count", "docs"),
+        Rule("DML-RNN-weight-shape", "docs"),
+        Rule("DML-RNN-bias-shape", "docs"),
+        Rule("DML-RNN-hidden-init-shape", "docs"),
+        Rule("DML-RNN-sequence-lengths-shape", "docs"),
+        Rule("DML-RNN-output-sequence-shape", "docs"),
+        Rule("DML-RNN-output-single-shape", "docs"),
+        Rule("DML-RNN-output-given", "ours"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-RNN-activation-desc-count": "ActivationDescCount Direction",
@@ -137,25 +137,25 @@ class Rnn(Description):
         FeatureLevel.LEVEL_5_1,
         FeatureLevel.LEVEL_6_4,
     )
-    FUSABLE: ClassVar[tuple[str, ...]] = (
-        "ACTIVATION_ELU",
-        "ACTIVATION_HARD_SIGMOID",
-        "ACTIVATION_IDENTITY",
-        "ACTIVATION_LEAKY_RELU",
-        "ACTIVATION_LINEAR",
-        "ACTIVATION_PARAMETRIC_SOFTPLUS",
-        "ACTIVATION_RELU",
-        "ACTIVATION_SCALED_ELU",
-        "ACTIVATION_SCALED_TANH",
-        "ACTIVATION_SIGMOID",
-        "ACTIVATION_SOFTPLUS",
-        "ACTIVATION_SOFTSIGN",
-        "ACTIVATION_TANH",
-        "ACTIVATION_THRESHOLDED_RELU",
-        "ACTIVATION_SHRINK",
-        "ACTIVATION_CELU",
-        "ACTIVATION_GELU",
-    )
+    FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {
+        "ACTIVATION_ELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_HARD_SIGMOID": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_IDENTITY": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_LEAKY_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_LINEAR": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_PARAMETRIC_SOFTPLUS": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SCALED_ELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SCALED_TANH": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SIGMOID": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SOFTPLUS": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SOFTSIGN": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_TANH": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_THRESHOLDED_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SHRINK": FeatureLevel.LEVEL_2_0,
+        "ACTIVATION_CELU": FeatureLevel.LEVEL_3_0,
+        "ACTIVATION_GELU": FeatureLevel.LEVEL_5_1,
+    }
 
     InputTensor: TensorDesc
     WeightTensor: TensorDesc
@@ -715,7 +715,7 @@ class Rnn(Description):
     def infer(self) -> Rnn:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -737,11 +737,13 @@ class Rnn(Description):
             HiddenInitTensor=self.HiddenInitTensor,
             SequenceLengthsTensor=self.SequenceLengthsTensor,
             OutputSequenceTensor=inferred_if_given(
+                "OutputSequenceTensor",
                 self.OutputSequenceTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_sequence_tensor_sizes,
             ),
             OutputSingleTensor=inferred_if_given(
+                "OutputSingleTensor",
                 self.OutputSingleTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_single_tensor_sizes,

@@ -77,9 +77,10 @@ class RoiAlign(Description):
     MinimumSamplesPerOutput: The fewest samples of an output element, along x and along y.
     MaximumSamplesPerOutput: The most samples of an output element, along x and along y.
 
-    Rules: DML-ROI_ALIGN-reduction-function, DML-ROI_ALIGN-sample-range, DML-ROI_ALIGN-maximum-samples-range,
-    DML-ROI_ALIGN-same-type, DML-ROI_ALIGN-roi-sizes, DML-ROI_ALIGN-batch-indices-sizes,
-    DML-ROI_ALIGN-output-shape.
+    Rules: DML-ROI_ALIGN-reduction-function, DML-ROI_ALIGN-maximum-samples-range, DML-ROI_ALIGN-same-type,
+    DML-ROI_ALIGN-roi-sizes, DML-ROI_ALIGN-batch-indices-sizes, DML-ROI_ALIGN-output-shape.
+
+    Advice: DML-ROI_ALIGN-sample-range.
 
     A value is the number of a batch, below InputTensor's first size. What any other value does is not
     defined.
@@ -101,13 +102,13 @@ class RoiAlign(Description):
         Member("MaximumSamplesPerOutput", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ROI_ALIGN-reduction-function"),
-        Rule("DML-ROI_ALIGN-sample-range"),
-        Rule("DML-ROI_ALIGN-maximum-samples-range"),
-        Rule("DML-ROI_ALIGN-same-type"),
-        Rule("DML-ROI_ALIGN-roi-sizes"),
-        Rule("DML-ROI_ALIGN-batch-indices-sizes"),
-        Rule("DML-ROI_ALIGN-output-shape"),
+        Rule("DML-ROI_ALIGN-reduction-function", "docs"),
+        Rule("DML-ROI_ALIGN-sample-range", "ours", advice=True),
+        Rule("DML-ROI_ALIGN-maximum-samples-range", "ours"),
+        Rule("DML-ROI_ALIGN-same-type", "docs"),
+        Rule("DML-ROI_ALIGN-roi-sizes", "docs"),
+        Rule("DML-ROI_ALIGN-batch-indices-sizes", "docs"),
+        Rule("DML-ROI_ALIGN-output-shape", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ROI_ALIGN-reduction-function": "ReductionFunction",
@@ -269,15 +270,6 @@ class RoiAlign(Description):
                     f"ReductionFunction is {name_of(ReduceFunction, reduction_function)}; it must be AVERAGE or MAX",
                 )
             )
-        # DML-ROI_ALIGN-sample-range
-        if minimum_samples_per_output > maximum_samples_per_output:
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN-sample-range",
-                    "MinimumSamplesPerOutput",
-                    f"MinimumSamplesPerOutput is {minimum_samples_per_output}; it must be at most MaximumSamplesPerOutput, {maximum_samples_per_output} (the number of samples is clamped between the two)",
-                )
-            )
         # DML-ROI_ALIGN-maximum-samples-range
         if maximum_samples_per_output < 1:
             violations.append(
@@ -361,10 +353,26 @@ class RoiAlign(Description):
             )
         return judgement.reliable(self, violations) if violations else violations
 
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        minimum_samples_per_output = self.MinimumSamplesPerOutput
+        maximum_samples_per_output = self.MaximumSamplesPerOutput
+        violations: list[Violation] = []
+        # DML-ROI_ALIGN-sample-range
+        if minimum_samples_per_output > maximum_samples_per_output:
+            violations.append(
+                Violation(
+                    "DML-ROI_ALIGN-sample-range",
+                    "MinimumSamplesPerOutput",
+                    f"MinimumSamplesPerOutput is {minimum_samples_per_output}; it should be at most MaximumSamplesPerOutput, {maximum_samples_per_output} (the number of samples is clamped between the two)",
+                )
+            )
+        return violations
+
     def infer(self) -> RoiAlign:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -374,6 +382,7 @@ class RoiAlign(Description):
             ROITensor=self.ROITensor,
             BatchIndicesTensor=self.BatchIndicesTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
             ),

@@ -101,20 +101,20 @@ class RoiAlignGrad(Description):
         Member("AlignRegionsToCorners", "BOOL"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ROI_ALIGN_GRAD-some-output"),
-        Rule("DML-ROI_ALIGN_GRAD-reduction-function"),
-        Rule("DML-ROI_ALIGN_GRAD-input-for-roi-gradient"),
-        Rule("DML-ROI_ALIGN_GRAD-input-for-max"),
-        Rule("DML-ROI_ALIGN_GRAD-sample-range"),
-        Rule("DML-ROI_ALIGN_GRAD-maximum-samples-range"),
-        Rule("DML-ROI_ALIGN_GRAD-same-type"),
-        Rule("DML-ROI_ALIGN_GRAD-roi-sizes"),
-        Rule("DML-ROI_ALIGN_GRAD-batch-indices-sizes"),
-        Rule("DML-ROI_ALIGN_GRAD-input-gradient-regions"),
-        Rule("DML-ROI_ALIGN_GRAD-input-channels"),
-        Rule("DML-ROI_ALIGN_GRAD-output-channels"),
-        Rule("DML-ROI_ALIGN_GRAD-output-sizes"),
-        Rule("DML-ROI_ALIGN_GRAD-output-roi-sizes"),
+        Rule("DML-ROI_ALIGN_GRAD-some-output", "docs"),
+        Rule("DML-ROI_ALIGN_GRAD-reduction-function", "docs"),
+        Rule("DML-ROI_ALIGN_GRAD-input-for-roi-gradient", "docs"),
+        Rule("DML-ROI_ALIGN_GRAD-input-for-max", "docs"),
+        Rule("DML-ROI_ALIGN_GRAD-sample-range", "ours"),
+        Rule("DML-ROI_ALIGN_GRAD-maximum-samples-range", "ours"),
+        Rule("DML-ROI_ALIGN_GRAD-same-type", "docs"),
+        Rule("DML-ROI_ALIGN_GRAD-roi-sizes", "docs"),
+        Rule("DML-ROI_ALIGN_GRAD-batch-indices-sizes", "docs"),
+        Rule("DML-ROI_ALIGN_GRAD-input-gradient-regions", "docs"),
+        Rule("DML-ROI_ALIGN_GRAD-input-channels", "docs"),
+        Rule("DML-ROI_ALIGN_GRAD-output-channels", "docs"),
+        Rule("DML-ROI_ALIGN_GRAD-output-sizes", "docs"),
+        Rule("DML-ROI_ALIGN_GRAD-output-roi-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ROI_ALIGN_GRAD-some-output": "OutputGradientTensor OutputROIGradientTensor",
@@ -479,23 +479,29 @@ class RoiAlignGrad(Description):
     def infer(self) -> RoiAlignGrad:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_gradient_tensor = given(self, "InputGradientTensor")
         roi_tensor = given(self, "ROITensor")
+        input_tensor = self.InputTensor
         input_gradient_tensor_data_type = input_gradient_tensor.DataType
+        input_tensor_sizes = (input_tensor or ABSENT).Sizes
         roi_tensor_sizes = roi_tensor.Sizes
+        output_gradient_tensor_sizes = input_tensor_sizes if input_tensor is not None else None
         return RoiAlignGrad(
             InputTensor=self.InputTensor,
             InputGradientTensor=self.InputGradientTensor,
             ROITensor=self.ROITensor,
             BatchIndicesTensor=self.BatchIndicesTensor,
             OutputGradientTensor=inferred_if_given(
+                "OutputGradientTensor",
                 self.OutputGradientTensor,
                 DataType=input_gradient_tensor_data_type,
+                Sizes=output_gradient_tensor_sizes,
             ),
             OutputROIGradientTensor=inferred_if_given(
+                "OutputROIGradientTensor",
                 self.OutputROIGradientTensor,
                 DataType=input_gradient_tensor_data_type,
                 Sizes=roi_tensor_sizes,

@@ -61,9 +61,9 @@ class RoiPooling(Description):
         Member("PooledSize", "SIZE_2D"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ROI_POOLING-same-type"),
-        Rule("DML-ROI_POOLING-roi-shape"),
-        Rule("DML-ROI_POOLING-output-shape"),
+        Rule("DML-ROI_POOLING-same-type", "docs"),
+        Rule("DML-ROI_POOLING-roi-shape", "docs"),
+        Rule("DML-ROI_POOLING-output-shape", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ROI_POOLING-same-type": "InputTensor.DataType OutputTensor.DataType ROITensor.DataType",
@@ -272,7 +272,7 @@ class RoiPooling(Description):
     def infer(self) -> RoiPooling:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -287,6 +287,7 @@ class RoiPooling(Description):
             InputTensor=self.InputTensor,
             ROITensor=self.ROITensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,

@@ -136,12 +136,12 @@ class ScatterElements(Description):
         Member("Axis", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-SCATTER_ELEMENTS-same-rank"),
-        Rule("DML-SCATTER_ELEMENTS-axis-range"),
-        Rule("DML-SCATTER_ELEMENTS-same-type"),
-        Rule("DML-SCATTER_ELEMENTS-indices-sizes"),
-        Rule("DML-SCATTER_ELEMENTS-updates-sizes"),
-        Rule("DML-SCATTER_ELEMENTS-output-sizes"),
+        Rule("DML-SCATTER_ELEMENTS-same-rank", "docs"),
+        Rule("DML-SCATTER_ELEMENTS-axis-range", "docs"),
+        Rule("DML-SCATTER_ELEMENTS-same-type", "docs"),
+        Rule("DML-SCATTER_ELEMENTS-indices-sizes", "docs"),
+        Rule("DML-SCATTER_ELEMENTS-updates-sizes", "docs"),
+        Rule("DML-SCATTER_ELEMENTS-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-SCATTER_ELEMENTS-same-rank": "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount UpdatesTensor.DimensionCount",
@@ -371,7 +371,7 @@ class ScatterElements(Description):
     def infer(self) -> ScatterElements:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -382,6 +382,7 @@ class ScatterElements(Description):
             IndicesTensor=self.IndicesTensor,
             UpdatesTensor=self.UpdatesTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -129,16 +129,16 @@ class ScatterNd(Description):
         Member("IndicesDimensionCount", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-SCATTER_ND-same-rank"),
-        Rule("DML-SCATTER_ND-input-dimension-count-range"),
-        Rule("DML-SCATTER_ND-indices-dimension-count-range"),
-        Rule("DML-SCATTER_ND-same-type"),
-        Rule("DML-SCATTER_ND-input-leading-ones"),
-        Rule("DML-SCATTER_ND-indices-leading-ones"),
-        Rule("DML-SCATTER_ND-index-tuple-size"),
-        Rule("DML-SCATTER_ND-updates-rank"),
-        Rule("DML-SCATTER_ND-updates-sizes"),
-        Rule("DML-SCATTER_ND-output-sizes"),
+        Rule("DML-SCATTER_ND-same-rank", "docs"),
+        Rule("DML-SCATTER_ND-input-dimension-count-range", "docs"),
+        Rule("DML-SCATTER_ND-indices-dimension-count-range", "docs"),
+        Rule("DML-SCATTER_ND-same-type", "docs"),
+        Rule("DML-SCATTER_ND-input-leading-ones", "docs"),
+        Rule("DML-SCATTER_ND-indices-leading-ones", "docs"),
+        Rule("DML-SCATTER_ND-index-tuple-size", "docs"),
+        Rule("DML-SCATTER_ND-updates-rank", "docs"),
+        Rule("DML-SCATTER_ND-updates-sizes", "docs"),
+        Rule("DML-SCATTER_ND-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-SCATTER_ND-same-rank": "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount UpdatesTensor.DimensionCount",
@@ -435,7 +435,7 @@ class ScatterNd(Description):
     def infer(self) -> ScatterNd:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -446,6 +446,7 @@ class ScatterNd(Description):
             IndicesTensor=self.IndicesTensor,
             UpdatesTensor=self.UpdatesTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

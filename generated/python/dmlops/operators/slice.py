@@ -116,11 +116,11 @@ class Slice(Description):
         Member("Strides", "UINT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-SLICE-same-rank"),
-        Rule("DML-SLICE-dimension-count"),
-        Rule("DML-SLICE-same-type"),
-        Rule("DML-SLICE-slice-bounds"),
-        Rule("DML-SLICE-output-sizes"),
+        Rule("DML-SLICE-same-rank", "docs"),
+        Rule("DML-SLICE-dimension-count", "docs"),
+        Rule("DML-SLICE-same-type", "docs"),
+        Rule("DML-SLICE-slice-bounds", "docs"),
+        Rule("DML-SLICE-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-SLICE-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -310,7 +310,7 @@ class Slice(Description):
     def infer(self) -> Slice:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -319,6 +319,7 @@ class Slice(Description):
         return Slice(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=sizes,

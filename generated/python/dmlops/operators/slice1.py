@@ -101,13 +101,13 @@ class Slice1(Description):
         Member("InputWindowStrides", "INT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-SLICE1-same-rank"),
-        Rule("DML-SLICE1-dimension-count"),
-        Rule("DML-SLICE1-window-sizes-range"),
-        Rule("DML-SLICE1-strides-range"),
-        Rule("DML-SLICE1-same-type"),
-        Rule("DML-SLICE1-window-bounds"),
-        Rule("DML-SLICE1-output-sizes"),
+        Rule("DML-SLICE1-same-rank", "docs"),
+        Rule("DML-SLICE1-dimension-count", "docs"),
+        Rule("DML-SLICE1-window-sizes-range", "docs"),
+        Rule("DML-SLICE1-strides-range", "docs"),
+        Rule("DML-SLICE1-same-type", "docs"),
+        Rule("DML-SLICE1-window-bounds", "docs"),
+        Rule("DML-SLICE1-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-SLICE1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -320,7 +320,7 @@ class Slice1(Description):
     def infer(self) -> Slice1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -328,6 +328,7 @@ class Slice1(Description):
         return Slice1(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
             ),

@@ -102,13 +102,13 @@ class SliceGrad(Description):
         Member("InputWindowStrides", "INT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-SLICE_GRAD-same-rank"),
-        Rule("DML-SLICE_GRAD-dimension-count"),
-        Rule("DML-SLICE_GRAD-window-sizes-range"),
-        Rule("DML-SLICE_GRAD-strides-range"),
-        Rule("DML-SLICE_GRAD-same-type"),
-        Rule("DML-SLICE_GRAD-window-bounds"),
-        Rule("DML-SLICE_GRAD-input-gradient-sizes"),
+        Rule("DML-SLICE_GRAD-same-rank", "docs"),
+        Rule("DML-SLICE_GRAD-dimension-count", "docs"),
+        Rule("DML-SLICE_GRAD-window-sizes-range", "docs"),
+        Rule("DML-SLICE_GRAD-strides-range", "docs"),
+        Rule("DML-SLICE_GRAD-same-type", "docs"),
+        Rule("DML-SLICE_GRAD-window-bounds", "docs"),
+        Rule("DML-SLICE_GRAD-input-gradient-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-SLICE_GRAD-same-rank": "InputGradientTensor.DimensionCount OutputGradientTensor.DimensionCount",
@@ -320,7 +320,7 @@ class SliceGrad(Description):
     def infer(self) -> SliceGrad:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_gradient_tensor = given(self, "InputGradientTensor")
@@ -328,6 +328,7 @@ class SliceGrad(Description):
         return SliceGrad(
             InputGradientTensor=self.InputGradientTensor,
             OutputGradientTensor=inferred(
+                "OutputGradientTensor",
                 self.OutputGradientTensor,
                 DataType=input_gradient_tensor_data_type,
             ),

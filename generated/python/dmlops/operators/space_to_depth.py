@@ -89,10 +89,10 @@ class SpaceToDepth(Description):
         Member("BlockSize", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-SPACE_TO_DEPTH-block-size-range"),
-        Rule("DML-SPACE_TO_DEPTH-same-type"),
-        Rule("DML-SPACE_TO_DEPTH-blocks-divide"),
-        Rule("DML-SPACE_TO_DEPTH-output-sizes"),
+        Rule("DML-SPACE_TO_DEPTH-block-size-range", "ours"),
+        Rule("DML-SPACE_TO_DEPTH-same-type", "docs"),
+        Rule("DML-SPACE_TO_DEPTH-blocks-divide", "ours"),
+        Rule("DML-SPACE_TO_DEPTH-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-SPACE_TO_DEPTH-block-size-range": "BlockSize",
@@ -250,7 +250,7 @@ class SpaceToDepth(Description):
     def infer(self) -> SpaceToDepth:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -261,6 +261,7 @@ class SpaceToDepth(Description):
         return SpaceToDepth(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,

@@ -80,10 +80,10 @@ class SpaceToDepth1(Description):
         Member("Order", "DEPTH_SPACE_ORDER"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-SPACE_TO_DEPTH1-block-size-range"),
-        Rule("DML-SPACE_TO_DEPTH1-same-type"),
-        Rule("DML-SPACE_TO_DEPTH1-blocks-divide"),
-        Rule("DML-SPACE_TO_DEPTH1-output-sizes"),
+        Rule("DML-SPACE_TO_DEPTH1-block-size-range", "ours"),
+        Rule("DML-SPACE_TO_DEPTH1-same-type", "docs"),
+        Rule("DML-SPACE_TO_DEPTH1-blocks-divide", "ours"),
+        Rule("DML-SPACE_TO_DEPTH1-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-SPACE_TO_DEPTH1-block-size-range": "BlockSize",
@@ -244,7 +244,7 @@ class SpaceToDepth1(Description):
     def infer(self) -> SpaceToDepth1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -255,6 +255,7 @@ class SpaceToDepth1(Description):
         return SpaceToDepth1(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,

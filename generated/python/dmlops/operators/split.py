@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry, saturate
-from ..description import Description, Rule, Support, Tables
+from ..description import Description, Rule, Support, Tables, given, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc
@@ -112,12 +112,12 @@ class Split(Description):
         Member("Axis", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-SPLIT-same-rank"),
-        Rule("DML-SPLIT-output-count-range"),
-        Rule("DML-SPLIT-axis-range"),
-        Rule("DML-SPLIT-same-type"),
-        Rule("DML-SPLIT-output-sizes-off-axis"),
-        Rule("DML-SPLIT-axis-size"),
+        Rule("DML-SPLIT-same-rank", "docs"),
+        Rule("DML-SPLIT-output-count-range", "docs"),
+        Rule("DML-SPLIT-axis-range", "docs"),
+        Rule("DML-SPLIT-same-type", "docs"),
+        Rule("DML-SPLIT-output-sizes-off-axis", "docs"),
+        Rule("DML-SPLIT-axis-size", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-SPLIT-same-rank": "InputTensor.DimensionCount OutputTensors OutputTensors.DimensionCount",
@@ -305,6 +305,19 @@ class Split(Description):
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
+
+    def infer(self) -> Split:
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
+
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        """
+        well_typed(self)
+        return Split(
+            InputTensor=self.InputTensor,
+            OutputCount=self.OutputCount,
+            OutputTensors=given(self, "OutputTensors"),
+            Axis=self.Axis,
+        )
 
 
 _OPEN = opened(Split)

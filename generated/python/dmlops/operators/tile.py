@@ -107,11 +107,11 @@ class Tile(Description):
         Member("Repeats", "UINT", count="RepeatsCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-TILE-same-rank"),
-        Rule("DML-TILE-repeats-count"),
-        Rule("DML-TILE-same-type"),
-        Rule("DML-TILE-repeats-range"),
-        Rule("DML-TILE-output-sizes"),
+        Rule("DML-TILE-same-rank", "docs"),
+        Rule("DML-TILE-repeats-count", "docs"),
+        Rule("DML-TILE-same-type", "docs"),
+        Rule("DML-TILE-repeats-range", "docs"),
+        Rule("DML-TILE-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-TILE-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -287,7 +287,7 @@ class Tile(Description):
     def infer(self) -> Tile:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -299,6 +299,7 @@ class Tile(Description):
         return Tile(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,

@@ -128,13 +128,13 @@ class TopK(Description):
         Member("K", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-TOP_K-same-rank"),
-        Rule("DML-TOP_K-axis-range"),
-        Rule("DML-TOP_K-k-positive"),
-        Rule("DML-TOP_K-same-type"),
-        Rule("DML-TOP_K-k-range"),
-        Rule("DML-TOP_K-output-value-sizes"),
-        Rule("DML-TOP_K-output-index-sizes"),
+        Rule("DML-TOP_K-same-rank", "docs"),
+        Rule("DML-TOP_K-axis-range", "docs"),
+        Rule("DML-TOP_K-k-positive", "docs"),
+        Rule("DML-TOP_K-same-type", "docs"),
+        Rule("DML-TOP_K-k-range", "ours"),
+        Rule("DML-TOP_K-output-value-sizes", "docs"),
+        Rule("DML-TOP_K-output-index-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-TOP_K-same-rank": "InputTensor.DimensionCount OutputIndexTensor.DimensionCount OutputValueTensor.DimensionCount",
@@ -349,7 +349,7 @@ class TopK(Description):
     def infer(self) -> TopK:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -357,16 +357,18 @@ class TopK(Description):
         k = self.K
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
-        output_value_tensor_sizes = replaced(input_tensor_sizes, axis, k)
         output_index_tensor_sizes = replaced(input_tensor_sizes, axis, k)
+        output_value_tensor_sizes = replaced(input_tensor_sizes, axis, k)
         return TopK(
             InputTensor=self.InputTensor,
             OutputValueTensor=inferred(
+                "OutputValueTensor",
                 self.OutputValueTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_value_tensor_sizes,
             ),
             OutputIndexTensor=inferred(
+                "OutputIndexTensor",
                 self.OutputIndexTensor,
                 Sizes=output_index_tensor_sizes,
             ),

@@ -118,13 +118,13 @@ class TopK1(Description):
         Member("AxisDirection", "AXIS_DIRECTION"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-TOP_K1-same-rank"),
-        Rule("DML-TOP_K1-axis-range"),
-        Rule("DML-TOP_K1-k-positive"),
-        Rule("DML-TOP_K1-same-type"),
-        Rule("DML-TOP_K1-k-range"),
-        Rule("DML-TOP_K1-output-value-sizes"),
-        Rule("DML-TOP_K1-output-index-sizes"),
+        Rule("DML-TOP_K1-same-rank", "docs"),
+        Rule("DML-TOP_K1-axis-range", "docs"),
+        Rule("DML-TOP_K1-k-positive", "docs"),
+        Rule("DML-TOP_K1-same-type", "docs"),
+        Rule("DML-TOP_K1-k-range", "ours"),
+        Rule("DML-TOP_K1-output-value-sizes", "docs"),
+        Rule("DML-TOP_K1-output-index-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-TOP_K1-same-rank": "InputTensor.DimensionCount OutputIndexTensor.DimensionCount OutputValueTensor.DimensionCount",
@@ -342,7 +342,7 @@ class TopK1(Description):
     def infer(self) -> TopK1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -350,16 +350,18 @@ class TopK1(Description):
         k = self.K
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
-        output_value_tensor_sizes = replaced(input_tensor_sizes, axis, k)
         output_index_tensor_sizes = replaced(input_tensor_sizes, axis, k)
+        output_value_tensor_sizes = replaced(input_tensor_sizes, axis, k)
         return TopK1(
             InputTensor=self.InputTensor,
             OutputValueTensor=inferred(
+                "OutputValueTensor",
                 self.OutputValueTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_value_tensor_sizes,
             ),
             OutputIndexTensor=inferred(
+                "OutputIndexTensor",
                 self.OutputIndexTensor,
                 Sizes=output_index_tensor_sizes,
             ),

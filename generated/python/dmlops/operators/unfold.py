@@ -89,13 +89,13 @@ class Unfold(Description):
         Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-UNFOLD-spatial-dimensions"),
-        Rule("DML-UNFOLD-same-type"),
-        Rule("DML-UNFOLD-window-sizes-range"),
-        Rule("DML-UNFOLD-strides-range"),
-        Rule("DML-UNFOLD-dilations-range"),
-        Rule("DML-UNFOLD-window-fits"),
-        Rule("DML-UNFOLD-output-sizes"),
+        Rule("DML-UNFOLD-spatial-dimensions", "ours"),
+        Rule("DML-UNFOLD-same-type", "ours"),
+        Rule("DML-UNFOLD-window-sizes-range", "ours"),
+        Rule("DML-UNFOLD-strides-range", "ours"),
+        Rule("DML-UNFOLD-dilations-range", "ours"),
+        Rule("DML-UNFOLD-window-fits", "ours"),
+        Rule("DML-UNFOLD-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-UNFOLD-spatial-dimensions": "DimensionCount InputTensor.DimensionCount",
@@ -309,7 +309,7 @@ class Unfold(Description):
     def infer(self) -> Unfold:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -327,6 +327,7 @@ class Unfold(Description):
         return Unfold(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,

@@ -55,10 +55,10 @@ class Upsample2d(Description):
         Member("InterpolationMode", "INTERPOLATION_MODE"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-UPSAMPLE_2D-same-rank"),
-        Rule("DML-UPSAMPLE_2D-scale-size"),
-        Rule("DML-UPSAMPLE_2D-same-type"),
-        Rule("DML-UPSAMPLE_2D-output-sizes"),
+        Rule("DML-UPSAMPLE_2D-same-rank", "docs"),
+        Rule("DML-UPSAMPLE_2D-scale-size", "docs"),
+        Rule("DML-UPSAMPLE_2D-same-type", "docs"),
+        Rule("DML-UPSAMPLE_2D-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-UPSAMPLE_2D-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -225,7 +225,7 @@ class Upsample2d(Description):
     def infer(self) -> Upsample2d:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -237,6 +237,7 @@ class Upsample2d(Description):
         return Upsample2d(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,

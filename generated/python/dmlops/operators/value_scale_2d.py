@@ -56,10 +56,10 @@ class ValueScale2d(Description):
         Member("Bias", "FLOAT", count="ChannelCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-VALUE_SCALE_2D-channel-count-values"),
-        Rule("DML-VALUE_SCALE_2D-same-type"),
-        Rule("DML-VALUE_SCALE_2D-channel-count"),
-        Rule("DML-VALUE_SCALE_2D-same-sizes"),
+        Rule("DML-VALUE_SCALE_2D-channel-count-values", "docs"),
+        Rule("DML-VALUE_SCALE_2D-same-type", "docs"),
+        Rule("DML-VALUE_SCALE_2D-channel-count", "docs"),
+        Rule("DML-VALUE_SCALE_2D-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-VALUE_SCALE_2D-channel-count-values": "ChannelCount",
@@ -221,7 +221,7 @@ class ValueScale2d(Description):
     def infer(self) -> ValueScale2d:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -230,6 +230,7 @@ class ValueScale2d(Description):
         return ValueScale2d(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

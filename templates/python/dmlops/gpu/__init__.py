@@ -46,8 +46,8 @@ def run(
 
     Arrays are logical: their shape is the tensor's Sizes, their type its DataType; strides of the
     description shape the buffers on the GPU. `device` is a Device, an index into `devices()`, a part of a
-    name, or None for the fastest kind. `in_place` names an input whose buffer the output shares, where the
-    operator's IN_PLACE allows that; both have the same layout then. Raises InvalidDescription, ValueError for
+    name, or None for the fastest kind. `in_place` names an input whose buffer the output shares, one of the
+    operator's IN_PLACE; both have the same layout then. Raises InvalidDescription, ValueError for
     inputs that do not fit the description, Unsupported for what the shaders cannot do, and GpuUnavailable.
     """
     violations = desc.validate(FEATURE_LEVEL)
@@ -87,6 +87,9 @@ def shared_buffer(desc: Description, output: str, source: str) -> str:
     tensors = dict(tensor_names(desc, "input"))
     if source not in tensors:
         raise ValueError(f"{desc.OPERATOR} has no input {source!r}; its inputs are {', '.join(tensors)}")
+    if source not in desc.IN_PLACE:
+        shared = " or ".join(desc.IN_PLACE)
+        raise ValueError(f"{output} cannot share the buffer of {source}; {desc.OPERATOR} allows {shared}")
     first, second = getattr(desc, output), tensors[source]
     if (first.DataType.bits, first.element_strides) != (second.DataType.bits, second.element_strides):
         raise ValueError(f"{source} and {output} have different layouts, so they cannot share a buffer")
