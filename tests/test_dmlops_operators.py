@@ -222,7 +222,7 @@ def test_levels_of_fused_activations(activation: Description, place: str, level:
             (violation,) = desc.validate(one)
             assert (violation.rule, violation.member) == ("DML-OPERATOR-since", "FusedActivation.Type")
             pair = f"{activation.OPERATOR} in {place}"
-            assert violation.message == f"{pair} needs feature level {level}; {one} is asked for"
+            assert violation.message == f"{pair} needs feature level {level}; the requested level is {one}"
 
 
 def test_counts_are_filled_in() -> None:

@@ -8465,7 +8465,7 @@ static const uint8_t dmlops_activation_softplus_code[] = {
     2, 1, 255,
 };
 static const dmlops_phrase dmlops_activation_softplus_phrases[] = {
-    {"Steepness", "Steepness is %v; it must be at least 1.0, 1.0 (smaller values need feature level 6.4)"},
+    {"Steepness", "Steepness is %v; it must be at least 1.0 (smaller values need feature level 6.4)"},
 };
 static const dmlops_rule dmlops_activation_softplus_rules[] = {
     {"DML-ACTIVATION_SOFTPLUS-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0},
@@ -10002,7 +10002,7 @@ static const dmlops_phrase dmlops_lstm_phrases[] = {
     {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[2] is %v; it must equal InputTensor.Sizes[2], %v"},
     {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[3] is %v; it must equal RecurrenceTensor.Sizes[3], %v"},
     {"OutputSequenceTensor", "OutputSequenceTensor, OutputSingleTensor and OutputCellSingleTensor are absent; one of them must be given (without an output there is nothing to compute)"},
-    {"ClipThreshold", "ClipThreshold is %v; it should be at least 0.0, 0.0 (it limits a magnitude)"},
+    {"ClipThreshold", "ClipThreshold is %v; it should be at least 0.0 (it limits a magnitude)"},
     {"CellMemInitTensor.Flags", "CellMemInitTensor.Flags is %v; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)"},
     {"PeepholeTensor.Flags", "PeepholeTensor.Flags is %v; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)"},
     {"CellMemInitTensor.Sizes", "CellMemInitTensor.Sizes[0] is %v; it must equal 1"},
@@ -10706,7 +10706,7 @@ static const uint8_t dmlops_resample_code[] = {
 };
 static const dmlops_phrase dmlops_resample_phrases[] = {
     {"ScaleCount", "ScaleCount is %v; it must equal InputTensor.DimensionCount, %v"},
-    {"Scales", "Scales[%v] is %v; it must be more than 0.0, 0.0"},
+    {"Scales", "Scales[%v] is %v; it must be more than 0.0"},
 };
 static const dmlops_rule dmlops_resample_rules[] = {
     {"DML-RESAMPLE-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0},
@@ -11463,7 +11463,7 @@ static const uint8_t dmlops_resample1_code[] = {
 };
 static const dmlops_phrase dmlops_resample1_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
-    {"Scales", "Scales[%v] is %v; it must be more than 0.0, 0.0"},
+    {"Scales", "Scales[%v] is %v; it must be more than 0.0"},
 };
 static const dmlops_rule dmlops_resample1_rules[] = {
     {"DML-RESAMPLE1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0},
@@ -12277,7 +12277,7 @@ static const uint8_t dmlops_resample_grad_code[] = {
 };
 static const dmlops_phrase dmlops_resample_grad_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputGradientTensor.DimensionCount, %v"},
-    {"Scales", "Scales[%v] is %v; it must be more than 0.0, 0.0 (output coordinates are divided by it)"},
+    {"Scales", "Scales[%v] is %v; it must be more than 0.0 (output coordinates are divided by it)"},
 };
 static const dmlops_rule dmlops_resample_grad_rules[] = {
     {"DML-RESAMPLE_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0},
@@ -13383,7 +13383,7 @@ static const uint8_t dmlops_resample2_code[] = {
 };
 static const dmlops_phrase dmlops_resample2_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
-    {"Scales", "Scales[%v] is %v; it must be more than 0.0, 0.0"},
+    {"Scales", "Scales[%v] is %v; it must be more than 0.0"},
 };
 static const dmlops_rule dmlops_resample2_rules[] = {
     {"DML-RESAMPLE2-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0},
@@ -13417,7 +13417,7 @@ static const uint8_t dmlops_resample_grad1_code[] = {
 };
 static const dmlops_phrase dmlops_resample_grad1_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputGradientTensor.DimensionCount, %v"},
-    {"Scales", "Scales[%v] is %v; it must be more than 0.0, 0.0 (output coordinates are divided by it)"},
+    {"Scales", "Scales[%v] is %v; it must be more than 0.0 (output coordinates are divided by it)"},
 };
 static const dmlops_rule dmlops_resample_grad1_rules[] = {
     {"DML-RESAMPLE_GRAD1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0},
@@ -14493,7 +14493,7 @@ static const uint8_t dmlops_resample3_code[] = {
 };
 static const dmlops_phrase dmlops_resample3_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
-    {"Scales", "Scales[%v] is %v; it must be more than 0.0, 0.0"},
+    {"Scales", "Scales[%v] is %v; it must be more than 0.0"},
 };
 static const dmlops_rule dmlops_resample3_rules[] = {
     {"DML-RESAMPLE3-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0},

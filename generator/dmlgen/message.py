@@ -162,7 +162,7 @@ def _operand(node: ir.Expr) -> list[Part]:
     words = _words(node)
     if words is None:
         return [node]
-    if isinstance(node, ir.EnumValue) or _number(words) is not None:
+    if isinstance(node, ir.EnumValue) or (len(words) == 1 and isinstance(words[0], ir.Number)):
         return words
     return [*words, ", ", node]
 

@@ -197,7 +197,7 @@ class ActivationSoftplus(Description):
                 Violation(
                     "DML-ACTIVATION_SOFTPLUS-steepness-range",
                     "Steepness",
-                    f"Steepness is {as_float(steepness):g}; it must be at least 1.0, 1.0 (smaller values need feature level 6.4)",
+                    f"Steepness is {as_float(steepness):g}; it must be at least 1.0 (smaller values need feature level 6.4)",
                 )
             )
         if violations:
@@ -244,7 +244,7 @@ class ActivationSoftplus(Description):
                 Violation(
                     "DML-ACTIVATION_SOFTPLUS-steepness-range",
                     "Steepness",
-                    f"Steepness is {as_float(steepness):g}; it must be at least 1.0, 1.0 (smaller values need feature level 6.4)",
+                    f"Steepness is {as_float(steepness):g}; it must be at least 1.0 (smaller values need feature level 6.4)",
                 )
             )
         return violations

@@ -952,7 +952,7 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-clip-threshold-range",
                     "ClipThreshold",
-                    f"ClipThreshold is {as_float(clip_threshold):g}; it should be at least 0.0, 0.0 (it limits a magnitude)",
+                    f"ClipThreshold is {as_float(clip_threshold):g}; it should be at least 0.0 (it limits a magnitude)",
                 )
             )
         return violations

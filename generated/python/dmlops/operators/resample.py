@@ -233,7 +233,7 @@ class Resample(Description):
                     Violation(
                         "DML-RESAMPLE-scales",
                         "Scales",
-                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be more than 0.0, 0.0",
+                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be more than 0.0",
                     )
                 )
                 break

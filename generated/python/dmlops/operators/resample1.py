@@ -249,7 +249,7 @@ class Resample1(Description):
                     Violation(
                         "DML-RESAMPLE1-scales",
                         "Scales",
-                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be more than 0.0, 0.0",
+                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be more than 0.0",
                     )
                 )
                 break

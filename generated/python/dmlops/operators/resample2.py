@@ -239,7 +239,7 @@ class Resample2(Description):
                     Violation(
                         "DML-RESAMPLE2-scales",
                         "Scales",
-                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be more than 0.0, 0.0",
+                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be more than 0.0",
                     )
                 )
                 break

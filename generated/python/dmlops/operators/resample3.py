@@ -227,7 +227,7 @@ class Resample3(Description):
                     Violation(
                         "DML-RESAMPLE3-scales",
                         "Scales",
-                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be more than 0.0, 0.0",
+                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be more than 0.0",
                     )
                 )
                 break

@@ -234,7 +234,7 @@ class ResampleGrad(Description):
                     Violation(
                         "DML-RESAMPLE_GRAD-scales",
                         "Scales",
-                        f"Scales[{i}] is {as_float(scales[i]):g}; it must be more than 0.0, 0.0 (output coordinates are divided by it)",
+                        f"Scales[{i}] is {as_float(scales[i]):g}; it must be more than 0.0 (output coordinates are divided by it)",
                     )
                 )
                 break
