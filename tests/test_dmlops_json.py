@@ -142,3 +142,13 @@ def test_any_json_value_is_a_description_or_a_json_error(value: Any) -> None:
     else:
         desc.validate("6.4")
         assert dmlops.from_json(desc.to_json()) == desc
+
+
+def test_integers_that_json_readers_round_may_be_strings() -> None:
+    tensor = {"DataType": "FLOAT32", "Sizes": [1], "TotalTensorSizeInBytes": "18446744073709551612"}
+    desc = {"type": "DML_OPERATOR_ELEMENT_WISE_ABS", "desc": {"InputTensor": tensor, "OutputTensor": tensor}}
+    assert dmlops.from_json(desc).InputTensor.TotalTensorSizeInBytes == 2**64 - 4
+    for text in ("4", "9007199254740992", "1e20", "99999999999999999999999"):
+        tensor["TotalTensorSizeInBytes"] = text
+        with pytest.raises(dmlops.JsonError, match="expected an integer"):
+            dmlops.from_json(desc)

@@ -130,13 +130,8 @@ def test_a_description_over_many_lines() -> None:
     text = json.dumps({"id": 5, **VALID}, indent=1).encode()
     status, out, _ = run("validate", "-", given=b"\n" + text)
     assert status == 0
-    assert json.loads(out) == {
-        "id": 5,
-        "ok": True,
-        "violations": [],
-        "advice": [],
-        "min_feature_level": "3.0",
-    }
+    expected = {"id": 5, "ok": True, "violations": [], "advice": [], "min_feature_level": "3.0"}
+    assert json.loads(out) == expected
     status, out, _ = run("validate", "-", given=text.replace(b'"Axis":', b'"Axis"'))
     (violation,) = json.loads(out)["violations"]
     assert violation["rule"] == "DML-JSON" and "line 3" in violation["message"]

@@ -28,7 +28,7 @@ def _levels_and_enums(old: Registry, new: Registry) -> Iterator[str]:
 
 
 def _operator(old: Operator, new: Operator) -> Iterator[str]:
-    for fact in ("value", "since", "in_place", "fused_into", "members", "compute"):
+    for fact in ("value", "since", "in_place", "fused_into", "members", "compute", "defines"):
         if getattr(old, fact) != getattr(new, fact):
             yield f"~ {fact}"
     yield from _named("rule", _rules(old.rules), _rules(new.rules))

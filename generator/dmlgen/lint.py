@@ -97,6 +97,8 @@ def _expressions(operator: Operator) -> Iterator[ir.Expr]:
         yield from (row.when for row in rows if row.when is not None)
     if operator.compute is not None:
         yield from operator.compute.expressions
+    if operator.defines is not None:
+        yield from operator.defines.whole
 
 
 def _unused_definitions(operator: Operator) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ in, names are bound, rules are in the order in which they are judged. Outputs re
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 
 from dmlgen.diagnostics import Position
 from dmlgen.expr import ir
+from dmlgen.expr.printer import SOURCE
 
 Provenance: TypeAlias = Literal["docs", "header", "observed", "ours"]
 Role: TypeAlias = Literal["input", "output", "attribute"]
@@ -299,6 +300,80 @@ class Compute:
 
 
 @dataclass(frozen=True)
+class Intermediate:
+    """A tensor between inputs and outputs: at each coordinate `at` of a box of `sizes` it holds `value`.
+
+    It reads inputs and intermediate tensors above it. With `along`, and only then, it also reads itself, and
+    its neighbours that have `along` too, at smaller indices of axis 0; those above it at the same index, too.
+    `decides`: something reads it in an index, a condition, a bound or a rounding to integers, so that its
+    floats are computed in single precision, in the written order.
+    """
+
+    name: str
+    type: ir.Type  # FLOAT, INT or BOOL
+    sizes: ir.Expr
+    along: bool
+    value: ir.Expr
+    decides: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OutputDefinitions:
+    """What an operator computes: the value of every output at each of its coordinates `at`.
+
+    Values read inputs and intermediate tensors, never outputs. Every output has one; it is not evaluated
+    where the output is absent.
+    """
+
+    tensors: tuple[Intermediate, ...]
+    outputs: Mapping[str, ir.Expr]
+
+    @property
+    def functions(self) -> Iterator[ir.Function]:
+        """The functions that it uses, each once."""
+        todo = [part for tensor in self.tensors for part in (tensor.sizes, tensor.value)]
+        todo += self.outputs.values()
+        seen: set[ir.Function] = set()
+        while todo:
+            for part in ir.walk(todo.pop(0)):
+                if isinstance(part, ir.Apply) and part.function not in seen:
+                    seen.add(part.function)
+                    todo.append(part.function.body)
+                    yield part.function
+
+    @property
+    def whole(self) -> Iterator[ir.Expr]:
+        """All expressions, the bodies of functions included, each once."""
+        for tensor in self.tensors:
+            yield tensor.sizes
+            yield tensor.value
+        yield from self.outputs.values()
+        yield from (function.body for function in self.functions)
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """All of it in the language's own words, a function's types apart."""
+        yield from dict.fromkeys(map(_function_text, self.functions))
+        for tensor in self.tensors:
+            along = ", along 0" if tensor.along else ""
+            sizes, value = SOURCE.print(tensor.sizes), SOURCE.print(tensor.value)
+            yield f"{tensor.name}: {tensor.type}{along}, sizes {sizes} = {value}"
+        for name, value_ in self.outputs.items():
+            yield f"{name} = {SOURCE.print(value_)}"
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OutputDefinitions) and repr(self) == repr(other)
+
+
+def _function_text(function: ir.Function) -> str:
+    parameters = ", ".join(parameter.name for parameter in function.parameters)
+    return f"{function.name}{f'({parameters})' if parameters else ''} = {SOURCE.print(function.body)}"
+
+
+@dataclass(frozen=True)
 class TensorData:
     """A tensor with data, row-major, of a worked example."""
 
@@ -355,6 +430,7 @@ class Operator:
     inferences: tuple[Inference, ...]
     support: Mapping[str, tuple[Support, ...]]  # by feature level name, for every level from `since` on
     compute: Compute | None
+    defines: OutputDefinitions | None  # in place of `compute`, which names a kernel
     examples: tuple[Example, ...]
     data: tuple[DataRequirement, ...]
     errata: tuple[Erratum, ...]

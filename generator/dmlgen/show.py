@@ -40,6 +40,9 @@ def _lines(registry: Registry, operator: Operator) -> Iterator[str]:
         yield f"    data of {requirement.tensor}: {requirement.text}"
     if operator.compute is not None:
         yield from _computes(operator.compute)
+    if operator.defines is not None:
+        yield "computes, at each coordinate `at` of an output or an intermediate tensor"
+        yield from (f"    {line}" for line in operator.defines.lines)
     yield "support"
     for rows, levels in groupby(operator.support.items(), key=lambda item: item[1]):
         names = [name for name, _ in levels]

@@ -11,6 +11,7 @@ which `validate` tells.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from math import isfinite
@@ -32,6 +33,7 @@ _FIELDS = {field.name: field for field in STRUCTS["DML_BUFFER_TENSOR_DESC"]}
 _OF_DISPATCHABLES = ("bindings", "dmlCompileType", "executionFlags")  # how DxDispatch runs it
 _OTHER_DISPATCHABLES = ("hlsl", "onnx", "dmlserializedgraph")
 _NOT_FINITE = {"nan", "inf", "-inf"}
+_DIGITS = re.compile("-?[0-9]{16,20}")
 
 
 def from_json(value: Any) -> Description:
@@ -173,6 +175,17 @@ def _array(value: Any, path: str, read: Callable[[Any, str], Any]) -> tuple[Any,
     return tuple(read(item, f"{path}[{position}]") for position, item in enumerate(value))
 
 
+def _number(value: Any) -> Any:
+    """An integer beyond 2**53 may be written as a string, since many readers of JSON would round it."""
+    if isinstance(value, str) and _DIGITS.fullmatch(value) and abs(int(value)) > 1 << 53:
+        return int(value)
+    return value
+
+
+def _integer(value: Any, path: str) -> int:
+    return integer(_number(value), path)
+
+
 def _float(value: Any, path: str) -> float:
     if isinstance(value, str) and value.lower() in _NOT_FINITE:
         return float(value)
@@ -180,6 +193,7 @@ def _float(value: Any, path: str) -> float:
 
 
 def _scalar(value: Any, path: str) -> float:
+    value = _number(value)
     return _float(value, path) if isinstance(value, str) else number(value, path)
 
 
@@ -203,7 +217,7 @@ _READERS: dict[str, Callable[[Any, str], Any]] = {
     "tensor": _tensor,
     "OPERATOR_DESC": _description,
     **dict.fromkeys(NUMBERS, _float),
-    **dict.fromkeys(INTEGERS, integer),
+    **dict.fromkeys(INTEGERS, _integer),
     "BOOL": boolean,
     **{name: _struct(name) for name in STRUCT_CLASSES},
     **{name: partial(enumerator, name) for name in ENUMS},

@@ -9,11 +9,10 @@ from collections import Counter
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from itertools import zip_longest
-from random import Random
 from typing import Any, Literal
 
 from dmlgen.cases import negatives
-from dmlgen.cases.data import Computation, Data, exact, sample_inputs
+from dmlgen.cases.data import DataSearch, Shown
 from dmlgen.cases.moves import State
 from dmlgen.cases.negatives import Attempt
 from dmlgen.cases.positives import Positives
@@ -47,8 +46,7 @@ class Case:
     breaks: str | None = None
     draws: str | None = None
     twin: str | None = None
-    inputs: Data | None = None
-    outputs: Data | None = None
+    data: Shown | None = None
 
 
 @dataclass(frozen=True)
@@ -95,10 +93,7 @@ class _OperatorCases:
     def __init__(self, general: GeneralJudge, operator: Operator) -> None:
         self.registry, self.operator = general.registry, operator
         self.search = Search(general, operator)
-        compute = operator.compute
-        self.computation: Computation | None = None
-        if compute is not None and exact(operator):
-            self.computation = Computation(general.judge_of(operator), compute)
+        self.data = DataSearch(general.judge_of(operator)) if operator.compute is not None else None
         self.found: dict[str, Case] = {}
         self.valid: dict[Hashable, str] = {}
         self.missed: list[str] = []
@@ -106,8 +101,9 @@ class _OperatorCases:
     def all(self) -> Cases:
         positives = Positives(self.search)
         self._note_missed(positives)
+        shown = self.data.shown(positives.found) if self.data is not None else {}
         for name, state in positives.found.items():
-            self._add_positive(name, state)
+            self._add("positive", name, state, data=shown.get(name))
         for example in self.operator.examples:
             self._add_example(example)
         bases = _bases(self.search, positives.found.values())
@@ -134,15 +130,6 @@ class _OperatorCases:
         return rule.form not in _UNBREAKABLE and any(
             self.search.in_force(rule, level) for level in self.search.blocks
         )
-
-    def _add_positive(self, name: str, state: State) -> None:
-        inputs: Data | None = None
-        outputs: Data | None = None
-        if self.computation is not None:
-            random = Random(f"{self.operator.name}/{name}")
-            inputs = sample_inputs(self.registry, self.operator, state.description, random)
-            outputs = self.computation.run(state.description, inputs)
-        self._add("positive", name, state, inputs=inputs, outputs=outputs)
 
     def _add_example(self, example: Example) -> None:
         description: dict[str, Value] = {}
@@ -176,7 +163,10 @@ class _OperatorCases:
             }
             for members in (self.operator.inputs, self.operator.outputs)
         )
-        self._add("example", example.id, state, inputs=inputs, outputs=outputs)
+        shown = Shown(inputs, outputs, {}, ())
+        if self.data is not None:
+            shown = self.data.examined(state, inputs, outputs)
+        self._add("example", example.id, state, data=shown)
 
     def _add_boundaries(self, rule: Rule, bases: list[State]) -> None:
         """For every ordering comparison of the rule; the tensors take turns in rules of tensors."""

@@ -1,116 +1,327 @@
-"""What operators compute, element by element in plain Python: exact for operators that move data."""
+"""Data for descriptions: input elements that show something, and what an operator makes of them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from operator import mul
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
-from dmlgen.cases.moves import packed
-from dmlgen.cases.samples import tensors_of
-from dmlgen.description import Description, Tensor
+from dmlgen.cases.compute import ALWAYS, Computation, Data, Element, Elements, Origin
+from dmlgen.cases.elements import INFINITY, NAN, NEVER
+from dmlgen.cases.moves import State, packed
+from dmlgen.cases.samples import MAX_ELEMENTS, tensors_of
+from dmlgen.description import Tensor
 from dmlgen.expr import ir
-from dmlgen.expr.evaluate import EVALUATED, LOAD
 from dmlgen.judge import Judge
-from dmlgen.registry import Compute, EnumEntry, Operator, Registry
+from dmlgen.registry import EnumEntry
 
-Elements = tuple[int | float, ...]  # of a tensor, row-major
-Data = Mapping[str, Elements | tuple[Elements, ...]]  # by member; of an array of tensors, each one's
+MOST_ELEMENTS = 4 * MAX_ELEMENTS  # of a tensor with data
+_PLAIN, _MOST, _EDGES = (
+    10,
+    14,
+    2,
+)  # cases with data: as a rule, if enumerations have many values, beside these
+_NEEDED = 10  # the worth of what data must show, if any case can
+_ROUNDS = 60  # of drawing elements anew where a result rests on a choice
+_SHARE, _SHARE_OF_EDGES = 0.12, 0.5  # of striking elements among plain ones, and where they are wanted
 
-
-def exact(operator: Operator) -> bool:
-    """Whether each output element is an element of an input or a constant, exact for any data type."""
-    compute = operator.compute
-    if compute is None or compute.value is None or compute.place is not None:
-        return False
-    if operator.member[compute.output].count or not moves_data(compute.value):
-        return False
-    calls = (node for node in ir.walk(compute.value) if isinstance(node, ir.Call))
-    return all(call.function in EVALUATED or call.function == "wrap" for call in calls)
-
-
-def moves_data(node: ir.Expr) -> bool:
-    """Whether a value is an element of an input or a constant."""
-    match node:
-        case ir.Definition(value=value):
-            return moves_data(value)
-        case ir.Conditional(then=then, otherwise=otherwise):
-            return moves_data(then) and moves_data(otherwise)
-        case _:
-            return isinstance(node, ir.Load | ir.Number) or (
-                isinstance(node, ir.Member) and node.type.kind == "element"
-            )
-
-
-class Computation:
-    """The `compute` section of an operator as a function."""
-
-    def __init__(self, judge: Judge, compute: Compute) -> None:
-        assert compute.value is not None
-        self.output, self._judge = compute.output, judge
-        self._element = judge.general.evaluator.function(compute.value)
-
-    def run(self, description: Description, inputs: Data) -> Data:
-        """The output's elements. The description is valid, and every tensor that is read has its data."""
-
-        def load(name: str, index: int | None, coordinate: tuple[int, ...]) -> Any:
-            tensor: Any = description[name]
-            elements: Any = inputs[name]
-            if index is not None:
-                tensor, elements = tensor[index], elements[index]
-            return elements[sum(map(mul, coordinate, packed(tensor.Sizes)))]
-
-        environment = {**self._judge.environment(description), LOAD: load}
-        sizes = environment[self.output].Sizes
-        coordinates = product(*map(range, sizes))
-        return {self.output: tuple(self._element({**environment, "at": at}) for at in coordinates)}
+Pool = Mapping[str, Sequence[int | float]]  # numbers to draw from, by kind of data type
+_MIXED: Pool = {
+    "float": (0.0, 0.5, -0.5, 1.0, -1.0, 1.5, -1.5, 2.0, 2.5, -2.5, 3.0, -3.25, 4.0, -5.0, 6.75, 0.125),
+    "signed": tuple(range(-7, 8)),
+    "unsigned": tuple(range(12)),
+}
+_SMALL: Pool = {"float": (0.25, 0.5, -0.5, 1.0, 2.0), "signed": (-1, 1, 2, 3), "unsigned": (1, 2, 3)}
+_LEAST: Pool = {"float": (0.5, 1.0), "signed": (1,), "unsigned": (1,)}
+_INTEGERS = ("signed", "unsigned")
+_PLAIN_POOLS: Sequence[tuple[Pool, Sequence[str]]] = (
+    (_MIXED, ("float", *_INTEGERS)),  # with striking elements of these kinds
+    (_MIXED, _INTEGERS),
+    (_MIXED, ()),
+    (_SMALL, ()),
+    (_LEAST, ()),
+)
+_SPECIAL = (math.nan, math.inf, -math.inf)
 
 
-def sample_inputs(registry: Registry, operator: Operator, description: Description, random: Random) -> Data:
-    """Elements that tell places apart; indices on both sides of what is in range."""
-    assert operator.compute is not None and operator.compute.value is not None
-    indices = set(_index_tensors(operator.compute.value))
-    types = {entry.value: entry for entry in registry.data_types}
-    largest = max(size for _, tensor in tensors_of(description) for size in tensor.Sizes)
+class Tolerance(NamedTuple):
+    """How far an element may be away from the one expected: `absolute` + `relative` * its magnitude."""
 
-    def elements(name: str, tensor: Tensor) -> Elements:
-        count, type_ = math.prod(tensor.Sizes), types[tensor.DataType]
-        values = _indices(type_, largest, random) if name in indices else _distinct(type_)
-        return tuple(next(values) for _ in range(count))
-
-    inputs: dict[str, Elements | tuple[Elements, ...]] = {}
-    for member in operator.inputs:
-        value = description[member.name]
-        if isinstance(value, Tensor):
-            inputs[member.name] = elements(member.name, value)
-        elif isinstance(value, tuple):
-            inputs[member.name] = tuple(elements(member.name, tensor) for tensor in value)
-    return inputs
+    absolute: float
+    relative: float
 
 
-def _index_tensors(node: ir.Expr) -> Iterator[str]:
-    """The tensors whose elements are used as indices."""
-    for part in ir.walk(node):
-        match part:
-            case ir.Call(function="wrap", arguments=(ir.Load(tensor=tensor), _)):
-                yield tensor.name
+@dataclass(frozen=True)
+class Shown:
+    """Data of a case; a tensor without a tolerance is exact. `choices` is what of it no source defines."""
+
+    inputs: Data
+    outputs: Data
+    tolerance: Mapping[str, Tolerance]
+    choices: tuple[str, ...]
 
 
-def _distinct(type_: EnumEntry) -> Iterator[int | float]:
-    """The extreme of an integer type first, so that no bit may be lost; then halves or whole numbers."""
-    if type_.kind != "float":
-        yield -(1 << type_.bits - 1) if type_.kind == "signed" else (1 << type_.bits) - 1
-    number = 0
-    while True:
-        yield number + 0.5 if type_.kind == "float" else number
-        number = -number if type_.kind != "unsigned" and number > 0 else abs(number) + 1
+class DataSearch:
+    """Finds data for descriptions of an operator that says what it computes."""
+
+    def __init__(self, judge: Judge) -> None:
+        assert judge.operator.compute is not None
+        self.operator, self.registry, self._judge = judge.operator, judge.general.registry, judge
+        self.computation = Computation(judge, judge.operator.compute)
+        self._types = {entry.value: entry for entry in self.registry.data_types}
+        nodes = [node for whole in judge.operator.compute.expressions for node in ir.walk(whole)]
+        self._indices = {
+            node.arguments[0].tensor.name
+            for node in nodes
+            if isinstance(node, ir.Call)
+            and node.function == "wrap"
+            and isinstance(node.arguments[0], ir.Load)
+        }
+
+    def shown(self, states: Mapping[str, State]) -> dict[str, Shown]:
+        """Data for some of the states, by name: they show many types, layouts and values of members."""
+        small = {name: state for name, state in states.items() if _is_small(state)}
+        chosen = self._spread(small)
+        rest = [name for name in small if name not in chosen] or list(small)
+        edges: dict[str, str] = {}
+        for name in rest:
+            first = next((tensor for _, tensor in self._tensors(small[name])), None)
+            if first is not None:
+                kind = "float" if self._types[first.DataType].kind == "float" else "integer"
+                edges.setdefault(kind, name)
+        found: dict[str, Shown | None] = {}
+        for name in (*chosen, *list(edges.values())[:_EDGES]):
+            random = Random(f"{self.operator.name}/{name}")
+            plain = self._plain(small[name], random) if name in chosen else None
+            found[name] = plain or self._edge(small[name], random)
+        return {name: shown for name, shown in found.items() if shown is not None}
+
+    def examined(self, state: State, inputs: Data, outputs: Data) -> Shown:
+        """Data from elsewhere, with the tolerance and choices that follow from the inputs."""
+        found = self._result(inputs, list(self.computation.elements(state.description, inputs)), state)
+        return Shown(inputs, outputs, found.tolerance, found.choices)
+
+    def _tensors(self, state: State) -> list[tuple[tuple[str, int | None], Tensor]]:
+        """The input tensors, complete, by name and place in an array."""
+        environment = self._judge.environment(state.description)
+        found: list[tuple[tuple[str, int | None], Tensor]] = []
+        for member in self.operator.inputs:
+            value = environment[member.name]
+            if isinstance(value, Tensor):
+                found.append(((member.name, None), value))
+            elif isinstance(value, tuple):
+                found += [((member.name, index), tensor) for index, tensor in enumerate(value)]
+        return found
+
+    def _spread(self, states: Mapping[str, State]) -> list[str]:
+        """Names of states that together show the most: each adds more than any other would."""
+        features = {name: dict(self._features(state)) for name, state in states.items()}
+        chosen: list[str] = []
+        seen: set[object] = set()
+
+        def brought(name: str) -> int:
+            return sum(weight for feature, weight in features[name].items() if feature not in seen)
+
+        while len(chosen) < _MOST:
+            best = max(features, key=brought, default="")
+            if not best or brought(best) < (1 if len(chosen) < _PLAIN else _NEEDED):
+                break
+            chosen.append(best)
+            seen |= features[best].keys()
+        return chosen
+
+    def _features(self, state: State) -> Iterator[tuple[object, int]]:
+        """What a state shows, and how much it is worth to show it."""
+        for name, tensor in tensors_of(state.description):
+            layout = _layout(tensor)
+            yield (name, "type", tensor.DataType), 2
+            yield (name, "rank", tensor.DimensionCount), _NEEDED if tensor.DimensionCount in (1, 8) else 1
+            yield (name, "layout", layout), 1
+            yield ("layout", layout), 2
+        for member in self.operator.members:
+            value = state.description[member.name]
+            yield (member.name, value is None), 1
+            if member.type in self.registry.enums or member.type == "BOOL":
+                yield (member.name, "value", value), _NEEDED
+
+    def _plain(self, state: State, random: Random) -> Shown | None:
+        """Data whose results sources define: elements that lead elsewhere are drawn again."""
+        for pool, striking in _PLAIN_POOLS:
+            draw = _Draw(self, state, random, pool, dict.fromkeys(striking, _SHARE))
+            for _ in range(_ROUNDS):
+                inputs = draw.inputs()
+                elements = list(self.computation.elements(state.description, inputs))
+                if "float" in striking and any({NAN, INFINITY} & element.notes for element in elements):
+                    break
+                bad = [element for element in elements if draw.is_bad(element)]
+                if not bad:
+                    return self._result(inputs, elements, state)
+                draw.again({origin for element in bad for origin in element.origins})
+        return None
+
+    def _edge(self, state: State, random: Random) -> Shown | None:
+        """Data with what sources leave open: infinities, NaN, overflow, zeros, indices out of range."""
+        kinds = ("float", *_INTEGERS)
+        draw = _Draw(self, state, random, _MIXED, dict.fromkeys(kinds, _SHARE_OF_EDGES), outside=True)
+        for _ in range(_ROUNDS):
+            inputs = draw.inputs()
+            elements = list(self.computation.elements(state.description, inputs))
+            bad = {origin for element in elements if NEVER & element.notes for origin in element.origins}
+            if not bad:
+                return self._result(inputs, elements, state)
+            draw.again(bad)
+        return None
+
+    def _result(self, inputs: Data, elements: Iterable[Element], state: State) -> Shown:
+        notes: set[str] = set()
+        values: dict[tuple[str, int | None], dict[int, Element]] = {}
+        for element in elements:
+            notes |= element.notes
+            values.setdefault((element.output, element.entry), {})[element.place] = element
+        outputs: dict[str, Any] = {}
+        for member in self.operator.outputs:
+            tensor: Any = state.description[member.name]
+
+            def of(index: int | None, one: Tensor, name: str = member.name) -> Elements:
+                found = values.get((name, index), {})
+                places = range(math.prod(one.Sizes))
+                return tuple(found[place].value if place in found else None for place in places)
+
+            if isinstance(tensor, Tensor):
+                outputs[member.name] = of(None, tensor)
+            elif isinstance(tensor, tuple):
+                outputs[member.name] = tuple(of(index, one) for index, one in enumerate(tensor))
+        tolerance: dict[str, Tolerance] = {}
+        for name in outputs:
+            last = [
+                element for (one, _), found in values.items() if one == name for element in found.values()
+            ]
+            allowed = _tolerance(last)
+            if allowed is not None:
+                tolerance[name] = allowed
+        return Shown(inputs, outputs, tolerance, tuple(sorted(notes)))
 
 
-def _indices(type_: EnumEntry, size: int, random: Random) -> Iterator[int]:
-    """Mostly in range of `size`, now and then just outside of it."""
-    least = -size - 1 if type_.kind == "signed" else 0
-    while True:
-        yield random.choice((random.randrange(size), random.randrange(size), random.randint(least, size)))
+class _Draw:
+    """Input elements drawn at random, one for each place in memory, so that tensors may share elements."""
+
+    def __init__(
+        self,
+        search: DataSearch,
+        state: State,
+        random: Random,
+        pool: Pool,
+        striking: Mapping[str, float],
+        *,
+        outside: bool = False,
+    ) -> None:
+        self._random, self._pool, self._striking, self._outside = random, pool, striking, outside
+        self._search, self._state = search, state
+        self._tensors = dict(search._tensors(state))
+        self._offsets = {key: _offsets(tensor) for key, tensor in self._tensors.items()}
+        self._largest = max(
+            (size for _, tensor in tensors_of(state.description) for size in tensor.Sizes), default=1
+        )
+        self._elements = {
+            key: {offset: self._draw(key) for offset in sorted(set(offsets))}
+            for key, offsets in self._offsets.items()
+        }
+
+    def inputs(self) -> Data:
+        """The elements of each tensor, row-major."""
+        inputs: dict[str, Any] = {}
+        for (name, index), offsets in self._offsets.items():
+            elements = tuple(self._elements[name, index][offset] for offset in offsets)
+            inputs[name] = elements if index is None else (*inputs.get(name, ()), elements)
+        return inputs
+
+    def again(self, origins: Iterable[Origin]) -> None:
+        """Draw these elements anew."""
+        for name, index, place in sorted(origins, key=str):
+            self._elements[name, index][self._offsets[name, index][place]] = self._draw((name, index))
+
+    def is_bad(self, element: Element) -> bool:
+        """Whether no source defines the element, or it is not finite though all it is made of is."""
+        if element.notes - ALWAYS:
+            return True
+        if math.isfinite(element.value):
+            return False
+        made_of = (
+            self._elements[name, index][self._offsets[name, index][place]]
+            for name, index, place in element.origins
+        )
+        return all(math.isfinite(value) for value in made_of)
+
+    def _draw(self, key: tuple[str, int | None]) -> int | float:
+        type_ = self._search._types[self._tensors[key].DataType]
+        kind = type_.kind or ""
+        if key[0] in self._search._indices:
+            return self._index(type_)
+        if self._random.random() < self._striking.get(kind, 0.0):
+            return self._random.choice(_striking(type_, zeros=self._outside))
+        low, high = _limits(type_)
+        fitting = [value for value in self._pool[kind] if kind == "float" or low <= value <= high]
+        return self._random.choice(fitting)
+
+    def _index(self, type_: EnumEntry) -> int:
+        """An index; signed ones may count from the end from feature level 3.0 on."""
+        beyond = int(self._outside)
+        negative = type_.kind == "signed" and self._state.level.value >= 0x3000
+        return self._random.randint(
+            -self._largest - beyond if negative else 0, self._largest - 1 + 2 * beyond
+        )
+
+
+def _striking(type_: EnumEntry, *, zeros: bool) -> Sequence[int | float]:
+    if type_.kind == "float":
+        return (*_SPECIAL, -0.0, 0.0) if zeros else _SPECIAL
+    return (*_limits(type_), 0) if zeros else _limits(type_)
+
+
+def _limits(type_: EnumEntry) -> tuple[int, int]:
+    signed = type_.kind == "signed"
+    return -(1 << type_.bits - 1) if signed else 0, (1 << type_.bits - signed) - 1
+
+
+def _offsets(tensor: Tensor) -> list[int]:
+    """Where in memory the elements lie, row-major."""
+    strides = tensor.Strides if tensor.Strides is not None else packed(tensor.Sizes)
+    return [sum(map(mul, at, strides)) for at in product(*map(range, tensor.Sizes))]
+
+
+def _layout(tensor: Tensor) -> str:
+    if tensor.Strides is None:
+        return "default"
+    wide = [stride for size, stride in zip(tensor.Sizes, tensor.Strides, strict=False) if size > 1]
+    if 0 in wide:
+        return "shared"
+    if tensor.Strides == packed(tensor.Sizes):
+        return "packed"
+    return "padded" if wide == sorted(wide, reverse=True) else "permuted"
+
+
+def _is_small(state: State) -> bool:
+    return all(math.prod(tensor.Sizes) <= MOST_ELEMENTS for _, tensor in tensors_of(state.description))
+
+
+def _tolerance(elements: Sequence[Element]) -> Tolerance | None:
+    """One for all of these: relative as half of them need it, absolute what the others need beside that."""
+    inexact = [element for element in elements if element.error]
+    if not inexact:
+        return None
+    ratios = sorted(element.error / abs(element.value) for element in inexact if element.value)
+    relative = _above(ratios[len(ratios) // 2]) if ratios else 0.0
+    absolute = max(element.error - relative * abs(element.value) for element in inexact)
+    return Tolerance(_above(absolute), relative)
+
+
+def _above(value: float) -> float:
+    """The next number of two digits; 0 of what is not above 0."""
+    if value <= 0:
+        return 0.0
+    exponent = math.floor(math.log10(value)) - 1
+    return float(f"{math.ceil(value / 10.0**exponent)}e{exponent}")

@@ -6,14 +6,15 @@ import math
 from itertools import combinations, zip_longest
 from typing import NamedTuple
 
-from dmlgen.cases.data import exact
+from dmlgen.cases.data import MOST_ELEMENTS
 from dmlgen.cases.moves import Place, State
-from dmlgen.cases.samples import MAX_ELEMENTS, Chosen, laid_out, tensors_of
+from dmlgen.cases.samples import Chosen, laid_out, tensors_of
 from dmlgen.cases.search import Search
 from dmlgen.expr import ir
 from dmlgen.registry import FeatureLevel, Support
 
 _ATTEMPTS, _GREEDY = 24, 3  # at one goal; of these with choices that bring most
+_SMALL = 16  # of these only with tensors whose data can be written out
 _MOST_ELEMENTS = 1 << 20  # of a tensor whose data no case shows
 _MORE = 12  # cases beside those that the table needs, for the sake of pairs
 
@@ -117,7 +118,7 @@ class Positives:
                 start = self._choosing(row.when, start)
                 pinned |= {Place(node.name) for node in ir.walk(row.when) if isinstance(node, ir.Member)}
             state = self.search.mend(self.search.infer(start), pinned=frozenset(pinned))
-            if state is None or not self._is_small(state):
+            if state is None or not self._is_small(state, attempt):
                 continue
             shows = any(
                 member == goal.tensor
@@ -137,9 +138,10 @@ class Positives:
         moves = list(self.search.ways_to_choose(when, state))
         return self.search.apply(self.sampler.random.choice(moves), state) if moves else state
 
-    def _is_small(self, state: State) -> bool:
-        """Whether the tensors are small enough for their data to be written out, if it is to be."""
-        most = 4 * MAX_ELEMENTS if exact(self.operator) else _MOST_ELEMENTS
+    def _is_small(self, state: State, attempt: int) -> bool:
+        """Whether the tensors are small enough for their data to be written out, if that can be."""
+        written_out = self.operator.compute is not None and attempt < _SMALL
+        most = MOST_ELEMENTS if written_out else _MOST_ELEMENTS
         return all(math.prod(tensor.Sizes) <= most for _, tensor in tensors_of(state.description))
 
     def _choose(self, goal: Goal, row: Support, greedy: bool, choice: tuple[str, object] | None) -> Chosen:

@@ -182,7 +182,10 @@ def _laid_out(tensor: Tensor, layout: str) -> Tensor:
         case "aligned":
             return tensor._replace(GuaranteedBaseOffsetAlignment=_ALIGNMENT)
         case "broadcast":
-            return tensor._replace(Strides=(0, *packed(sizes)[1:]))
+            shared = next((d for d, size in enumerate(sizes) if size > 1), 0)
+            strides = list(packed(sizes))
+            strides[shared] = 0
+            return tensor._replace(Strides=tuple(strides))
         case _:
             return tensor
 

@@ -3,7 +3,8 @@
 The generator itself uses this, to search for test cases; the generated validators do not. A description is
 given as a mapping from names to values: tensors are objects with the fields of a tensor, arrays tuples; an
 absent member is None. Fields of an absent tensor are 0 or empty. An expression that computes also needs a
-function under LOAD: of a tensor's name, its place in an array of tensors or None, and a coordinate.
+function under LOAD: of a tensor's name, its place in an array of tensors or None, and a coordinate. What that
+gives must know Python's operators, and the evaluator must be told the functions of elements.
 
 Functions are Python source of our own making, from nodes that are already typed: every name in it is a key
 of the environment, written as a quoted string.
@@ -52,11 +53,17 @@ class Evaluator:
     """Makes functions of expressions, and keeps them: many operators share their rules.
 
     `bits` gives the bits of an element of each tensor data type and `signed` the signed integer types,
-    both by enumeration value.
+    both by enumeration value; `functions` are those of elements, by name.
     """
 
-    def __init__(self, bits: Mapping[int, int], signed: frozenset[int]) -> None:
+    def __init__(
+        self,
+        bits: Mapping[int, int],
+        signed: frozenset[int],
+        functions: Mapping[str, Callable[..., Any]] | None = None,
+    ) -> None:
         self._names = {**_NAMES, "bits_": bits.get, "signed_": signed, "absent_": _Absent()}
+        self._names |= {f"{name}_": function for name, function in (functions or {}).items()}
         self._functions: dict[object, Callable[..., Any]] = {}
 
     def function(self, node: ir.Expr) -> Compiled:
@@ -178,11 +185,7 @@ def _source(node: ir.Expr, bound: frozenset[str]) -> str:
             return f"bits_({of(item)}, 0)"
         case ir.Call(function="signed", arguments=(item,)):
             return f"({of(item)} in signed_)"
-        case ir.Call(function="integer" | "element", arguments=(item,)):
-            return of(item)
-        case ir.Call(function="convert", arguments=(item, _)) if item.type == ir.INT:
-            return of(item)
-        case ir.Call(function=function, arguments=arguments) if function in _FUNCTIONS:
+        case ir.Call(function=function, arguments=arguments):
             return f"{function}_({', '.join(of(argument) for argument in arguments)})"
         case ir.Load(tensor=ir.Tensor(name=name, index=index), coordinate=coordinate):
             return f"e[{LOAD!r}]({name!r}, {of(index) if index is not None else None}, {of(coordinate)})"
@@ -242,10 +245,6 @@ def _replace(array: tuple[int, ...], index: int, value: int) -> tuple[int, ...]:
     return (*array[:index], value, *array[index + 1 :]) if 0 <= index < len(array) else array
 
 
-def _wrap(index: int, size: int) -> int:
-    return min(max(index + size if index < 0 else index, 0), size - 1)
-
-
 def _power_of_two(value: int) -> bool:
     return value > 0 and value & (value - 1) == 0
 
@@ -269,12 +268,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "len": len,
     "align": _align,
     "replace": _replace,
-    "wrap": _wrap,
     "power_of_two": _power_of_two,
 }
-EVALUATED = frozenset({*_FUNCTIONS, "bits", "signed", "integer", "element"})
-"""The functions that have a value here; others are of elements alone."""
-
 _NAMES: dict[str, Any] = {
     **{f"{name}_": function for name, function in _FUNCTIONS.items()},
     "entry_": _entry,

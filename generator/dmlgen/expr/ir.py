@@ -20,6 +20,7 @@ ArithmeticOp: TypeAlias = Literal["+", "-", "*", "/", "//", "%"]
 BitOp: TypeAlias = Literal["&", "|", "^", "<<", ">>"]
 LogicOp: TypeAlias = Literal["and", "or"]
 Reduction: TypeAlias = Literal["all", "any", "sum", "product", "min", "max", "list"]
+FoldKind: TypeAlias = Literal["all", "any", "sum", "product", "min", "max", "argmax", "argmin"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +80,14 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """A loop variable, or `at`, the output coordinate."""
+    """A loop variable, a parameter, or `at`, the output coordinate.
+
+    `varies`: in a definition, whether it may differ from element to element.
+    """
 
     name: str
     type: Type
+    varies: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,23 +324,93 @@ class Load:
     type: Type
 
 
+# What definitions have beside the rest of the language; `define.py` parses them.
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The entry of an intermediate tensor at a coordinate."""
+
+    tensor: str
+    coordinate: Expr
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Each:
+    """A loop over a range of integers, or over a box of coordinates: from `first` (None: zeros) up to,
+    without, `last`. The variable is of type int or ints accordingly."""
+
+    variable: Local
+    first: Expr | None
+    last: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """A reduction over elements: `sum(body for v in range(..) for w in box(..) if condition)`.
+
+    The condition belongs to all loops together; bounds use no variable of the same fold. `unrolled`: its
+    variables number the dimensions of coordinates, so that it has at most as many turns as there are.
+    """
+
+    kind: FoldKind
+    loops: tuple[Each, ...]
+    condition: Expr | None
+    body: Expr
+    type: Type
+    unrolled: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """A function of a definition's `let`, typed for one use: equal to itself alone.
+
+    `structural` are the parameters that number dimensions. A tensor or an activation that the function was
+    given stands in the body. The body may use `at`, which is not among the parameters. `varies`: whether its
+    value may differ from element to element.
+    """
+
+    name: str
+    parameters: tuple[Local, ...]
+    body: Expr
+    structural: frozenset[str]
+    varies: bool
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """A use of a function of `let`; a name without parameters is one too."""
+
+    function: Function
+    arguments: tuple[Expr, ...]
+
+    @property
+    def type(self) -> Type:
+        return self.function.body.type
+
+
 Expr: TypeAlias = (
     Number | EnumValue | Constant | Local | Definition | Member | Tensor | Tensors | Field | Part | Present
     | Index | Slice | ListOf | Negate | Not | Binary | Compare | OneOf | Logic | Conditional | Reduce
-    | Call | Load
+    | Call | Load | Entry | Fold | Apply
 )  # fmt: skip
 
 
 _EXPRESSIONS = frozenset(get_args(Expr))
-_NAMES = {kind: tuple(field.name for field in fields(kind)) for kind in (*_EXPRESSIONS, Loop)}
+_NAMES = {kind: tuple(field.name for field in fields(kind)) for kind in (*_EXPRESSIONS, Loop, Each)}
 
 
-def children(node: Expr | Loop) -> Iterator[Expr]:
-    """The direct sub-expressions, in the order in which they are written."""
+def children(node: Expr | Loop | Each) -> Iterator[Expr]:
+    """The direct sub-expressions, in the order in which they are written; not the body of a function."""
     for name in _NAMES[type(node)]:
         value = getattr(node, name)
         if isinstance(value, tuple):
-            yield from value
+            for item in value:
+                yield from children(item) if isinstance(item, Each) else (item,)
         elif type(value) in _EXPRESSIONS:
             yield value
         elif isinstance(value, Loop):

@@ -85,8 +85,8 @@ class Scope:
         return ir.element_of(found or tensor.name)
 
 
-def parse(text: str, scope: Scope, at: Callable[[int], Position], expected: ir.Type | None = None) -> ir.Expr:
-    """The typed form of `text`; `at` tells where a character of it stands. `SpecError` on any fault."""
+def syntax(text: str, at: Callable[[int], Position]) -> ast.expr:
+    """The text as Python reads it, not yet judged; `SpecError` where that is no expression."""
     if len(text) > MAX_TEXT:
         raise SpecError(
             [Finding(at(0), "expression-size", f"expression of {len(text)} characters; at most {MAX_TEXT}")]
@@ -102,7 +102,12 @@ def parse(text: str, scope: Scope, at: Callable[[int], Position], expected: ir.T
             else "too deeply nested, or characters without a meaning"
         )
         raise SpecError([Finding(at(offset), "expression-syntax", f"not an expression: {reason}")]) from None
-    node = _Parser(scope, at).expression(tree.body, 0)
+    return tree.body
+
+
+def parse(text: str, scope: Scope, at: Callable[[int], Position], expected: ir.Type | None = None) -> ir.Expr:
+    """The typed form of `text`; `at` tells where a character of it stands. `SpecError` on any fault."""
+    node = _Parser(scope, at).expression(syntax(text, at), 0)
     if size(node) > MAX_SIZE:
         message = (
             f"with its definitions written out this has {size(node)} parts; at most {MAX_SIZE} are allowed"

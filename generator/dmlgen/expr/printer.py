@@ -89,6 +89,13 @@ class Printer:
                 return self.call(node), ATOM
             case ir.Load():
                 return self.load(node), ATOM
+            case ir.Entry(tensor=tensor, coordinate=coordinate):
+                return f"{tensor}[{self.print(coordinate)}]", ATOM
+            case ir.Fold():
+                return self.fold(node), ATOM
+            case ir.Apply(function=function, arguments=arguments):
+                listed = ", ".join(self.print(argument) for argument in arguments)
+                return f"{function.name}({listed})" if arguments else function.name, ATOM
 
     def number(self, value: int | bool | float) -> str:
         return repr(value)
@@ -153,6 +160,16 @@ class Printer:
         condition = f" if {self.print(node.loop.condition)}" if node.loop.condition is not None else ""
         text = f"{self.print(node.body)} for {node.loop.variable.name} in {self.range(node.loop)}{condition}"
         return f"[{text}]" if node.kind == "list" else f"{node.kind}({text})"
+
+    def fold(self, node: ir.Fold) -> str:
+        loops = "".join(f" for {each.variable.name} in {self.each(each)}" for each in node.loops)
+        condition = f" if {self.print(node.condition)}" if node.condition is not None else ""
+        return f"{node.kind}({self.print(node.body)}{loops}{condition})"
+
+    def each(self, loop: ir.Each) -> str:
+        bounds = [bound for bound in (loop.first, loop.last) if bound is not None]
+        name = "box" if loop.variable.type == ir.INTS else "range"
+        return f"{name}({', '.join(map(self.print, bounds))})"
 
     def call(self, node: ir.Call) -> str:
         if node.function == "element":  # stands where the language converts by itself

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
@@ -12,7 +13,10 @@ from dmlgen.registry import Operator, Registry
 
 @dataclass(frozen=True)
 class Row:
-    """Counts of one operator. `open` are errata that judgement alone decided."""
+    """Counts of one operator. `open` are errata that judgement alone decided.
+
+    `data` are the cases with data, `choices` those among them that rest on choices of this registry.
+    """
 
     operator: str
     rules: int
@@ -21,32 +25,21 @@ class Row:
     held: int
     tables: int
     cases: int
+    data: int
+    choices: int
     examples: int
     errata: int
     open: int
-    computes: int
+    reference: int
+    shader: int
 
 
 @dataclass(frozen=True)
 class Left:
-    """Operators of one family whose computation no spec states, and why."""
+    """Operators of one family that have a reference but no shader."""
 
     family: str
-    reason: str
     operators: tuple[str, ...]
-
-
-_REASONS = {  # by family
-    "matrix": "matrix products and convolutions need tiled kernels of their own",
-    "normalization": "statistics over sets and, in training, several outputs: `reduce` would have to grow",
-    "pooling": "windows and regions that overlap, and several outputs",
-    "quantized": "matrix products, windows, or a scale that follows from the data; sums of quantized tensors "
-    "come with them",
-    "recurrent": "a loop over time with state",
-    "resample": "weights that depend on coordinates in every dimension",
-    "shape": "windows that overlap",
-    "training": "gradients of the families above, and an optimizer with three outputs",
-}
 
 
 @dataclass(frozen=True)
@@ -62,8 +55,8 @@ def render(registry: Registry, templates: Templates, matrices: Mapping[str, byte
     """The report, from the matrices by path."""
     rows: list[Row] = []
     gaps: list[Gap] = []
-    for operator in registry.operators:
-        matrix = json.loads(matrices[f"matrix/{operator.slug}.json"])
+    parsed = [json.loads(matrices[f"matrix/{operator.slug}.json"]) for operator in registry.operators]
+    for operator, matrix in zip(registry.operators, parsed, strict=True):
         rows.append(_row(operator, matrix))
         own = {rule.id for rule in operator.rules}
         gaps += [
@@ -72,25 +65,35 @@ def render(registry: Registry, templates: Templates, matrices: Mapping[str, byte
             if entry["rule"] in own and "unbroken" in entry
         ]
         gaps += [Gap(operator.name, entry, "no valid description found") for entry in matrix["missed"]]
+    choices = Counter(
+        choice for matrix in parsed for case in matrix["cases"] for choice in case.get("choices", ())
+    )
     totals = {
         field.name: sum(getattr(row, field.name) for row in rows)
         for field in fields(Row)
         if field.name != "operator"
     }
-    without = [operator for operator in registry.operators if operator.compute is None]
-    left = [
-        Left(family, reason, tuple(operator.name for operator in without if operator.family == family))
-        for family, reason in _REASONS.items()
-    ]
+    families: dict[str, list[str]] = {}
+    for operator in registry.operators:
+        if operator.compute is None:
+            families.setdefault(operator.family, []).append(operator.name)
+    left = [Left(family, tuple(names)) for family, names in sorted(families.items())]
     return {
         "coverage.md": templates.render(
-            "docs/coverage.md.j2", rows=rows, gaps=gaps, totals=totals, left=left, count=len(without)
+            "docs/coverage.md.j2",
+            rows=rows,
+            gaps=gaps,
+            totals=totals,
+            left=left,
+            with_data=sum(row.data > 0 for row in rows),
+            choices=sorted(choices.items()),
         )
     }
 
 
 def _row(operator: Operator, matrix: Mapping[str, object]) -> Row:
     own = {rule.id for rule in operator.rules}
+    cases: list[Mapping[str, object]] = matrix["cases"]  # type: ignore[assignment]
     coverage = [entry for entry in matrix["coverage"] if entry["rule"] in own]  # type: ignore[attr-defined]
     return Row(
         operator=operator.name,
@@ -99,9 +102,12 @@ def _row(operator: Operator, matrix: Mapping[str, object]) -> Row:
         broken=sum(entry["broken"] > 0 for entry in coverage),
         held=sum(entry["held"] > 0 for entry in coverage),
         tables=len({id(rows) for rows in operator.support.values()}),
-        cases=len(matrix["cases"]),  # type: ignore[arg-type]
+        cases=len(cases),
+        data=sum("outputs" in case for case in cases),
+        choices=sum("choices" in case for case in cases),
         examples=len(operator.examples),
         errata=len(operator.errata),
         open=sum(erratum.source == "ours" for erratum in operator.errata),
-        computes=int(operator.compute is not None),
+        reference=int(operator.compute is not None or operator.defines is not None),
+        shader=int(operator.compute is not None),
     )

@@ -13,12 +13,16 @@ from typing import Any
 
 from dmlgen.banner import banner
 from dmlgen.cases import Case, Cases, CaseSearch
-from dmlgen.description import to_json
+from dmlgen.cases.compute import CHOICES
+from dmlgen.description import Tensor, to_json
 from dmlgen.expr.printer import SOURCE
 from dmlgen.outputs.render import Templates
-from dmlgen.registry import FeatureLevel, Operator, Registry
+from dmlgen.registry import EnumEntry, FeatureLevel, Operator, Registry
 
-VERSION = 1  # of the files' form
+VERSION = 2  # of the files' form
+_SAFE = (1 << 53) - 1  # the largest integer that every reader of JSON has exactly
+_DIGITS = {16: 5, 32: 9, 64: 17}  # that tell the floats of a size apart
+_SPECIAL = {"-0": "-0", "nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 _A_PROCESS = 16  # operators that make a process worth its start
 _search: CaseSearch | None = None  # of a worker process
 
@@ -31,7 +35,9 @@ def render(registry: Registry, templates: Templates, known: Mapping[str, bytes])
     paths = {f"matrix/{operator.slug}.json": operator.name for operator in registry.operators}
     files = {path: known[path] for path in paths if path in known}
     files.update(search(registry, [name for path, name in paths.items() if path not in known]))
-    files["matrix/matrix.schema.json"] = templates.render("matrix/matrix.schema.json.j2", version=VERSION)
+    files["matrix/matrix.schema.json"] = templates.render(
+        "matrix/matrix.schema.json.j2", version=VERSION, choices=sorted(CHOICES)
+    )
     files["matrix/pytest_plugin.py"] = templates.render("matrix/pytest_plugin.py.j2")
     return files
 
@@ -132,11 +138,51 @@ def _case(registry: Registry, operator: Operator, case: Case) -> dict[str, Any]:
                 "draws": case.draws,
                 "twin": case.twin,
                 "form": case.form if case.form != "any" else None,
-                "inputs": case.inputs,
-                "outputs": case.outputs,
+                **(_data(registry, operator, case) if case.data is not None else {}),
             }
         ),
     }
+
+
+def _data(registry: Registry, operator: Operator, case: Case) -> dict[str, Any]:
+    assert case.data is not None
+    types = {entry.value: entry for entry in registry.data_types}
+
+    def elements(name: str, given: Any) -> list[Any]:
+        value: Any = case.state.description[name]
+        if isinstance(value, Tensor):
+            return [_element(one, types[value.DataType]) for one in given]
+        return [
+            [_element(one, types[tensor.DataType]) for one in part]
+            for tensor, part in zip(value, given, strict=True)
+        ]
+
+    return _without_none(
+        {
+            "inputs": {name: elements(name, given) for name, given in case.data.inputs.items()},
+            "outputs": {name: elements(name, given) for name, given in case.data.outputs.items()},
+            "tolerance": {name: one._asdict() for name, one in case.data.tolerance.items()} or None,
+            "choices": case.data.choices or None,
+        }
+    )
+
+
+def _element(value: int | float | None, type_: EnumEntry) -> int | float | str | None:
+    """An element as it is in JSON: floats with the digits that their type needs."""
+    if value is None or type_.kind != "float":
+        return value
+    text = f"{value:.{_DIGITS[type_.bits]}g}"
+    return _SPECIAL.get(text) or float(text)
+
+
+def _readable(value: Any) -> Any:
+    """The value with integers that JavaScript would round as strings."""
+    if isinstance(value, dict):
+        return {key: _readable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_readable(item) for item in value]
+    large = isinstance(value, int) and not -_SAFE <= value <= _SAFE
+    return str(value) if large else value
 
 
 def _without_none(entries: dict[str, Any]) -> dict[str, Any]:
@@ -153,4 +199,4 @@ def _lines(value: Any) -> str:
 
 
 def _line(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"))
+    return json.dumps(_readable(value), separators=(",", ":"), allow_nan=False)

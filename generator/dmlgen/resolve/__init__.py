@@ -10,6 +10,7 @@ from jsonschema.protocols import Validator
 
 from dmlgen import schema, source
 from dmlgen.diagnostics import Finding, Position, SpecError, nearest
+from dmlgen.expr.define import signature
 from dmlgen.project import SCHEMAS
 from dmlgen.registry import Operator, Registry
 from dmlgen.resolve.general import FILES, General
@@ -35,7 +36,8 @@ def load_registry(specs: Path) -> Registry:
     documents: dict[Path, Mapping] = {}
     for path in sorted((specs / "operators").rglob("*.yaml")):
         with faults:
-            documents[path] = _operator_document(specs, path, schemas["operator"])
+            rules = schemas["operator"]
+            documents[path] = _with_shared_definitions(specs, _operator_document(specs, path, rules), rules)
     if len(files) < len(FILES):
         faults.stop()
     general, tensor = None, None
@@ -105,6 +107,50 @@ def _operator_document(specs: Path, path: Path, rules: Validator) -> Mapping:
             parts = {part.name: part for part in (*first.entries, *second.entries)}
             entries[name] = Entry(entry.key, Mapping(second.position, tuple(parts.values())))
     return _checked(Mapping(node.position, tuple(entries.values())), rules)
+
+
+def _with_shared_definitions(specs: Path, node: Mapping, rules: Validator) -> Mapping:
+    """A checked operator, its `compute` section together with the files that its `uses` names.
+
+    Entries of `let` and `tensors` of the files come first, in the order of `uses`; the operator's own entry
+    of the same name takes their place.
+    """
+    compute = node.get("compute")
+    uses = compute.get("uses") if isinstance(compute, Mapping) else None
+    if not isinstance(compute, Mapping) or not isinstance(uses, Sequence):
+        return node
+    folder = specs / "shared" / "definitions"
+    shared: list[Mapping] = []
+    for item in uses.items:
+        assert isinstance(item, Scalar)
+        path = folder / f"{item.value}.yaml"
+        if not path.exists():
+            message = f"there is no shared/definitions/{item.value}.yaml"
+            raise fault(item.position, "unknown-name", message, nearest(str(item.value), _stems(folder)))
+        loaded = source.load(path, specs)
+        for entry in loaded.entries if isinstance(loaded, Mapping) else ():
+            if entry.name not in ("let", "tensors"):
+                message = f"shared definitions have let and tensors; {entry.name!r} is neither"
+                raise fault(entry.key.position, "unknown-key", message)
+        if isinstance(loaded, Mapping):
+            shared.append(loaded)
+    parts = {part.name: part for part in compute.entries if part.name != "uses"}
+    for name in ("let", "tensors"):
+        merged = {
+            signature(entry.name)[0]: entry
+            for one in (*shared, compute)
+            for entry in mapping(one, name).entries
+        }
+        if merged:
+            key = parts[name].key if name in parts else Scalar(compute.position, name, raw=name)
+            parts[name] = Entry(key, Mapping(mapping(compute, name).position, tuple(merged.values())))
+    whole = Mapping(compute.position, tuple(parts.values()))
+    entries = (Entry(e.key, whole) if e.name == "compute" else e for e in node.entries)
+    return _checked(Mapping(node.position, tuple(entries)), rules)
+
+
+def _stems(folder: Path) -> list[str]:
+    return sorted(file.stem for file in folder.glob("*.yaml"))
 
 
 def _checked(node: Node, rules: Validator) -> Mapping:

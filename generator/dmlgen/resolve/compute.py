@@ -24,6 +24,9 @@ def resolve_compute(
     if node.get("compute") is None:
         return None
     compute = mapping(node, "compute")
+    if compute.get("output") is None:
+        message = "`outputs`, or the `output` of a kernel, is missing"
+        raise fault(compute.position, "missing-key", message)
     tensors = {member.name: member for member in members.values() if member.is_tensor}
     output = rules.known_tensor(required(compute, "output"), tensors)
     over = rules.known_tensor(required(compute, "over"), tensors) if compute.get("over") else output

@@ -21,6 +21,7 @@ from dmlgen.registry import (
     Inference,
     Member,
     Operator,
+    OutputDefinitions,
     Provenance,
     Rule,
     Support,
@@ -28,6 +29,7 @@ from dmlgen.registry import (
 )
 from dmlgen.resolve import rules
 from dmlgen.resolve.compute import resolve_compute
+from dmlgen.resolve.definition import is_definition, resolve_definition
 from dmlgen.resolve.general import General
 from dmlgen.resolve.nodes import (
     Faults,
@@ -58,6 +60,7 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
     scope, definitions, resolved, inferences = _rules(general, node, name, scope, tensors, faults)
     support: Map[str, tuple[Support, ...]] = {}
     compute: Compute | None = None
+    defines: OutputDefinitions | None = None
     in_place: tuple[str, ...] = ()
     fused_into: dict[str, FeatureLevel] = {}
     examples: list[Example] = []
@@ -65,7 +68,11 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
     with faults:
         support = _support(general, mapping(node, "support"), tensors, since, scope)
     with faults:
-        compute = resolve_compute(node, members, resolved, scope)
+        if is_definition(node):
+            kinds = {e.name: e.kind for e in general.enums["TENSOR_DATA_TYPE"].entries if e.kind is not None}
+            defines = resolve_definition(node, members, resolved, support, kinds, scope)
+        else:
+            compute = resolve_compute(node, members, resolved, scope)
     with faults:
         in_place = _in_place(node, tensors)
     with faults:
@@ -99,6 +106,7 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
         inferences=inferences,
         support=support,
         compute=compute,
+        defines=defines,
         examples=tuple(examples),
         data=tuple(data),
         errata=tuple(erratum(item) for item in mappings(node, "errata")),

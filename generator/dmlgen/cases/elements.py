@@ -1,0 +1,524 @@
+"""Arithmetic of tensor elements, one at a time, with a bound of the error that an implementation may make.
+
+Floats are worked out in double precision, as near to the true result as that comes; `error` is how far a
+device may be away from it that rounds every operation to the element's data type. Integers are exact and wrap
+around in 32 bits, or 64 for types of 64. What no source defines has a value all the same, and leaves a note.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from dmlgen.registry import EnumEntry, Registry
+
+NAN = "NaN"
+INFINITY = "infinities"
+OVERFLOW = "integers that overflow"
+DIVISION = "integers divided by 0"
+CONVERSION = "numbers that the type they are converted to cannot hold"
+FRACTION = "fractions cut off from scaled integers"
+HALF = "halves of odd integers"
+ORIGIN = "the angle of the origin"
+RANGE = "indices out of range"
+UNSTABLE = "results that hang on a rounding error"
+CHOICES = frozenset({NAN, INFINITY, OVERFLOW, DIVISION, CONVERSION, FRACTION, HALF, ORIGIN, RANGE, UNSTABLE})
+"""What no source defines, and has a value here by this registry's choice."""
+
+POWER = "powers of integers with negative or fractional exponents"
+SHIFT = "shifts by as many bits as an element has, or more"
+NEVER = frozenset({SHIFT, POWER})
+"""What has no value here, so that no data may need it."""
+
+_PRECISION = {16: 11, 32: 24, 64: 53}  # bits of a float's significand
+_SMALLEST = {16: 2.0**-14, 32: 2.0**-126, 64: 2.0**-1022}  # normal numbers; what is below may become 0
+_FORMAT = {16: "e", 32: "f", 64: "d"}
+_ROUNDED = 1  # unit in the last place, of any rounding: not every implementation rounds to the nearest
+_FUNCTION = {16: 4, 32: 32, 64: 32}  # units that a function like exp may be wrong, by bits
+
+
+class Result(NamedTuple):
+    """An element as it is stored."""
+
+    value: int | float
+    error: float
+
+
+class Number:
+    """An element while computing. Python's operators work on it, with another one or a plain number."""
+
+    __slots__ = ("_arithmetic", "error", "type", "value")
+
+    def __init__(self, arithmetic: Arithmetic, value: Any, type_: EnumEntry, error: float = 0.0) -> None:
+        self._arithmetic, self.value, self.type, self.error = arithmetic, value, type_, error
+
+    @property
+    def is_float(self) -> bool:
+        return self.type.kind == "float"
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        return self.value - self.error, self.value + self.error
+
+    def like(self, other: Any) -> Number:
+        """Another number in the type of this one."""
+        if isinstance(other, Number):
+            return other
+        return self._arithmetic.converted(other, self.type)
+
+    def __add__(self, other: Any) -> Number:
+        return self._arithmetic.sum(self, self.like(other))
+
+    def __radd__(self, other: Any) -> Number:
+        return self.like(other) + self
+
+    def __neg__(self) -> Number:
+        return self._arithmetic.made(-self.value, self)
+
+    def __sub__(self, other: Any) -> Number:
+        subtracted = self.like(other)
+        if self.is_float:
+            return self + -subtracted
+        return self._arithmetic.made(self.value - subtracted.value, self)
+
+    def __rsub__(self, other: Any) -> Number:
+        return self.like(other) - self
+
+    def __mul__(self, other: Any) -> Number:
+        return self._arithmetic.product(self, self.like(other))
+
+    def __rmul__(self, other: Any) -> Number:
+        return self.like(other) * self
+
+    def __truediv__(self, other: Any) -> Number:
+        return self._arithmetic.quotient(self, self.like(other))
+
+    def __rtruediv__(self, other: Any) -> Number:
+        return self.like(other) / self
+
+    def __abs__(self) -> Number:
+        return self._arithmetic.made(abs(self.value), self)
+
+    def __and__(self, other: Any) -> Number:
+        return self._arithmetic.of_bits(operator.and_, self, self.like(other))
+
+    def __or__(self, other: Any) -> Number:
+        return self._arithmetic.of_bits(operator.or_, self, self.like(other))
+
+    def __xor__(self, other: Any) -> Number:
+        return self._arithmetic.of_bits(operator.xor, self, self.like(other))
+
+    def __lshift__(self, other: Any) -> Number:
+        return self._arithmetic.shifted(self, self.like(other), left=True)
+
+    def __rshift__(self, other: Any) -> Number:
+        return self._arithmetic.shifted(self, self.like(other), left=False)
+
+    def __eq__(self, other: object) -> bool:
+        return self._arithmetic.compared(operator.eq, self, self.like(other))
+
+    def __lt__(self, other: Any) -> bool:
+        return self._arithmetic.compared(operator.lt, self, self.like(other))
+
+    def __le__(self, other: Any) -> bool:
+        return self._arithmetic.compared(operator.le, self, self.like(other))
+
+    def __gt__(self, other: Any) -> bool:
+        return self._arithmetic.compared(operator.gt, self, self.like(other))
+
+    def __ge__(self, other: Any) -> bool:
+        return self._arithmetic.compared(operator.ge, self, self.like(other))
+
+
+class Arithmetic:
+    """The functions of elements, by the names that specs have for them; `notes` is what came up so far."""
+
+    def __init__(self, registry: Registry) -> None:
+        self.types = {entry.value: entry for entry in registry.data_types}
+        self.notes: set[str] = set()
+
+    def functions(self) -> Mapping[str, Callable[..., Any]]:
+        """What the expression evaluator is to call, by name."""
+        unary: dict[str, Callable[[float], float]] = {
+            "exp": math.exp, "expm1": math.expm1, "log": math.log, "log1p": math.log1p,
+            "sin": math.sin, "cos": math.cos, "tan": math.tan, "asin": math.asin, "acos": math.acos,
+            "atan": math.atan, "sinh": math.sinh, "cosh": math.cosh, "tanh": math.tanh, "asinh": math.asinh,
+            "acosh": math.acosh, "atanh": math.atanh, "erf": math.erf,
+        }  # fmt: skip
+        steps: dict[str, Callable[[float], float]] = {
+            "floor": math.floor, "ceil": math.ceil, "trunc": math.trunc, "round_even": round,
+            "round_away": lambda x: math.trunc(x + math.copysign(0.5, x)),
+        }  # fmt: skip
+        named = {name: self._function(function) for name, function in unary.items()}
+        named |= {name: self._step(function) for name, function in steps.items()}
+        own = (
+            "element integer wrap sign min max larger sqrt divide_exactly mean pow atan2 modulus_truncate "
+            "modulus_floor scaled is_nan is_infinity above below difference bit_not bit_count convert "
+            "quantize"
+        )
+        return named | {name: getattr(self, f"_{name}") for name in own.split()}
+
+    def load(self, value: Any, data_type: int) -> Number:
+        """An element of a tensor."""
+        return Number(self, value, self.types[data_type])
+
+    def stored(self, value: Any, data_type: int) -> Result:
+        """A value as an element of a tensor."""
+        type_ = self.types[data_type]
+        number = value if isinstance(value, Number) else self.converted(value, type_)
+        if number.type.kind == "unsigned" and type_.kind != "unsigned":  # bits
+            return Result(_of_bits(number.value, type_), 0.0)
+        if type_.kind == "float":
+            rounded = _rounded(float(number.value), type_.bits)
+            if not math.isfinite(rounded):
+                return Result(rounded, 0.0)
+            inexact = abs(rounded - number.value)
+            return Result(rounded, number.error + (inexact + self._unit(rounded, type_) if inexact else 0.0))
+        if not _fits(number.value, type_.bits, type_):
+            self.notes.add(OVERFLOW)
+        return Result(_cut(number.value, type_.bits, type_), 0.0)
+
+    def converted(self, value: Any, type_: EnumEntry) -> Number:
+        """A plain number as one of elements of that type: in integers cut toward 0."""
+        if type_.kind == "float":
+            return Number(self, float(value), type_)
+        if not math.isfinite(value):
+            self.notes.add(CONVERSION)
+            return Number(self, 0 if math.isnan(value) else _limited(value, type_), type_)
+        return Number(self, _limited(math.trunc(value), type_), type_)
+
+    def made(self, value: Any, like: Number) -> Number:
+        """A number that is as exact as another: its magnitude, its opposite, other bits."""
+        if like.is_float:
+            self._look(like)
+            return Number(self, value, like.type, like.error)
+        bits = max(like.type.bits, 32)
+        if not _fits(value, bits, like.type):
+            self.notes.add(OVERFLOW)
+        return Number(self, _cut(value, bits, like.type), like.type)
+
+    def sum(self, x: Number, y: Number) -> Number:
+        if not x.is_float:
+            return self.made(x.value + y.value, x)
+        self._look(x, y)
+        return self._real(x.value + y.value, x, x.error + y.error)
+
+    def product(self, x: Number, y: Number) -> Number:
+        if not x.is_float:
+            return self.made(x.value * y.value, x)
+        self._look(x, y)
+        return self._real(x.value * y.value, x, _finite(abs(x.value) * y.error + abs(y.value) * x.error))
+
+    def quotient(self, x: Number, y: Number) -> Number:
+        """Of floats, with the error of a division that need not be exact; of integers cut toward 0."""
+        if not x.is_float:
+            if y.value == 0:
+                self.notes.add(DIVISION)
+                return self.made(0, x)
+            return self.made(_quotient(x.value, y.value), x)
+        self._look(x, y)
+        if y.value == 0:
+            sign = math.copysign(1, y.value)
+            return Number(self, math.copysign(math.inf, x.value) * sign if x.value else math.nan, x.type)
+        value = x.value / y.value
+        passed_on = _finite((x.error + abs(value) * y.error) / abs(y.value))
+        return self._real(value, x, passed_on, _ROUNDED)
+
+    def of_bits(self, function: Callable[..., int], *numbers: Number) -> Number:
+        """A function of the bits of elements, as bits: a number of the unsigned type of that size."""
+        bits = numbers[0].type.bits
+        type_ = next(one for one in self.types.values() if one.kind == "unsigned" and one.bits == bits)
+        values = (_bits(number) for number in numbers)
+        return Number(self, _cut(function(*values), bits, type_), type_)
+
+    def shifted(self, x: Number, y: Number, *, left: bool) -> Number:
+        if not 0 <= y.value < x.type.bits:
+            self.notes.add(SHIFT)
+            return x
+        bits = max(x.type.bits, 32)
+        shifted = x.value << y.value if left else x.value >> y.value
+        return Number(self, _cut(shifted, bits, x.type), x.type)
+
+    def compared(self, compare: Callable[[Any, Any], bool], x: Number, y: Number) -> bool:
+        self._look(x, y)
+        if x.error + y.error and abs(x.value - y.value) <= x.error + y.error:
+            self.notes.add(UNSTABLE)
+        return compare(x.value, y.value)
+
+    def _look(self, *numbers: Number) -> None:
+        """Note what the numbers are that something is made of."""
+        for number in numbers:
+            if number.is_float and not math.isfinite(number.value):
+                self.notes.add(NAN if math.isnan(number.value) else INFINITY)
+
+    def _unit(self, value: float, type_: EnumEntry) -> float:
+        """The unit in the last place; of numbers that are not normal, all of them."""
+        magnitude = abs(value)
+        if magnitude < _SMALLEST[type_.bits]:
+            return _SMALLEST[type_.bits]
+        return magnitude * 2.0 ** (1 - _PRECISION[type_.bits])
+
+    def _real(self, value: float, like: Number, passed_on: float, units: int = 0) -> Number:
+        """A float with the error passed on to it and, if units are given or it is rounded, one of its own."""
+        if not math.isfinite(value):
+            return Number(self, value, like.type)
+        if not units and _rounded(value, like.type.bits) == value:
+            return Number(self, value, like.type, passed_on)
+        error = passed_on + max(units, _ROUNDED) * self._unit(value, like.type)
+        return Number(self, value, like.type, error)
+
+    def _function(self, function: Callable[[float], float]) -> Callable[[Any], Number]:
+        def call(x: Number) -> Number:
+            self._look(x)
+            value = _called(function, x.value)
+            ends = (_called(function, end) for end in x.interval) if x.error else ()
+            passed_on = max((abs(end - value) for end in ends), default=0.0)
+            return self._real(value, x, _finite(passed_on), _FUNCTION[x.type.bits])
+
+        return call
+
+    def _step(self, function: Callable[[float], float]) -> Callable[[Any], Number]:
+        """A function that jumps, such as `floor`."""
+
+        def call(x: Number) -> Number:
+            self._look(x)
+            if not x.is_float:
+                return self.made(function(x.value), x)
+            if not math.isfinite(x.value):
+                return x
+            if x.error and len({function(end) for end in x.interval}) > 1:
+                self.notes.add(UNSTABLE)
+            return Number(self, math.copysign(float(function(x.value)), x.value), x.type)
+
+        return call
+
+    def _sign(self, x: Number) -> Number:
+        self._look(x)
+        return x.like((x.value > 0) - (x.value < 0))
+
+    def _element(self, value: Any) -> Any:
+        return value
+
+    def _integer(self, x: Number) -> int:
+        return int(x.value)
+
+    def _wrap(self, x: Number, size: int) -> int:
+        index = x.value + size if x.value < 0 else x.value
+        if not 0 <= index < size:
+            self.notes.add(RANGE)
+        return min(max(int(index), 0), size - 1)
+
+    def _min(self, x: Any, y: Any) -> Any:
+        return self._extreme(x, y, min)
+
+    def _max(self, x: Any, y: Any) -> Any:
+        return self._extreme(x, y, max)
+
+    def _extreme(self, x: Any, y: Any, choose: Callable[..., Any]) -> Any:
+        """Of integers of a description too; of elements NaN if either is, and -0 is smaller than 0."""
+        if not isinstance(x, Number) and not isinstance(y, Number):
+            return choose(x, y)
+        x, y = (x, x.like(y)) if isinstance(x, Number) else (y.like(x), y)
+        self._look(x, y)
+        if math.isnan(x.value) or math.isnan(y.value):
+            return Number(self, math.nan, x.type)
+        chosen = choose(x, y, key=lambda one: (one.value, math.copysign(1, one.value)))
+        return Number(self, chosen.value, x.type, max(x.error, y.error))
+
+    def _larger(self, x: Number, y: Number) -> Number:
+        return self._extreme(x, y, max)  # type: ignore[no-any-return]
+
+    def _sqrt(self, x: Number) -> Number:
+        self._look(x)
+        value = _called(math.sqrt, x.value)
+        passed_on = x.error / (2 * value) if value else math.sqrt(x.error)
+        return self._real(value, x, _finite(passed_on), _ROUNDED)
+
+    def _divide_exactly(self, x: Number, y: Number) -> Number:
+        return x / y
+
+    def _mean(self, x: Number, y: Number) -> Number:
+        if x.is_float:
+            return (x + y) * 0.5
+        if (x.value + y.value) % 2:
+            self.notes.add(HALF)
+        if not _fits(x.value + y.value, x.type.bits, x.type):
+            self.notes.add(OVERFLOW)
+        return self.made(_quotient(x.value + y.value, 2), x)
+
+    def _pow(self, x: Number, y: Any) -> Number:
+        self._look(x, *((y,) if isinstance(y, Number) else ()))
+        exponent = y.value if isinstance(y, Number) else y
+        if x.is_float:
+            return self._real(_called(math.pow, x.value, float(exponent)), x, 0.0, _FUNCTION[x.type.bits])
+        if exponent != exponent or exponent < 0 or exponent != math.trunc(exponent):
+            self.notes.add(POWER)
+            return x
+        if abs(x.value) > 1 and exponent > 64:
+            self.notes.add(OVERFLOW)
+            return self.made(pow(x.value, int(exponent), 1 << 64), x)
+        return self.made(x.value ** int(exponent), x)
+
+    def _atan2(self, y: Number, x: Number) -> Number:
+        self._look(x, y)
+        if x.value == y.value == 0:
+            self.notes.add(ORIGIN)
+        return self._real(math.atan2(y.value, x.value), y, 0.0, _FUNCTION[y.type.bits])
+
+    def _modulus_truncate(self, x: Number, y: Number) -> Number:
+        return self._modulus(x, y, lambda a, b: a - b * _quotient(a, b), math.fmod)
+
+    def _modulus_floor(self, x: Number, y: Number) -> Number:
+        return self._modulus(x, y, operator.mod, operator.mod)
+
+    def _modulus(
+        self, x: Number, y: Number, whole: Callable[[int, int], int], real: Callable[[float, float], float]
+    ) -> Number:
+        self._look(x, y)
+        if x.is_float:
+            value = _called(real, x.value, y.value) if y.value and math.isfinite(x.value) else math.nan
+            return self._real(value, x, 0.0)
+        if y.value == 0:
+            self.notes.add(DIVISION)
+            return self.made(0, x)
+        return self.made(whole(x.value, y.value), x)
+
+    def _scaled(self, x: Number, scale: Any, bias: Any) -> Number:
+        if x.is_float:
+            found: Number = x * scale + bias
+            return found
+        value = x.value * float(scale) + float(bias)
+        if value != math.trunc(value):
+            self.notes.add(FRACTION)
+        if not _fits(math.trunc(value), x.type.bits, x.type):
+            self.notes.add(CONVERSION)
+        return Number(self, _limited(math.trunc(value), x.type), x.type)
+
+    def _is_nan(self, x: Number) -> bool:
+        return math.isnan(x.value)
+
+    def _is_infinity(self, x: Any) -> bool:
+        return math.isinf(x.value)
+
+    def _above(self, x: Number, limit: Any) -> bool:
+        self._look(x)
+        return bool(x.value > limit)
+
+    def _below(self, x: Number, limit: Any) -> bool:
+        self._look(x)
+        return bool(x.value < limit)
+
+    def _difference(self, x: Number, y: Any, tensor: Any) -> Number:
+        return self._convert(x.value - (y.value if isinstance(y, Number) else y), tensor)
+
+    def _bit_not(self, x: Number) -> Number:
+        return self.of_bits(operator.invert, x)
+
+    def _bit_count(self, x: Number) -> Number:
+        return self.of_bits(int.bit_count, x)
+
+    def _convert(self, x: Any, tensor: Any) -> Number:
+        type_ = self.types[tensor.DataType]
+        if not isinstance(x, Number):
+            if type_.kind != "float" and not (math.isfinite(x) and _fits(math.trunc(x), type_.bits, type_)):
+                self.notes.add(CONVERSION)
+            return self.converted(x, type_)
+        if type_.kind == "float":
+            return self._real(float(x.value), Number(self, 0.0, type_), x.error)
+        if x.is_float:
+            if not math.isfinite(x.value):
+                self.notes.add(CONVERSION)
+            elif len({math.trunc(end) for end in x.interval}) > 1:
+                self.notes.add(UNSTABLE)
+            return self._convert(x.value, tensor)
+        if not _fits(x.value, type_.bits, type_):
+            self.notes.add(CONVERSION)
+        return Number(self, _cut(x.value, max(type_.bits, 32), type_), type_)
+
+    def _quantize(self, x: Number, tensor: Any) -> Number:
+        type_ = self.types[tensor.DataType]
+        self._look(x)
+        value = 0.0 if math.isnan(x.value) else x.value
+        least, most = _range(type_.bits, type_)
+        limited = min(max(value, least), most)
+        if x.error and len({round(min(max(end, least), most)) for end in x.interval}) > 1:
+            self.notes.add(UNSTABLE)
+        return Number(self, round(limited), type_)
+
+
+def _called(function: Callable[..., float], *arguments: float) -> float:
+    """The function's value; NaN where it has none, and where it is too large, or at a pole, the infinity."""
+    try:
+        return function(*arguments)
+    except OverflowError:
+        negative = function in (math.sinh, math.pow) and arguments[0] < 0
+        odd = function is not math.pow or arguments[1] % 2 == 1
+        return -math.inf if negative and odd else math.inf
+    except (ValueError, ZeroDivisionError):
+        x = arguments[0]
+        if function is math.pow:
+            return math.inf if x == 0 else math.nan
+        if function is math.atanh:
+            return math.copysign(math.inf, x) if abs(x) == 1 else math.nan
+        poles = {math.log: 0, math.log1p: -1}
+        return -math.inf if function in poles and x == poles[function] else math.nan
+
+
+def _finite(error: float) -> float:
+    return error if math.isfinite(error) else 0.0
+
+
+def _quotient(x: int, y: int) -> int:
+    """Cut toward 0."""
+    return abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
+
+
+def _rounded(value: float, bits: int) -> float:
+    """The nearest float of that many bits."""
+    try:
+        rounded: float = struct.unpack(_FORMAT[bits], struct.pack(_FORMAT[bits], value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)
+    return rounded
+
+
+def _bits(number: Number) -> int:
+    """The bits of an element, as an unsigned integer."""
+    if number.is_float:
+        data = struct.pack(f"<{_FORMAT[number.type.bits]}", number.value)
+        return int.from_bytes(data, "little")
+    return int(number.value) % (1 << number.type.bits)
+
+
+def _of_bits(value: int, type_: EnumEntry) -> int | float:
+    """The element that has these bits."""
+    if type_.kind == "float":
+        data = value.to_bytes(type_.bits // 8, "little")
+        element: float = struct.unpack(f"<{_FORMAT[type_.bits]}", data)[0]
+        return element
+    return _cut(value, type_.bits, type_)
+
+
+def _range(bits: int, type_: EnumEntry) -> tuple[int, int]:
+    signed = type_.kind == "signed"
+    return -(1 << bits - 1) if signed else 0, (1 << bits - signed) - 1
+
+
+def _fits(value: int, bits: int, type_: EnumEntry) -> bool:
+    least, most = _range(bits, type_)
+    return least <= value <= most
+
+
+def _cut(value: int, bits: int, type_: EnumEntry) -> int:
+    """The integer of these bits."""
+    least, _ = _range(bits, type_)
+    return (value - least) % (1 << bits) + least
+
+
+def _limited(value: Any, type_: EnumEntry) -> int:
+    """A whole number or an infinity within the limits of 32 bits, or of 64 for types that have them."""
+    least, most = _range(max(type_.bits, 32), type_)
+    return least if value < least else most if value > most else int(value)

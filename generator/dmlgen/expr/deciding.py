@@ -1,0 +1,85 @@
+"""Floats that decide: those that reach an index, a condition, a bound or a rounding to integers.
+
+They are computed in single precision, each operation correctly rounded, in the written order, by reference
+and shader alike; all other floats are free. A float sum is free wherever it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+from dmlgen.expr import ir
+from dmlgen.registry import Intermediate
+
+_ROUNDING = ("floor", "ceil", "trunc", "round_even", "round_away", "int")
+
+
+def parts(node: ir.Expr, deciding: bool) -> Iterator[tuple[ir.Expr, bool]]:
+    """The direct sub-expressions, each with whether its floats decide; `deciding` says so of `node`."""
+    match node:
+        case ir.Load(coordinate=coordinate) | ir.Entry(coordinate=coordinate):
+            yield coordinate, True
+        case ir.Compare(left=left, right=right):
+            yield left, True
+            yield right, True
+        case ir.Conditional(test=test, then=then, otherwise=otherwise):
+            yield test, True
+            yield then, deciding
+            yield otherwise, deciding
+        case ir.Fold(kind=kind, loops=loops, condition=condition, body=body):
+            for loop in loops:
+                for bound in (loop.first, loop.last):
+                    if bound is not None:
+                        yield bound, True
+            if condition is not None:
+                yield condition, True
+            yield body, (deciding and kind != "sum") or kind in ("argmax", "argmin", "any", "all")
+        case ir.Call(function=function, arguments=arguments):
+            rounds = function in _ROUNDING or (function in ("convert", "quantize") and node.type != ir.FLOAT)
+            for argument in arguments:
+                yield argument, deciding or rounds
+        case ir.Apply(function=function, arguments=arguments):
+            needed = deciding_parameters(function)
+            for parameter, argument in zip(function.parameters, arguments, strict=True):
+                yield argument, deciding or parameter.name in needed or argument.type != ir.FLOAT
+            yield function.body, deciding
+        case _:
+            for child in ir.children(node):
+                yield child, deciding
+
+
+@cache
+def deciding_parameters(function: ir.Function) -> frozenset[str]:
+    """The parameters that decide something in a function, whether or not its result does."""
+    names = {parameter.name for parameter in function.parameters}
+    found: set[str] = set()
+    todo: list[tuple[ir.Expr, bool]] = [(function.body, False)]
+    while todo:
+        node, deciding = todo.pop()
+        if isinstance(node, ir.Local) and deciding and node.name in names:
+            found.add(node.name)
+        below = list(parts(node, deciding))
+        todo += below[:-1] if isinstance(node, ir.Apply) else below  # its body knows no names of this one
+    return frozenset(found)
+
+
+def deciding_tensors(tensors: Iterable[Intermediate], values: Iterable[ir.Expr]) -> frozenset[str]:
+    """The names of the intermediate tensors that something reads in order to decide."""
+    kept = {tensor.name: tensor for tensor in tensors}
+    found: set[str] = set()
+    seen: set[tuple[ir.Function, bool]] = set()
+    todo: list[tuple[ir.Expr, bool]] = [(value, False) for value in values]
+    todo += [(tensor.value, False) for tensor in kept.values()]
+    while todo:  # a function is looked into at most twice, a tensor's value at most twice
+        node, deciding = todo.pop()
+        if isinstance(node, ir.Apply):
+            if (node.function, deciding) in seen:
+                todo += [(argument, deciding) for argument in node.arguments]
+                continue
+            seen.add((node.function, deciding))
+        if isinstance(node, ir.Entry) and deciding and node.tensor not in found:
+            found.add(node.tensor)
+            todo.append((kept[node.tensor].value, True))
+        todo += parts(node, deciding)
+    return frozenset(found)

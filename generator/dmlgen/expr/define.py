@@ -1,0 +1,528 @@
+"""Text of a definition's expressions to typed IR: what `parse.py` reads, and functions, loops over elements,
+coordinates and intermediate tensors.
+
+Kinds of numbers are finite and known. An element is a `float` where its tensor's support tables list
+floating-point types alone, an `int` where they list integers alone, else an element of that tensor. A written
+integer beside a float is a float; anything else is converted by a function.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import cast
+
+from dmlgen.diagnostics import Finding, Position, SpecError, nearest
+from dmlgen.expr import ir
+from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS, FUNCTIONS, OPERATOR
+from dmlgen.expr.parse import Scope, _Parser, syntax
+
+MAX_CHAIN, MAX_FUNCTIONS = 40, 400
+"""Functions of one definition, each counted once for each combination of types that it is used with."""
+
+FOLDS: Mapping[str, str] = {
+    "sum": "the sum; 0 of nothing",
+    "product": "the product; 1 of nothing",
+    "min": "the least, NaN if any is; of nothing, the greatest value of the type",
+    "max": "the greatest, NaN if any is; of nothing, the least value of the type",
+    "any": "whether any is true; false of nothing",
+    "all": "whether all are true; true of nothing",
+    "argmax": "the loop variable at the first greatest, or first NaN; of nothing, the loop's first value",
+    "argmin": "the loop variable at the first least, or first NaN; of nothing, the loop's first value",
+}
+"""Reductions, `sum(body for v in range(a, b) for w in box(sizes) if condition)`, with their meaning."""
+
+PLACES: Mapping[str, tuple[tuple[ir.Type, ...], ir.Type, str]] = {
+    "inside": ((ir.INTS, ir.INTS), ir.BOOL, "whether 0 <= c[d] < sizes[d] in every dimension"),
+    "flat": ((ir.INTS, ir.INTS), ir.INT, "the row-major number of a coordinate in a box of these sizes"),
+    "unflat": (
+        (ir.INT, ir.INTS),
+        ir.INTS,
+        "the coordinate with that row-major number in a box of these sizes",
+    ),
+}
+"""Functions of coordinates: arguments, result, meaning."""
+
+NUMBERS: Mapping[str, str] = {
+    "clamp": "clamp(x, low, high): the nearest value from low to high; low where high < low",
+    "float": "float(x): an integer or an element as a float",
+    "int": "int(x): a float toward 0 as an integer, saturating, 0 of NaN; an integer element as an integer",
+    "least": "least(T): the least value of a tensor's data type; of floats, minus infinity",
+    "greatest": "greatest(T): the greatest value of a tensor's data type; of floats, infinity",
+    "held": "held(T): what output T held before, at `at`",
+    "activated": "activated(x, A): what the fused activation A makes of x; x itself where A is absent. A may "
+    "be an entry of an array of activations",
+}
+"""Functions of numbers, beside those of elements (`ELEMENT_FUNCTIONS`, which take floats too)."""
+
+PRELUDE: Mapping[str, str] = {
+    "spread(T)": "T[[at[d] if T.Sizes[d] != 1 else 0 for d in axes(T)]]",
+    "pick(T, d, i)": "T[[i if e == d and T.Sizes[e] != 1 else 0 for e in axes(T)]]",
+}
+"""Functions that every definition has, written in the language: an element of a tensor that is broadcast to
+the one being defined; one value, or one for each `i` along axis `d`."""
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A name of a definition's `let`, not yet typed: its parameters, its text and where that stands."""
+
+    name: str
+    parameters: tuple[str, ...]
+    text: str
+    at: Callable[[int], Position]
+
+
+def signature(text: str) -> tuple[str, tuple[str, ...]]:
+    """A key of `let`: "place(o, w)" is the name "place" and its parameters."""
+    name, _, rest = text.partition("(")
+    return name.strip(), tuple(part.strip() for part in rest.rstrip(") ").split(",") if part.strip())
+
+
+class Definer:
+    """Types the expressions of one definition. `kinds` gives tensors whose elements are floats or ints."""
+
+    def __init__(
+        self, scope: Scope, kinds: Mapping[str, ir.Type], formulas: Iterable[Formula], prelude_at: Position
+    ) -> None:
+        self.scope = scope
+        self.kinds = kinds
+        self.kept: dict[str, ir.Type] = {}
+        prelude = (Formula(*signature(name), text, lambda _: prelude_at) for name, text in PRELUDE.items())
+        self.formulas = {formula.name: formula for formula in (*prelude, *formulas)}
+        self.used: set[str] = set()
+        self._functions: dict[tuple[object, ...], ir.Function] = {}
+        self._open: list[str] = []
+
+    def parse(self, text: str, at: Callable[[int], Position], *expected: ir.Type) -> ir.Expr:
+        """The typed form of an expression that may use `at`, `let` and intermediate tensors."""
+        parser = _Definition(self, self.scope, at)
+        tree = syntax(text, at)
+        node = parser.expression(tree, 0)
+        if ir.FLOAT in expected:
+            node = _as_float(node)
+        if expected and node.type not in expected:
+            wanted = " or ".join(map(str, expected))
+            message = f"this is of type {node.type}; {wanted} is expected here"
+            raise SpecError([Finding(at(0), "expression-type", message)])
+        return node
+
+    def element(self, tensor: ir.Tensor) -> ir.Type:
+        """The type of a tensor's elements."""
+        return self.kinds.get(tensor.name) or self.scope.element(tensor)
+
+    def function(self, parser: _Definition, node: ast.expr, name: str, arguments: list[ir.Expr]) -> ir.Expr:
+        """A use of a name of `let`: its text, typed with the types of the arguments."""
+        formula = self.formulas[name]
+        self.used.add(name)
+        if len(arguments) != len(formula.parameters):
+            wanted = f"{len(formula.parameters)} arguments" if formula.parameters else "no arguments"
+            raise parser.fail(node, "expression-form", f"{name} takes {wanted}; {len(arguments)} given")
+        if name in self._open:
+            chain = " -> ".join([*self._open[self._open.index(name) :], name])
+            raise parser.fail(node, "recursion", f"{name} is defined by itself: {chain}")
+        bound: dict[str, ir.Expr] = {}
+        for parameter, argument in zip(formula.parameters, arguments, strict=True):
+            given = isinstance(argument, ir.Tensor | ir.Tensors) or argument.type.kind == "struct"
+            bound[parameter] = argument if given else ir.Local(parameter, argument.type, varies(argument))
+        key = (name, *bound.values())
+        if key not in self._functions:
+            if len(self._functions) >= MAX_FUNCTIONS:
+                raise parser.fail(node, "expression-size", f"more than {MAX_FUNCTIONS} functions")
+            if len(self._open) >= MAX_CHAIN:
+                message = f"names of `let` use each other in a chain of more than {MAX_CHAIN}"
+                raise parser.fail(node, "expression-size", message)
+            self._open.append(name)
+            try:
+                inner = _Definition(self, self.scope.with_names(bound), formula.at)
+                body = inner.expression(syntax(formula.text, formula.at), 0)
+            finally:
+                self._open.pop()
+            parameters = tuple(local for local in bound.values() if isinstance(local, ir.Local))
+            names = frozenset(local.name for local in parameters)
+            self._functions[key] = ir.Function(name, parameters, body, structural(body) & names, varies(body))
+        function = self._functions[key]
+        passed = [a for a, b in zip(arguments, bound.values(), strict=True) if isinstance(b, ir.Local)]
+        return ir.Apply(function, tuple(passed))
+
+
+def varies(node: ir.Expr) -> bool:
+    """Whether a value may differ from element to element, so that the description alone does not give it."""
+    match node:
+        case ir.Load() | ir.Entry():
+            return True
+        case ir.Local(name=name):
+            return name == "at" or node.varies
+        case ir.Fold(unrolled=False):
+            return True
+        case ir.Apply(function=function):
+            return function.varies
+        case ir.Call(function="held"):
+            return True
+        case _:
+            return any(map(varies, ir.children(node)))
+
+
+def structural(node: ir.Expr) -> frozenset[str]:
+    """The names of locals that number dimensions: they are known before any element is computed."""
+    found: set[str] = set()
+    for part in ir.walk(node):
+        match part:
+            case ir.Index(index=index):
+                found |= _locals(index)
+            case ir.Slice(lower=lower, upper=upper):
+                found |= _locals(lower) | _locals(upper)
+            case ir.Reduce(loop=loop):
+                found |= _locals(loop.lower) | _locals(loop.upper)
+            case ir.Call(function="align", arguments=(_, length, _)):
+                found |= _locals(length)
+            case ir.Apply(function=function, arguments=arguments):
+                for parameter, argument in zip(function.parameters, arguments, strict=True):
+                    if parameter.name in function.structural:
+                        found |= _locals(argument)
+    return frozenset(found)
+
+
+def _locals(node: ir.Expr | None) -> set[str]:
+    if node is None:
+        return set()
+    return {part.name for part in ir.walk(node) if isinstance(part, ir.Local) and part.type == ir.INT}
+
+
+def _as_float(node: ir.Expr) -> ir.Expr:
+    """A written integer, or a choice of several, as a float; anything else as it is."""
+    match node:
+        case ir.Number(value=value, type=ir.INT):
+            return ir.Number(float(value), ir.FLOAT)
+        case ir.Conditional(test=test, then=then, otherwise=otherwise):
+            a, b = _as_float(then), _as_float(otherwise)
+            return ir.Conditional(test, a, b) if a.type == b.type == ir.FLOAT else node
+        case _:
+            return node
+
+
+class _Definition(_Parser):
+    """Parses one expression of a definition."""
+
+    def __init__(self, definer: Definer, scope: Scope, at: Callable[[int], Position]) -> None:
+        super().__init__(scope, at)
+        self.definer = definer
+
+    def name(self, node: ast.Name, name: str, hint: ir.Type | None) -> ir.Expr:
+        values = self.scope.enums.get(hint.name or "", {}) if hint else {}
+        if name not in values and name not in self.scope.names:
+            if name in self.definer.formulas:
+                return self.definer.function(self, node, name, [])
+            if name in self.definer.kept:
+                return ir.Tensor(name)
+            known = [*values, *self.scope.names, *self.definer.formulas, *self.definer.kept]
+            what = f"value of {hint}" if values else "member, definition, tensor or loop variable"
+            raise self.fail(node, "unknown-name", f"there is no {what} {name!r} here", nearest(name, known))
+        return super().name(node, name, hint)
+
+    def attribute(self, node: ast.Attribute, owner: ir.Expr, name: str) -> ir.Expr:
+        if isinstance(owner, ir.Tensor) and owner.name in self.definer.kept:
+            raise self.fail(
+                node, "expression-type", f"{owner.name} is an intermediate tensor; it has no fields"
+            )
+        if (
+            name in self.scope.fields
+            and name not in ("Sizes", "DimensionCount")
+            and isinstance(owner, ir.Tensor)
+        ):
+            message = "a definition reads elements, Sizes and DimensionCount of a tensor, and nothing else"
+            raise self.fail(node, "expression-type", message)
+        return super().attribute(node, owner, name)
+
+    def expression(self, node: ast.expr, depth: int, hint: ir.Type | None = None) -> ir.Expr:
+        match node:
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                then = self.expression(body, depth + 1, hint)
+                otherwise = self.expression(orelse, depth + 1, hint or then.type)
+                then, otherwise = self.alike(body, then, orelse, otherwise)
+                return ir.Conditional(self.typed(test, depth + 1, ir.BOOL), then, otherwise)
+            case _:
+                return super().expression(node, depth, hint)
+
+    def alike(self, left: ast.expr, a: ir.Expr, right: ast.expr, b: ir.Expr) -> tuple[ir.Expr, ir.Expr]:
+        """Two values of one type: a written number takes the type of the other."""
+        if ir.FLOAT in (a.type, b.type):
+            a, b = _as_float(a), _as_float(b)
+        if "element" in (a.type.kind, b.type.kind):
+            a, b = self.as_elements(left, a, right, b)
+        self.expect(right, b, a.type)
+        return a, b
+
+    def subscript(self, node: ast.Subscript, owner: ir.Expr, index: ast.expr, depth: int) -> ir.Expr:
+        if isinstance(owner, ir.Tensor):
+            if isinstance(index, ast.Slice):
+                raise self.fail(
+                    node, "expression-type", "a tensor has no parts; write its sizes, T.Sizes[a:b]"
+                )
+            coordinate = self.typed(index, depth, ir.INTS)
+            if owner.name in self.definer.kept:
+                return ir.Entry(owner.name, coordinate, self.definer.kept[owner.name])
+            return ir.Load(owner, coordinate, self.definer.element(owner))
+        return super().subscript(node, owner, index, depth)
+
+    def binary(
+        self, node: ast.BinOp, op: ast.operator, left: ast.expr, right: ast.expr, depth: int
+    ) -> ir.Expr:
+        symbols: dict[type[ast.operator], ir.ArithmeticOp] = {
+            ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
+        }  # fmt: skip
+        if type(op) not in symbols:
+            return super().binary(node, op, left, right, depth)
+        symbol = symbols[type(op)]
+        a, b = self.expression(left, depth), self.expression(right, depth)
+        if a.type == ir.INTS and symbol == "+":
+            self.expect(right, b, ir.INTS)
+            return ir.Binary("+", a, b, ir.INTS)
+        if not {a.type.kind, b.type.kind} <= {"int", "float", "element"}:
+            self.expect(left, a, ir.INT, ir.FLOAT)
+            self.expect(right, b, ir.INT, ir.FLOAT)
+        if "element" not in (a.type.kind, b.type.kind) and {a.type, b.type} == {ir.INT, ir.FLOAT}:
+            a, b = _as_float(a), _as_float(b)
+            if a.type != b.type:
+                whole = ast.unparse(left if a.type == ir.INT else right)
+                message = f"{whole} is an int beside a float; write float({whole})"
+                raise self.fail(node, "expression-type", message)
+        else:
+            a, b = self.alike(left, a, right, b)
+        if symbol == "/" and a.type == ir.INT:
+            raise self.fail(node, "expression-type", "integers have no /; write //, or convert by float()")
+        if symbol in ("//", "%") and a.type != ir.INT:
+            raise self.fail(node, "expression-type", f"only integers have {symbol}")
+        return ir.Binary(symbol, a, b, a.type)
+
+    def compare(
+        self, node: ast.Compare, left: ast.expr, op: ast.cmpop, right: ast.expr, depth: int
+    ) -> ir.Expr:
+        symbols: dict[type[ast.cmpop], ir.CompareOp] = {
+            ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+        }  # fmt: skip
+        if type(op) not in symbols:
+            return super().compare(node, left, op, right, depth)
+        a = self.expression(left, depth)
+        b = self.expression(right, depth, a.type)
+        a, b = self.alike(left, a, right, b)
+        if a.type.kind in ("tensor", "tensors", "struct"):
+            raise self.fail(node, "expression-type", f"values of type {a.type} cannot be compared")
+        if a.type.kind not in ("int", "float", "element") and symbols[type(op)] not in ("==", "!="):
+            raise self.fail(node, "expression-type", f"values of type {a.type} have no order")
+        return ir.Compare(symbols[type(op)], a, b)
+
+    def call(self, node: ast.Call, name: str, arguments: list[ast.expr], depth: int) -> ir.Expr:
+        if name in FOLDS and len(arguments) == 1 and isinstance(arguments[0], ast.GeneratorExp):
+            return self.fold(node, name, arguments[0], depth)
+        if name in self.definer.formulas:
+            values = [self.expression(argument, depth) for argument in arguments]
+            return self.definer.function(self, node, name, values)
+        if name in ("present", "len"):
+            return super().call(node, name, arguments, depth)
+        if name == "activated":
+            return self.activated(node, arguments, depth)
+        if name == "box":
+            raise self.fail(node, "expression-form", "box() stands after `in`, as what a loop runs over")
+        known = [
+            *FOLDS,
+            *self.definer.formulas,
+            *PLACES,
+            *NUMBERS,
+            *FUNCTIONS,
+            *ELEMENT_FUNCTIONS,
+            *CONVERSIONS,
+        ]
+        if name not in known:
+            raise self.fail(node, "unknown-name", f"there is no function {name!r}", nearest(name, known))
+        values = [self.expression(argument, depth) for argument in arguments]
+        if name in PLACES:
+            wanted, result, _ = PLACES[name]
+            return self.checked(node, name, arguments, values, wanted, result)
+        if name in NUMBERS:
+            return self.of_number(node, name, arguments, values)
+        if name in CONVERSIONS:
+            return self.converted(node, name, arguments, values)
+        kinds = {value.type.kind for value in values}
+        if name in FUNCTIONS and not kinds & {"float", "element"}:
+            function = FUNCTIONS[name]
+            one = tuple(types[0] for types in function.arguments)
+            return self.checked(node, name, arguments, values, one, function.result)
+        if "element" in kinds:
+            found = self.of_elements(node, name, arguments, depth)
+            if found is not None:
+                return found
+        return self.of_floats(node, name, arguments, values)
+
+    def checked(
+        self,
+        node: ast.Call,
+        name: str,
+        arguments: list[ast.expr],
+        values: list[ir.Expr],
+        wanted: tuple[ir.Type, ...],
+        result: ir.Type,
+    ) -> ir.Expr:
+        """A call whose arguments have these types."""
+        if len(values) != len(wanted):
+            message = f"{name}() takes {len(wanted)} arguments; {len(values)} given"
+            raise self.fail(node, "expression-form", message)
+        for argument, value, type_ in zip(arguments, values, wanted, strict=True):
+            self.expect(argument, value, type_)
+        return ir.Call(name, tuple(values), result)
+
+    def of_floats(
+        self, node: ast.Call, name: str, arguments: list[ast.expr], values: list[ir.Expr]
+    ) -> ir.Expr:
+        function = ELEMENT_FUNCTIONS[name]
+        values = [_as_float(value) for value in values]
+        allowed = ("element", "any", "float")
+        if len(values) != len(function.arguments) or not set(function.arguments) <= set(allowed):
+            raise self.fail(node, "expression-form", f"{name}() takes {len(function.arguments)} arguments")
+        wanted = (ir.FLOAT,) * len(values)
+        result = {"element": ir.FLOAT, "bool": ir.BOOL}.get(function.result, ir.INT)
+        return self.checked(node, name, arguments, values, wanted, result)
+
+    def of_number(
+        self, node: ast.Call, name: str, arguments: list[ast.expr], values: list[ir.Expr]
+    ) -> ir.Expr:
+        if name == "clamp":
+            if any(value.type == ir.FLOAT for value in values):
+                values = [_as_float(value) for value in values]
+            type_ = values[0].type if values else ir.INT
+            if type_ not in (ir.INT, ir.FLOAT):
+                self.expect(arguments[0], values[0], ir.INT, ir.FLOAT)
+            return self.checked(node, name, arguments, values, (type_,) * 3, type_)
+        if len(values) != 1:
+            raise self.fail(node, "expression-form", f"{name}() takes 1 argument; {len(values)} given")
+        value = values[0]
+        if name in ("float", "int"):
+            if value.type.kind != "element":
+                self.expect(arguments[0], value, ir.INT, ir.FLOAT)
+            result = ir.FLOAT if name == "float" else ir.INT
+            return value if value.type == result else ir.Call(name, (value,), result)
+        if not isinstance(value, ir.Tensor) or value.name in self.definer.kept:
+            raise self.fail(node, "expression-type", f"{name}() takes a tensor of the description")
+        return ir.Call(name, (value,), self.definer.element(value))
+
+    def converted(
+        self, node: ast.Call, name: str, arguments: list[ast.expr], values: list[ir.Expr]
+    ) -> ir.Expr:
+        if len(values) != 2 or not isinstance(values[1], ir.Tensor) or values[1].name in self.definer.kept:
+            raise self.fail(node, "expression-form", f"{name}() takes a number and a tensor")
+        if values[0].type.kind not in ("int", "bool", "float", "element"):
+            self.expect(arguments[0], values[0], ir.INT, ir.BOOL, ir.FLOAT)
+        return ir.Call(name, tuple(values), self.definer.element(values[1]))
+
+    def activated(self, node: ast.Call, arguments: list[ast.expr], depth: int) -> ir.Expr:
+        if len(arguments) != 2:
+            raise self.fail(node, "expression-form", "activated() takes a float and a fused activation")
+        value = _as_float(self.typed(arguments[0], depth, ir.FLOAT))
+        numbers: tuple[ir.Expr, ...] = ()
+        match arguments[1]:
+            case ast.Subscript(value=array, slice=ast.expr() as index) if not isinstance(index, ast.Slice):
+                numbers = (self.typed(index, depth, ir.INT),)
+                activation = self.typed(array, depth, OPERATOR)
+            case alone:
+                activation = self.typed(alone, depth, OPERATOR)
+        return ir.Call("activated", (value, activation, *numbers), ir.FLOAT)
+
+    def reduce(
+        self,
+        node: ast.expr,
+        kind: ir.Reduction,
+        body: ast.expr,
+        generators: list[ast.comprehension],
+        depth: int,
+    ) -> ir.Expr:
+        """A list comprehension: one entry for each dimension."""
+        generator = generators[0]
+        if len(generators) != 1 or not isinstance(generator.target, ast.Name) or generator.ifs:
+            raise self.fail(node, "expression-form", "a list has one loop, `for d in range(n)`")
+        variable = self.variable(generator.target, ir.INT, False)
+        each = self.each(variable, generator.iter, depth)
+        inner = self.within([variable])
+        value = inner.typed(body, depth, ir.INT)
+        first = each.first or ir.Number(0, ir.INT)
+        return ir.Reduce("list", ir.Loop(variable, first, each.last, None), value, ir.INTS)
+
+    def fold(self, node: ast.Call, name: str, generator: ast.GeneratorExp, depth: int) -> ir.Expr:
+        """A reduction over elements, or over the few dimensions of a coordinate."""
+        loops: list[ir.Each] = []
+        conditions: list[ast.expr] = []
+        for one in generator.generators:
+            if not isinstance(one.target, ast.Name):
+                raise self.fail(one.target, "expression-form", "a loop has one variable")
+            boxed = isinstance(one.iter, ast.Call) and ast.unparse(one.iter.func) == "box"
+            variable = self.variable(one.target, ir.INTS if boxed else ir.INT, True)
+            if variable.name in (each.variable.name for each in loops):
+                raise self.fail(one.target, "name-clash", f"loop variable {variable.name!r} stands twice")
+            loops.append(self.each(variable, one.iter, depth))
+            conditions += one.ifs
+        last = generator.generators[-1]
+        if len(conditions) > 1 or conditions != last.ifs:
+            raise self.fail(
+                node, "expression-form", "one condition, after the last loop, holds for all loops"
+            )
+        inner = self.within([each.variable for each in loops])
+        condition = inner.typed(conditions[0], depth, ir.BOOL) if conditions else None
+        value = inner.expression(generator.elt, depth)
+        if name in ("all", "any"):
+            self.expect(generator.elt, value, ir.BOOL)
+        elif value.type.kind not in ("int", "float", "element"):
+            self.expect(generator.elt, value, ir.INT, ir.FLOAT)
+        names = {each.variable.name for each in loops}
+        numbered = (structural(value) | (structural(condition) if condition else frozenset())) & names
+        result = value.type
+        if name in ("argmax", "argmin"):
+            if len(loops) != 1:
+                raise self.fail(node, "expression-form", f"{name}() has one loop; a box has all dimensions")
+            result = loops[0].variable.type
+        kind = cast(ir.FoldKind, name)
+        if not numbered:
+            return ir.Fold(kind, tuple(loops), condition, value, result, unrolled=False)
+        if len(loops) != 1 or name in ("argmax", "argmin") or any(map(varies, _bounds(loops[0]))):
+            what = ", ".join(sorted(numbered))
+            message = f"{what} numbers dimensions here; it needs a loop of its own over range(n)"
+            raise self.fail(node, "expression-form", message)
+        # Once more, with a variable that is known before any element is computed.
+        fixed = replace(loops[0], variable=replace(loops[0].variable, varies=False))
+        inner = self.within([fixed.variable])
+        condition = inner.typed(conditions[0], depth, ir.BOOL) if conditions else None
+        if condition is not None and varies(condition):
+            raise self.fail(
+                conditions[0], "expression-form", "this condition depends on the element; put it inside"
+            )
+        return ir.Fold(
+            kind, (fixed,), condition, inner.expression(generator.elt, depth), result, unrolled=True
+        )
+
+    def variable(self, node: ast.Name, type_: ir.Type, varies_: bool) -> ir.Local:
+        if node.id in self.scope.names:
+            raise self.fail(node, "name-clash", f"loop variable {node.id!r} hides another name")
+        return ir.Local(node.id, type_, varies_)
+
+    def within(self, variables: list[ir.Local]) -> _Definition:
+        """The parser inside loops."""
+        names = {variable.name: variable for variable in variables}
+        return _Definition(self.definer, self.scope.with_names(names), self.at)
+
+    def each(self, variable: ir.Local, node: ast.expr, depth: int) -> ir.Each:
+        """What a loop runs over: `range`, `axes` or `box`."""
+        match node:
+            case ast.Call(func=ast.Name(id="axes"), args=[tensor], keywords=[]):
+                owner = self.typed(tensor, depth, ir.TENSOR)
+                assert isinstance(owner, ir.Tensor)
+                return ir.Each(variable, None, ir.Field(owner, "DimensionCount", ir.INT))
+            case ast.Call(func=ast.Name(id="range" | "box"), args=[last], keywords=[]):
+                return ir.Each(variable, None, self.typed(last, depth, variable.type))
+            case ast.Call(func=ast.Name(id="range" | "box"), args=[first, last], keywords=[]):
+                lower = self.typed(first, depth, variable.type)
+                return ir.Each(variable, lower, self.typed(last, depth, variable.type))
+        message = "a loop runs over range(n), range(a, b), axes(tensor), box(sizes) or box(first, last)"
+        raise self.fail(node, "expression-form", message)
+
+
+def _bounds(loop: ir.Each) -> tuple[ir.Expr, ...]:
+    return (loop.last,) if loop.first is None else (loop.first, loop.last)

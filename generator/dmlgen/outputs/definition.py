@@ -1,0 +1,504 @@
+"""Definitions of outputs as Python: a module for every operator that has one, in the vocabulary of
+`dmlops.definition`.
+
+Each name of `let` becomes a function; one that is used with floats that decide and with free ones becomes
+two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from dmlgen.expr import ir
+from dmlgen.expr.deciding import deciding_parameters
+from dmlgen.expr.define import NUMBERS, PLACES, varies
+from dmlgen.expr.printer import ATOM, SUM, Printer
+from dmlgen.outputs.python import Imports, imports_of, prose
+from dmlgen.outputs.python_printer import pascal, snake
+from dmlgen.outputs.render import Templates
+from dmlgen.registry import Operator, OutputDefinitions, Registry
+
+_NUMPY = {"int": "np.int64", "bool": "np.bool_"}
+_LIST_FOLDS = {
+    "sum": "total",
+    "product": "multiplied",
+    "min": "least_of",
+    "max": "greatest_of",
+    "any": "some",
+    "all": "every",
+}
+_ELEMENT_NAMES = {"abs": "absolute", "min": "minimum", "max": "maximum"}
+_RESERVED = ("at", "e", "f", "np", "desc")
+_FLIPPED: dict[ir.CompareOp, ir.CompareOp] = {
+    "==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=",
+}  # fmt: skip
+_COORDINATES = {"align", "replace"}
+_OF_FEW = ("total", "multiplied", "least_of", "greatest_of")
+_DEFINED = (
+    "entry",
+    "quotient",
+    "remainder",
+    "clamp",
+    "smaller",
+    "larger",
+    "whole",
+    "choose",
+    "box",
+    *_OF_FEW,
+    *PLACES,
+)
+"""The functions of `dmlops.definition` that a module may import."""
+
+
+@dataclass(frozen=True)
+class FunctionView:
+    """A function inside `define`: parameters, and the expression that it returns."""
+
+    name: str
+    parameters: tuple[str, ...]
+    value: str
+
+
+@dataclass(frozen=True)
+class TensorView:
+    name: str
+    type: str
+    sizes: str
+    value: str
+    along: bool
+
+
+@dataclass(frozen=True)
+class DefinitionView:
+    operator: Operator
+    summary: str
+    imports: Imports
+    elements: bool  # whether it uses functions of elements
+    numpy: bool  # whether it names types of NumPy
+    functions: tuple[FunctionView, ...]
+    tensors: tuple[TensorView, ...]
+    outputs: tuple[tuple[str, str], ...]
+
+
+def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
+    """The modules, by path below generated/."""
+    return {
+        f"python/dmlops/compute/{operator.slug}.py": templates.render(
+            "python/dmlops/compute/definition.py.j2", compute=_view(operator)
+        )
+        for operator in registry.operators
+        if operator.defines is not None
+    }
+
+
+def _view(operator: Operator) -> DefinitionView:
+    defines = operator.defines
+    assert defines is not None
+    printer = DefinitionPrinter(operator)
+    tensors = tuple(
+        TensorView(
+            name=tensor.name,
+            type="None" if tensor.decides else _NUMPY.get(tensor.type.kind, "np.float64"),
+            sizes=printer.deciding(tensor.sizes),
+            value=printer.deciding(tensor.value) if tensor.decides else printer.free(tensor.value),
+            along=tensor.along,
+        )
+        for tensor in defines.tensors
+    )
+    outputs = tuple((name, printer.free(value)) for name, value in defines.outputs.items())
+    return DefinitionView(
+        operator=operator,
+        summary=prose(operator.summary),
+        elements="f" in printer.modules,
+        numpy=any(tensor.type.startswith("np.") for tensor in tensors),
+        imports=imports_of(
+            {
+                "typing": ["Any"],
+                "..coordinates": printer.used & _COORDINATES,
+                "..definition": {"Defined", "Evaluation", *(printer.used - _COORDINATES)}
+                | ({"Kept"} if tensors else set()),
+                "..enums": printer.enums,
+            },
+            (),
+            "..",
+        ),
+        functions=tuple(printer.functions),
+        tensors=tensors,
+        outputs=outputs,
+    )
+
+
+class DefinitionPrinter(Printer):
+    """Prints expressions of one operator's definition, and collects the functions that they use.
+
+    Members and tensors of the description stand as `desc.Name`; elements are read through `e`, the
+    evaluation.
+    """
+
+    def __init__(self, operator: Operator) -> None:
+        self.operator = operator
+        self.enums: set[str] = set()
+        self.used: set[str] = set()
+        self.modules: set[str] = set()
+        self.functions: list[FunctionView] = []
+        self._single = False
+        self._names: dict[object, str] = {}
+        assert operator.defines is not None
+        self._variables = {*_RESERVED, *map(_local, _variables(operator.defines))}
+
+    def free(self, node: ir.Expr) -> str:
+        """The text of a value whose floats are free."""
+        return self._in(node, False)
+
+    def deciding(self, node: ir.Expr, outer: int = 0) -> str:
+        """The text of a value whose floats decide."""
+        return self._in(node, True, outer)
+
+    def _in(self, node: ir.Expr, single: bool, outer: int = 0) -> str:
+        before, self._single = self._single, single
+        text = self.print(node, outer)
+        self._single = before
+        return text
+
+    def _use(self, name: str) -> str:
+        self.used.add(name)
+        return name
+
+    def _of_elements(self, name: str) -> str:
+        self.modules.add("f")
+        return f"f.{name}"
+
+    def _float(self, text: str) -> str:
+        return f"e.as_single({text})" if self._single else f"e.as_double({text})"
+
+    # Names.
+
+    def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
+        match node:
+            case ir.Definition(value=value):
+                return f"{self._function(node, node.name, (), value)}()"
+            case ir.Member():
+                text = f"desc.{node.name}"
+                return (
+                    self._float(f"{self._of_elements('single')}({text})") if node.type == ir.FLOAT else text
+                )
+            case ir.Tensors():
+                return f"desc.{node.name}"
+            case _:
+                return _local(node.name)
+
+    def _function(self, key: object, name: str, parameters: tuple[str, ...], body: ir.Expr) -> str:
+        """The name of the function for a `let`, written when first used."""
+        of_floats = body.type.kind in ("float", "element")
+        whole = (key, of_floats and self._single)
+        if whole not in self._names:
+            taken, base = set(self._names.values()), snake(name)
+            number, unique = 2, base
+            while unique in taken or unique in self._variables or unique in _DEFINED:
+                number, unique = number + 1, f"{base}{number}"
+            self._names[whole] = unique
+            text = self._in(body, self._single or not of_floats)
+            self.functions.append(FunctionView(unique, parameters, text))
+        return self._names[whole]
+
+    def apply(self, node: ir.Apply) -> str:
+        function = node.function
+        parameters = tuple(_local(parameter.name) for parameter in function.parameters)
+        places = ("at",) if _function_uses_at(function) else ()
+        name = self._function(function, function.name, (*places, *parameters), function.body)
+        needed = deciding_parameters(function)
+        given = [
+            self.deciding(argument)
+            if parameter.name in needed or argument.type.kind not in ("float", "element")
+            else self.print(argument)
+            for parameter, argument in zip(function.parameters, node.arguments, strict=True)
+        ]
+        return f"{name}({', '.join([*places, *given])})"
+
+    def enum_value(self, node: ir.EnumValue) -> str:
+        enum = pascal(node.type.name or "")
+        self.enums.add(enum)
+        return f"{enum}.{node.name}"
+
+    def constant(self, node: ir.Constant) -> str:
+        return str(node.value)
+
+    def number(self, value: int | bool | float) -> str:
+        return repr(value)
+
+    def tensor(self, node: ir.Tensor) -> str:
+        return f"desc.{node.name}" + (f"[{self.print(node.index)}]" if node.index is not None else "")
+
+    def field(self, node: ir.Field) -> str:
+        text = f"{self.tensor(node.tensor)}.{node.name}"
+        if not self.operator.member[node.tensor.name].optional:
+            return text
+        function = self._use("sizes_of" if node.name == "Sizes" else "rank_of")
+        return f"{function}({self.tensor(node.tensor)})"
+
+    def part(self, node: ir.Part) -> str:
+        text = f"desc.{node.member.name}.{node.name}"
+        return self._float(f"{self._of_elements('single')}({text})") if node.type == ir.FLOAT else text
+
+    def present(self, node: ir.Present) -> str:
+        return f"({self._plain(node.item)} is not None)"
+
+    def _plain(self, item: ir.Tensor | ir.Field | ir.Member) -> str:
+        return f"desc.{item.name}" if isinstance(item, ir.Member) else self.print(item)
+
+    # Arrays and coordinates.
+
+    def index(self, node: ir.Index) -> str:
+        index = node.index
+        certain = isinstance(index, ir.Number) and isinstance(node.sequence, ir.Local)
+        sequence = self._plain_list(node.sequence)
+        if certain:
+            return f"{sequence}[{self.print(index)}]"
+        text = f"{self._use('entry')}({sequence}, {self.deciding(index)})"
+        return self._float(f"{self._of_elements('single')}({text})") if node.type == ir.FLOAT else text
+
+    def _plain_list(self, node: ir.Expr) -> str:
+        return f"desc.{node.name}" if isinstance(node, ir.Member) else self.print(node, ATOM)
+
+    def slice(self, node: ir.Slice) -> str:
+        def bound(end: ir.Expr | None) -> str:
+            if end is None:
+                return ""
+            text = self.deciding(end)
+            return text if isinstance(end, ir.Number) else f"max({text}, 0)"
+
+        return f"{self._plain_list(node.sequence)}[{bound(node.lower)}:{bound(node.upper)}]"
+
+    def list_of(self, items: tuple[ir.Expr, ...]) -> str:
+        return f"({', '.join(map(self.deciding, items))}{',' * (len(items) == 1)})"
+
+    def reduce(self, node: ir.Reduce) -> str:
+        """A list, or a reduction of the rule language in a `let` of the rules."""
+        condition = f" if {self.print(node.loop.condition)}" if node.loop.condition is not None else ""
+        loop = f"for {_local(node.loop.variable.name)} in {self.range(node.loop)}{condition}"
+        if node.kind == "list":
+            return f"tuple({self.print(node.body)} {loop})"
+        return f"{self._few(node.kind)}({self.print(node.body)} {loop})"
+
+    def _few(self, kind: str) -> str:
+        name = _LIST_FOLDS[kind]
+        return self._use(name) if name in _OF_FEW else self._of_elements(name)
+
+    def load(self, node: ir.Load) -> str:
+        return self._read(node.tensor.name, node.coordinate, node.type)
+
+    def _read(self, name: str, coordinate: ir.Expr, type_: ir.Type) -> str:
+        methods = {"int": "integer", "element": "element", "bool": "truth"}
+        method = methods.get(type_.kind, "single" if self._single else "double")
+        return f'e.{method}("{name}", {self.deciding(coordinate)})'
+
+    # Numbers and truth values.
+
+    def binary(self, node: ir.Binary) -> tuple[str, int]:
+        if node.type == ir.INTS:
+            return self._joined(node)
+        if node.op in ("//", "%"):
+            function = self._use("quotient" if node.op == "//" else "remainder")
+            return f"{function}({self.print(node.left)}, {self.print(node.right)})", ATOM
+        if node.op == "/" and node.type.kind == "element":
+            left, right = self.print(node.left), self.print(node.right)
+            return f"{self._of_elements('divide')}({left}, {right})", ATOM
+        return super().binary(node)
+
+    def _joined(self, node: ir.Expr) -> tuple[str, int]:
+        """Coordinates put together: unpacked where single entries are among them."""
+        parts = _operands(node)
+        if not any(isinstance(part, ir.ListOf) for part in parts):
+            return " + ".join(self.print(part, SUM) for part in parts), SUM
+        texts: list[str] = []
+        for part in parts:
+            items = part.items if isinstance(part, ir.ListOf) else ()
+            texts += map(self.deciding, items) if items else [f"*{self.print(part, ATOM)}"]
+        return f"({', '.join(texts)})", ATOM
+
+    def _node(self, node: ir.Expr) -> tuple[str, int]:
+        match node:
+            case ir.Entry(tensor=tensor, coordinate=coordinate, type=type_):
+                return self._read(tensor, coordinate, type_), ATOM
+            case ir.Apply():
+                return self.apply(node), ATOM
+            case ir.Compare(op=op, left=ir.Number() as left, right=right) if right.type == left.type:
+                return self._node(ir.Compare(_FLIPPED[op], right, left))
+            case ir.Compare():
+                before, self._single = self._single, True
+                text = super()._node(node)
+                self._single = before
+                return text
+            case ir.Logic(op=op, operands=operands) if any(map(varies, operands)):
+                return self._logic(op, operands), 1
+            case ir.Not(operand=operand) if varies(operand):
+                return f"{self._of_elements('opposite')}({self.print(operand)})", ATOM
+            case ir.OneOf(item=item, choices=choices) if varies(node):
+                tests = ", ".join(self.print(ir.Compare("==", item, choice)) for choice in choices)
+                return f"{self._of_elements('either')}({tests})", ATOM
+        return super()._node(node)
+
+    def _logic(self, op: str, operands: tuple[ir.Expr, ...]) -> str:
+        """Tests of the description come before what they guard, and are not mixed with those of elements."""
+        known: list[str] = []
+        rest = list(operands)
+        while rest and not varies(rest[0]):
+            known.append(self.print(rest.pop(0), 3))
+        if len(rest) == 1:
+            return f" {op} ".join([*known, self.print(rest[0], 3)])
+        function = self._of_elements("both" if op == "and" else "either")
+        return f" {op} ".join([*known, f"{function}({', '.join(map(self.print, rest))})"])
+
+    def conditional(self, node: ir.Conditional) -> str:
+        test = self.deciding(node.test, 1)
+        if varies(node.test):
+            then, otherwise = self.print(node.then), self.print(node.otherwise)
+            return f"{self._use('choose')}({test}, {then}, {otherwise})"
+        return f"{self.print(node.then, 1)} if {test} else {self.print(node.otherwise)}"
+
+    def call(self, node: ir.Call) -> str:
+        name, arguments = node.function, node.arguments
+        if name == "element":
+            return f"{self._of_elements('convert')}({self.print(arguments[0])}, {self._type(node.type)})"
+        if name == "activated":
+            return self._activated(*arguments)
+        if name in ("convert", "quantize"):
+            target = arguments[1]
+            assert isinstance(target, ir.Tensor)
+            function = "e.converted" if name == "convert" else "e.quantized"
+            text = self.print(arguments[0]) if node.type == ir.FLOAT else self.deciding(arguments[0])
+            return f'{function}({text}, "{target.name}")'
+        if name in ("least", "greatest", "held"):
+            target = arguments[0]
+            assert isinstance(target, ir.Tensor)
+            return f'e.{name}("{target.name}"{", at" if name == "held" else ""})'
+        if name == "float":
+            return self._float(
+                self.deciding(arguments[0]) if arguments[0].type != ir.FLOAT else self.print(arguments[0])
+            )
+        if name == "int":
+            return f"{self._use('whole')}({self.deciding(arguments[0])})"
+        decides = name in ("floor", "ceil", "trunc", "round_even", "round_away")
+        listed = ", ".join(self.deciding(a) if decides else self.print(a) for a in arguments)
+        if name == "len":
+            return f"len({listed})"
+        if name in ("min", "max") and node.type == ir.INT:
+            return f"{self._use('smaller' if name == 'min' else 'larger')}({listed})"
+        if name in ("product", "sum"):
+            return f"{self._use(_LIST_FOLDS[name])}({listed})"
+        if name == "clamp" or name in PLACES:
+            return f"{self._use(name)}({listed})"
+        if name in ("align", "replace"):
+            return f"{self._use(name)}({listed})"
+        assert name not in NUMBERS
+        return f"{self._of_elements(_ELEMENT_NAMES.get(name, name))}({listed})"
+
+    def _activated(self, value: ir.Expr, activation: ir.Expr, number: ir.Expr | None = None) -> str:
+        assert isinstance(activation, ir.Member)
+        text, member = self.print(value), f"desc.{activation.name}"
+        if number is not None:
+            return f"e.activated_by({text}, {member}, {self.deciding(number)})"
+        if isinstance(value, ir.Entry):
+            return f'e.activated({text}, {member}, "{value.tensor}", {self.deciding(value.coordinate)})'
+        return f"e.activated({text}, {member})"
+
+    def _type(self, type_: ir.Type) -> str:
+        assert type_.name is not None
+        return f"desc.{type_.name}.DataType"
+
+    # Loops.
+
+    def fold(self, node: ir.Fold) -> str:
+        if node.unrolled:
+            loop = node.loops[0]
+            bounds = [self.deciding(b) for b in (loop.first, loop.last) if b is not None]
+            condition = f" if {self.deciding(node.condition)}" if node.condition is not None else ""
+            text = f"for {_local(loop.variable.name)} in range({', '.join(bounds)}){condition}"
+            return f"{self._few(node.kind)}({self.print(node.body)} {text})"
+        names = ", ".join(_local(loop.variable.name) for loop in node.loops)
+        loops = ", ".join(map(self._loop, node.loops))
+        where = (
+            f", where=lambda {names}: {self.deciding(node.condition)}" if node.condition is not None else ""
+        )
+        limit = ""
+        if node.kind in ("min", "max"):
+            end = {"min": "greatest", "max": "least"}[node.kind]
+            limit = f", {end}={self._limit(end, node.type)}"
+        if node.kind in ("argmax", "argmin", "any", "all"):
+            body = self.deciding(node.body)
+        elif node.kind == "sum":
+            body = self._factors(node.body)
+        else:
+            body = self.print(node.body)
+        text = f"e.{node.kind}(lambda {names}: {body}, {loops}{where}{limit})"
+        return self._float(text) if node.kind == "sum" and node.type == ir.FLOAT and self._single else text
+
+    def _factors(self, node: ir.Expr) -> str:
+        """The terms of a sum; of products, the pair of factors."""
+        if isinstance(node, ir.Binary) and node.op == "*" and node.type in (ir.FLOAT, ir.INT):
+            return f"({self.free(node.left)}, {self.free(node.right)})"
+        return self.free(node)
+
+    def _limit(self, end: str, type_: ir.Type) -> str:
+        if type_.kind == "element":
+            return f'e.{end}("{type_.name}")'
+        if type_ == ir.FLOAT:
+            return 'float("inf")' if end == "greatest" else '-float("inf")'
+        return "2**63 - 1" if end == "greatest" else "-(2**63)"
+
+    def _loop(self, loop: ir.Each) -> str:
+        last = self.deciding(loop.last)
+        if loop.variable.type == ir.INTS:
+            if loop.first is None:
+                return f"{self._use('box')}({last})"
+            return f"{self._use('Box')}({self.deciding(loop.first)}, {last})"
+        return f"{self._use('Range')}({'0' if loop.first is None else self.deciding(loop.first)}, {last})"
+
+
+def _local(name: str) -> str:
+    """A parameter or a loop variable in Python."""
+    text = snake(name)
+    return f"{text}_" if text in _RESERVED and name != "at" else text
+
+
+def _operands(node: ir.Expr) -> list[ir.Expr]:
+    """The arrays that a nest of + puts together, in order."""
+    if isinstance(node, ir.Binary) and node.type == ir.INTS:
+        return [*_operands(node.left), *_operands(node.right)]
+    return [node]
+
+
+def _variables(defines: OutputDefinitions) -> Iterator[str]:
+    """The names of parameters and loop variables, which functions must not have."""
+    for whole in (*defines.whole, *(node.value for node in _rule_definitions(defines))):
+        for node in ir.walk(whole):
+            match node:
+                case ir.Fold(loops=loops):
+                    yield from (loop.variable.name for loop in loops)
+                case ir.Reduce(loop=loop):
+                    yield loop.variable.name
+                case ir.Apply(function=function):
+                    yield from (parameter.name for parameter in function.parameters)
+
+
+def _rule_definitions(defines: OutputDefinitions) -> Iterator[ir.Definition]:
+    for whole in defines.whole:
+        yield from (node for node in ir.walk(whole) if isinstance(node, ir.Definition))
+
+
+@cache
+def _function_uses_at(function: ir.Function) -> bool:
+    return uses_at(function.body)
+
+
+def uses_at(node: ir.Expr) -> bool:
+    """Whether a value depends on the coordinate of the tensor being defined, functions included."""
+    for part in ir.walk(node):
+        match part:
+            case ir.Local(name="at") | ir.Call(function="held"):
+                return True
+            case ir.Apply(function=function) if _function_uses_at(function):
+                return True
+    return False

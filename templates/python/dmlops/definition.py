@@ -1,0 +1,650 @@
+"""Definitions of outputs, evaluated in NumPy: the vocabulary of the modules in `compute` that have one.
+
+A value is a number or an array. An output is computed in blocks of coordinates: `at` is an open grid, one
+array for each dimension, so that what depends on some dimensions alone is computed for those alone. A loop
+adds axes in front of these, one for a range and one for each dimension of a box; its reduction takes them
+away. Broadcasting does the rest. Long loops run in parts, so that block times part stays below `BUDGET`.
+
+Floats that are free are double; those that decide have the type `real`. What a condition masks is computed,
+too, but reads stay inside: coordinates are clamped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import reduce
+from importlib import import_module
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from . import elements
+from .description import Description
+from .enums import TensorDataType
+from .tensor import TensorDesc
+
+BLOCK, BUDGET = 1 << 18, 1 << 22
+"""Elements of a block; elements of a block times turns of its loops."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An intermediate tensor: its NumPy type, its sizes, and its value at a coordinate.
+
+    With `along`, entries depend on those at smaller indices of axis 0.
+    """
+
+    type: Any
+    sizes: Callable[[], Sequence[int]]
+    value: Callable[[Any], Any]
+    along: bool = False
+
+
+@dataclass(frozen=True)
+class Range:
+    """The integers from `first` up to, without, `last`; either may be an array."""
+
+    first: Any
+    last: Any
+
+    @property
+    def axes(self) -> list[tuple[Any, Any]]:
+        return [(self.first, self.last)]
+
+    def variable(self, axes: Sequence[Any]) -> Any:
+        """The loop variable from its values along each axis."""
+        return axes[0]
+
+    @property
+    def next(self) -> Any:
+        """The end of the first turn."""
+        return self.first + 1
+
+
+@dataclass(frozen=True)
+class Box:
+    """The coordinates from `first` up to, without, `last` in every dimension."""
+
+    first: Sequence[Any]
+    last: Sequence[Any]
+
+    @property
+    def axes(self) -> list[tuple[Any, Any]]:
+        return list(zip(self.first, self.last, strict=True))
+
+    def variable(self, axes: Sequence[Any]) -> Any:
+        return tuple(axes)
+
+    @property
+    def next(self) -> Any:
+        return tuple(first + 1 for first in self.first)
+
+
+class Evaluation:
+    """One run of an operator's definition on arrays."""
+
+    def __init__(self, desc: Description, arrays: Mapping[str, Any]) -> None:
+        self.desc = desc
+        self.tensors: Mapping[str, Kept] = {}
+        self.outputs: Mapping[str, Callable[[Any], Any]] = {}
+        outputs = [getattr(desc, member.name) for member in desc.MEMBERS if member.role == "output"]
+        doubles = any(o is not None and o.DataType == TensorDataType.FLOAT64 for o in outputs)
+        self.real: Any = np.float64 if doubles else np.float32
+        self._arrays = arrays
+        self._kept: dict[str, np.ndarray] = {}
+        self._rows: dict[str, np.ndarray] = {}
+        self._depth, self._volume = 0, 1  # dimensions and elements of the grid that values broadcast to
+
+    # Whole tensors.
+
+    def output(self, name: str) -> np.ndarray:
+        """An output, shaped as its Sizes."""
+        tensor = getattr(self.desc, name)
+        result = np.zeros(tensor.Sizes, tensor.DataType.numpy)
+        self._fill(result, self.outputs[name], lambda value: elements.stored(value, tensor.DataType))
+        return result
+
+    def _fill(
+        self,
+        array: np.ndarray,
+        value: Callable[[Any], Any],
+        store: Callable[[Any], Any],
+        step: int | None = None,
+    ) -> None:
+        """Each entry of an array, or each at index `step` of axis 0, from its coordinate."""
+        sizes = array.shape if step is None else (1, *array.shape[1:])
+        for part in _parts(sizes, BLOCK):
+            place = part if step is None else (slice(step, step + 1), *part[1:])
+            with self._grid(array.ndim, int(np.prod([p.stop - p.start for p in part], dtype=object))):
+                array[place] = store(value(tuple(np.ogrid[place])))
+
+    def _entries(self, name: str) -> np.ndarray:
+        """An intermediate tensor, evaluated when it is first read, its group of recurrent ones with it."""
+        if name not in self._kept:
+            names = list(self.tensors)
+            first = last = names.index(name)
+            if self.tensors[name].along:
+                while first > 0 and self.tensors[names[first - 1]].along:
+                    first -= 1
+                while last + 1 < len(names) and self.tensors[names[last + 1]].along:
+                    last += 1
+            group = {one: self.tensors[one] for one in names[first : last + 1]}
+            for one, kept in group.items():
+                type_ = self.real if kept.type is None else kept.type
+                self._kept[one] = np.zeros(tuple(map(int, kept.sizes())), type_)
+            steps = range(self._kept[name].shape[0]) if self.tensors[name].along else (None,)
+            for step in steps:
+                for one, kept in group.items():
+                    array = self._kept[one]
+                    self._fill(array, kept.value, np.asarray, step)
+        return self._kept[name]
+
+    @contextmanager
+    def _grid(self, depth: int, volume: int) -> Iterator[None]:
+        before = self._depth, self._volume
+        self._depth, self._volume = depth, volume
+        yield
+        self._depth, self._volume = before
+
+    # Reads.
+
+    def element(self, name: str, at: Sequence[Any]) -> Any:
+        """Elements of an input as they are computed; 0 where it is absent."""
+        if self._arrays.get(name) is None:
+            return np.zeros((), self.real)
+        return elements.computed(_read(self._arrays[name], at), getattr(self.desc, name).DataType)
+
+    def integer(self, name: str, at: Sequence[Any]) -> Any:
+        """Elements of a tensor of integers, exactly."""
+        return self._entry(name, at).astype(np.int64)
+
+    def single(self, name: str, at: Sequence[Any]) -> Any:
+        """Elements that decide."""
+        return self._entry(name, at).astype(self.real)
+
+    def double(self, name: str, at: Sequence[Any]) -> Any:
+        """Elements of a free float."""
+        return self._entry(name, at).astype(np.float64)
+
+    def truth(self, name: str, at: Sequence[Any]) -> Any:
+        """Truth values of an intermediate tensor."""
+        return self._entry(name, at)
+
+    def _entry(self, name: str, at: Sequence[Any]) -> Any:
+        if name in self.tensors:
+            return _read(self._entries(name), at)
+        if self._arrays.get(name) is None:
+            return np.zeros(())
+        return _read(self._arrays[name], at)
+
+    def held(self, name: str, at: Sequence[Any]) -> Any:
+        """What an output held before: nothing is known of it here, so that it is 0."""
+        return np.zeros(())
+
+    # Numbers.
+
+    def as_single(self, value: Any) -> Any:
+        """A number as a float that decides."""
+        return np.asarray(value).astype(self.real)[()]
+
+    def as_double(self, value: Any) -> Any:
+        """A number as a free float."""
+        return np.asarray(value).astype(np.float64)[()]
+
+    def least(self, name: str) -> Any:
+        """The least value of a tensor's data type."""
+        return self._limit(name, -1)
+
+    def greatest(self, name: str) -> Any:
+        """The greatest value of a tensor's data type."""
+        return self._limit(name, 1)
+
+    def _limit(self, name: str, sign: int) -> Any:
+        data_type = getattr(self.desc, name).DataType
+        if data_type.numpy.kind == "f":
+            return sign * float("inf")
+        signed = data_type.numpy.kind == "i"
+        low = -(1 << data_type.bits - 1) if signed else 0
+        return low if sign < 0 else (1 << data_type.bits - signed) - 1
+
+    def activated(self, value: Any, activation: Any, tensor: str | None = None, at: Any = ()) -> Any:
+        """What an activation makes of floats; `tensor` is the intermediate one that has them at `at`."""
+        if activation is None:
+            return value
+        module = import_module(f"{__package__}.compute.{activation.OPERATOR.lower()}")
+        if hasattr(module, "element"):
+            float_ = TensorDesc(TensorDataType.FLOAT64, (1,))
+            desc = replace(activation, InputTensor=float_, OutputTensor=float_)
+            return module.element(desc, (), lambda name, at: np.asarray(value, np.float64))
+        if tensor is None:
+            raise NotImplementedError(f"{activation.OPERATOR} needs a whole row; this is one element")
+        if tensor not in self._rows:
+            array = self._entries(tensor).astype(np.float64)
+            whole = TensorDesc(TensorDataType.FLOAT64, array.shape)
+            desc = replace(activation, InputTensor=whole, OutputTensor=whole)
+            self._rows[tensor] = module.computation(desc).run({"InputTensor": array})["OutputTensor"]
+        return _read(self._rows[tensor], at)
+
+    def activated_by(self, value: Any, activations: Any, number: Any) -> Any:
+        """The same by one of several activations."""
+        result: Any = value
+        for one in np.unique(number):
+            result = np.where(number == one, self.activated(value, activations[int(one)]), result)
+        return result
+
+    def converted(self, value: Any, name: str) -> Any:
+        """`elements.convert` to a tensor's type."""
+        return self._typed(elements.convert(value, getattr(self.desc, name).DataType), name)
+
+    def quantized(self, value: Any, name: str) -> Any:
+        """`elements.quantize` to a tensor's type; floats of a floating-point type stay as they are."""
+        data_type = getattr(self.desc, name).DataType
+        if data_type.numpy.kind == "f":
+            return value
+        return self._typed(elements.quantize(value, data_type), name)
+
+    def _typed(self, value: Any, name: str) -> Any:
+        data_type = getattr(self.desc, name).DataType
+        stored = elements.stored(value, data_type)
+        return stored if data_type.numpy.kind == "f" else elements.computed(stored, data_type)
+
+    # Loops.
+
+    def sum(
+        self, body: Callable[..., Any], *loops: Range | Box, where: Callable[..., Any] | None = None
+    ) -> Any:
+        """The sum; of products where `body` gives a pair of factors."""
+        total: Any = None
+        for count, _, mask, value in self._turns(body, loops, where):
+            part = self._summed(value, mask, count)
+            total = part if total is None else total + part
+        return 0 if total is None else total
+
+    def product(
+        self, body: Callable[..., Any], *loops: Range | Box, where: Callable[..., Any] | None = None
+    ) -> Any:
+        """The product."""
+        result: Any = 1
+        for count, _, mask, value in self._turns(body, loops, where):
+            whole = np.broadcast_to(self._masked(value, mask, 1), self._shape(value, mask, count))
+            result = result * whole.prod(axis=tuple(range(len(count))))
+        return result
+
+    def any(
+        self, body: Callable[..., Any], *loops: Range | Box, where: Callable[..., Any] | None = None
+    ) -> Any:
+        """Whether any is true."""
+        result: Any = False
+        for count, _, mask, value in self._turns(body, loops, where):
+            result = result | self._masked(value, mask, False).any(axis=tuple(range(len(count))))
+        return result
+
+    def all(
+        self, body: Callable[..., Any], *loops: Range | Box, where: Callable[..., Any] | None = None
+    ) -> Any:
+        """Whether all are true."""
+        result: Any = True
+        for count, _, mask, value in self._turns(body, loops, where):
+            result = result & self._masked(value, mask, True).all(axis=tuple(range(len(count))))
+        return result
+
+    def max(
+        self,
+        body: Callable[..., Any],
+        *loops: Range | Box,
+        where: Callable[..., Any] | None = None,
+        least: Any,
+    ) -> Any:
+        """The greatest; NaN if any is, `least` of nothing."""
+        result: Any = least
+        for count, _, mask, value in self._turns(body, loops, where):
+            one = self._masked(value, mask, least)
+            result = np.maximum(result, one.max(axis=tuple(range(len(count)))))
+        return result
+
+    def min(
+        self,
+        body: Callable[..., Any],
+        *loops: Range | Box,
+        where: Callable[..., Any] | None = None,
+        greatest: Any,
+    ) -> Any:
+        """The least; NaN if any is, `greatest` of nothing."""
+        result: Any = greatest
+        for count, _, mask, value in self._turns(body, loops, where):
+            one = self._masked(value, mask, greatest)
+            result = np.minimum(result, one.min(axis=tuple(range(len(count)))))
+        return result
+
+    def argmax(
+        self, body: Callable[..., Any], loop: Range | Box, where: Callable[..., Any] | None = None
+    ) -> Any:
+        """Where the first greatest is, or the first NaN; the loop's first value if there is none."""
+        return self._chosen(body, loop, where, np.greater)
+
+    def argmin(
+        self, body: Callable[..., Any], loop: Range | Box, where: Callable[..., Any] | None = None
+    ) -> Any:
+        """Where the first least is, or the first NaN; the loop's first value if there is none."""
+        return self._chosen(body, loop, where, np.less)
+
+    def _chosen(
+        self, body: Callable[..., Any], loop: Range | Box, where: Callable[..., Any] | None, better: Any
+    ) -> Any:
+        found: Any = np.zeros((), bool)
+        best: Any = None
+        place = [np.asarray(first) for first, _ in loop.axes]
+        # Parts come in the order of the loop, so that a later one must be better to take over.
+        for count, axes, mask, value in self._turns(body, (loop,), where):
+            shape = self._shape(value, mask, count)
+            turns = int(np.prod(count))
+            values = np.broadcast_to(value, shape).reshape(turns, *shape[len(count) :])
+            valid = np.broadcast_to(mask, shape).reshape(values.shape)
+            extreme = np.where(valid, values, -np.inf if better is np.greater else np.inf)
+            if values.dtype.kind != "f":
+                limits = np.iinfo(values.dtype)
+                extreme = np.where(valid, values, limits.min if better is np.greater else limits.max)
+            top = extreme.max(axis=0) if better is np.greater else extreme.min(axis=0)  # NaN if any is
+            number = (valid & ((values == top) | np.isnan(extreme))).argmax(axis=0)
+            here = valid.any(axis=0)
+            if best is None:
+                best = top
+            ahead = here & (~found | better(top, best) | (np.isnan(top) & ~np.isnan(best)))
+            ahead &= ~(found & np.isnan(best))
+            indices = np.unravel_index(number, tuple(count))
+            for axis, values_of_axis in enumerate(axes):
+                flat = np.broadcast_to(values_of_axis, np.broadcast_shapes(np.shape(values_of_axis), shape))
+                along = np.moveaxis(flat, axis, 0)  # the same for all turns of the other axes
+                first: Any = (slice(None), *(0,) * (len(count) - 1))
+                moved = along[first]
+                chosen = np.take_along_axis(moved, indices[axis][None], axis=0)[0]
+                place[axis] = np.where(ahead, chosen, place[axis])
+            best, found = np.where(ahead, top, best), found | here
+        return loop.variable(place)
+
+    def _turns(
+        self, body: Callable[..., Any], loops: Sequence[Range | Box], where: Callable[..., Any] | None
+    ) -> Iterator[tuple[tuple[int, ...], list[Any], Any, Any]]:
+        """The parts of a nest of loops: turns along each axis, values of the variables, mask and body."""
+        bounds = [pair for loop in loops for pair in loop.axes]
+        trips = [max(int(np.max(np.subtract(last, first), initial=0)), 0) for first, last in bounds]
+        turns, room = int(np.prod(trips, dtype=object)), BUDGET // max(self._volume, 1)
+        if turns > max(room, 1):  # the factors of a product may be far smaller than what they span
+            room = self._room(body, loops, room)
+        yield from self._in_parts(body, loops, where, bounds, _parts(trips, max(room, 1)))
+
+    def _room(self, body: Callable[..., Any], loops: Sequence[Range | Box], room: int) -> int:
+        """How many turns fit the budget, from the size of the body's factors in the first one."""
+        first = tuple(replace(loop, last=loop.next) for loop in loops)
+        bounds = [pair for loop in first for pair in loop.axes]
+        *_, value = next(
+            iter(self._in_parts(body, first, None, bounds, iter([(slice(0, 1),) * len(bounds)])))
+        )
+        return BUDGET // max(factor.size for factor in value) if isinstance(value, tuple) else room
+
+    def _in_parts(
+        self,
+        body: Callable[..., Any],
+        loops: Sequence[Range | Box],
+        where: Callable[..., Any] | None,
+        bounds: Sequence[tuple[Any, Any]],
+        parts: Iterator[tuple[slice, ...]],
+    ) -> Iterator[tuple[tuple[int, ...], list[Any], Any, Any]]:
+        depth = self._depth + len(bounds)
+        for part in parts:
+            count = tuple(one.stop - one.start for one in part)
+            axes: list[Any] = []
+            mask: Any = np.ones((1,) * depth, bool)
+            for axis, ((first, last), one) in enumerate(zip(bounds, part, strict=True)):
+                step = np.arange(one.start, one.stop).reshape((-1,) + (1,) * (depth - 1 - axis))
+                axes.append(step + first)
+                if np.ndim(first) or np.ndim(last):
+                    mask = mask & (axes[-1] < last)
+            variables, taken = [], 0
+            for loop in loops:
+                width = len(loop.axes)
+                variables.append(loop.variable(axes[taken : taken + width]))
+                taken += width
+            with self._grid(depth, self._volume * int(np.prod(count, dtype=object))):
+                if where is not None:
+                    mask = mask & _deep(where(*variables), depth)
+                value = body(*variables)
+            if isinstance(value, tuple):
+                yield count, axes, mask, tuple(_deep(factor, depth) for factor in value)
+            else:
+                yield count, axes, mask, _deep(value, depth)
+
+    def _masked(self, value: Any, mask: Any, other: Any) -> np.ndarray:
+        return value if mask.size == 1 and mask.all() else elements_where(mask, value, other)
+
+    def _shape(self, value: Any, mask: Any, count: Sequence[int]) -> tuple[int, ...]:
+        """The shape of a value with all turns of its loops."""
+        shape = np.broadcast_shapes(np.shape(value), np.shape(mask))
+        return (*count, *shape[len(count) :])
+
+    def _summed(self, value: Any, mask: Any, count: Sequence[int]) -> Any:
+        axes = tuple(range(len(count)))
+        if isinstance(value, tuple):
+            left, right = value
+            if mask.size > 1 or not mask.all():
+                if left.dtype.kind == "f" and not np.isfinite(right).all():
+                    return self._summed(left * right, mask, count)  # 0 times infinity is not 0
+                left = elements_where(mask, left, 0)
+            return contracted(left, right, count)
+        value = self._masked(value, mask, 0)
+        repeats = int(np.prod([n for n, m in zip(count, value.shape, strict=False) if m == 1], dtype=object))
+        if value.dtype.kind == "f":
+            return (value.sum(axis=axes, dtype=np.float64) * repeats).astype(value.dtype)
+        type_ = np.dtype(np.int64) if value.dtype.kind == "b" else value.dtype
+        return value.sum(axis=axes, dtype=type_) * type_.type(repeats)
+
+
+def elements_where(mask: Any, value: Any, other: Any) -> np.ndarray:
+    """`value` where the mask holds, in its type."""
+    return np.where(mask, value, np.asarray(other).astype(value.dtype))
+
+
+def contracted(left: np.ndarray, right: np.ndarray, count: Sequence[int]) -> Any:
+    """The sum of left * right over the leading axes, of which there are `count` turns: as a matrix product.
+
+    Every other axis is one of the result's: of both, of the left or of the right factor alone.
+    """
+    if left.dtype.kind != "f":
+        largest = float(np.abs(left).max(initial=0)) * float(np.abs(right).max(initial=0))
+        if largest * float(np.prod(count, dtype=object)) >= 2.0**53:
+            product_ = left * right
+            repeats = np.prod(
+                [n for n, m in zip(count, product_.shape, strict=False) if m == 1], dtype=object
+            )
+            return product_.sum(axis=tuple(range(len(count)))) * int(repeats)
+        return contracted(left.astype(np.float64), right.astype(np.float64), count).astype(left.dtype)
+    loops = len(count)
+    factor = 1
+    for axis, turns in enumerate(count):
+        n, m = left.shape[axis], right.shape[axis]
+        if n == m == 1:
+            factor *= turns
+        elif m == 1:
+            left = left.sum(axis=axis, keepdims=True)
+        elif n == 1:
+            right = right.sum(axis=axis, keepdims=True)
+    rest = range(loops, left.ndim)
+    both = [a for a in rest if left.shape[a] > 1 and right.shape[a] > 1]
+    ours = [a for a in rest if left.shape[a] > 1 and a not in both]
+    theirs = [a for a in rest if right.shape[a] > 1 and a not in both]
+    summed = [a for a in range(loops) if left.shape[a] > 1]
+
+    def sizes(array: np.ndarray, axes: Sequence[int]) -> tuple[int, ...]:
+        return tuple(array.shape[a] for a in axes)
+
+    def matrix(array: np.ndarray, *groups: Sequence[int]) -> np.ndarray:
+        kept = [a for group in groups for a in group]
+        moved = array.transpose(*kept, *(a for a in range(array.ndim) if a not in kept))
+        return moved.reshape([int(np.prod(sizes(array, group))) for group in groups])
+
+    result = matrix(left, both, ours, summed) @ matrix(right, both, summed, theirs)
+    order = [*both, *ours, *theirs]
+    shaped = result.reshape((*sizes(left, both), *sizes(left, ours), *sizes(right, theirs)))
+    shaped = shaped.transpose([order.index(a) for a in sorted(order)])
+    whole = [max(left.shape[a], right.shape[a]) for a in rest]
+    return shaped.reshape(whole) * factor
+
+
+def _deep(value: Any, depth: int) -> np.ndarray:
+    """A value with as many axes as its grid has."""
+    array = np.asarray(value)
+    return array.reshape((1,) * (depth - array.ndim) + array.shape)
+
+
+def _read(array: np.ndarray, at: Sequence[Any]) -> Any:
+    """Entries of an array at coordinates, which are clamped: a mask may have excluded what is outside."""
+    if len(at) != array.ndim:
+        raise AssertionError(f"a coordinate of {len(at)} entries for {array.ndim} dimensions")
+    clamped = tuple(np.clip(c, 0, size - 1) for c, size in zip(at, array.shape, strict=True))
+    return np.asarray(array[clamped])
+
+
+def _parts(sizes: Sequence[int], most: int) -> Iterator[tuple[slice, ...]]:
+    """Parts of a box of at most so many coordinates, in row-major order."""
+    steps: list[int] = []
+    for axis in range(len(sizes)):
+        rest = int(np.prod(sizes[axis + 1 :], dtype=object))
+        steps.append(max(min(most // max(rest, 1), sizes[axis]), 1))
+        most //= steps[-1]
+    ranges = (range(0, size, step) for size, step in zip(sizes, steps, strict=True))
+    for starts in product(*ranges):
+        bounds = zip(starts, sizes, steps, strict=True)
+        yield tuple(slice(start, min(start + step, size)) for start, size, step in bounds)
+
+
+# Coordinates, and numbers that may be arrays.
+
+
+def box(sizes: Sequence[Any]) -> Box:
+    """The coordinates of a box of these sizes."""
+    return Box((0,) * len(sizes), sizes)
+
+
+def inside(at: Sequence[Any], sizes: Sequence[Any]) -> Any:
+    """Whether a coordinate is one of a box of these sizes."""
+    return reduce(np.logical_and, ((c >= 0) & (c < n) for c, n in zip(at, sizes, strict=True)), True)
+
+
+def flat(at: Sequence[Any], sizes: Sequence[Any]) -> Any:
+    """The row-major number of a coordinate."""
+    number: Any = 0
+    for c, size in zip(at, sizes, strict=True):
+        number = number * size + c
+    return number
+
+
+def unflat(number: Any, sizes: Sequence[Any]) -> tuple[Any, ...]:
+    """The coordinate with that row-major number; 0, whatever the number, in dimensions of size 1."""
+    at: list[Any] = []
+    for size in reversed(sizes):
+        single = np.ndim(size) == 0 and size == 1
+        at.append(0 if single else remainder(number, size))
+        number = number if single else quotient(number, size)
+    return tuple(reversed(at))
+
+
+def sizes_of(tensor: TensorDesc | None) -> tuple[int, ...]:
+    """The sizes of a tensor that may be absent; none then."""
+    return () if tensor is None else tensor.Sizes
+
+
+def rank_of(tensor: TensorDesc | None) -> int:
+    """The dimension count of a tensor that may be absent; 0 then."""
+    return len(sizes_of(tensor))
+
+
+def entry(sequence: Sequence[Any], index: int) -> Any:
+    """One entry of an array; 0 where it has none."""
+    return sequence[index] if 0 <= index < len(sequence) else 0
+
+
+def quotient(a: Any, b: Any) -> Any:
+    """a // b, rounded down; 0 where b is."""
+    if np.ndim(a) == 0 and np.ndim(b) == 0:
+        return a // b if b else 0
+    return np.floor_divide(a, b)
+
+
+def remainder(a: Any, b: Any) -> Any:
+    """a % b, with the sign of b; 0 where b is."""
+    if np.ndim(a) == 0 and np.ndim(b) == 0:
+        return a % b if b else 0
+    return np.mod(a, b)
+
+
+def clamp(x: Any, low: Any, high: Any) -> Any:
+    """The nearest value from low to high; low where high is less."""
+    return np.maximum(np.minimum(x, high), low)
+
+
+def smaller(a: Any, b: Any) -> Any:
+    """The smaller integer."""
+    return np.minimum(a, b) if np.ndim(a) or np.ndim(b) else min(a, b)
+
+
+def larger(a: Any, b: Any) -> Any:
+    """The larger integer."""
+    return np.maximum(a, b) if np.ndim(a) or np.ndim(b) else max(a, b)
+
+
+def whole(x: Any) -> Any:
+    """A float as an integer: toward 0, saturating, 0 of NaN."""
+    array = np.asarray(x)
+    return (
+        elements.convert(array, TensorDataType.INT64) if array.dtype.kind == "f" else array.astype(np.int64)
+    )
+
+
+def choose(test: Any, then: Any, otherwise: Any) -> Any:
+    """One of two values, element by element; of two coordinates, in each dimension."""
+    if np.ndim(test) == 0:
+        return then if test else otherwise
+    if isinstance(then, tuple):
+        return tuple(np.where(test, a, b) for a, b in zip(then, otherwise, strict=True))
+    return np.where(test, then, otherwise)
+
+
+def total(values: Iterator[Any]) -> Any:
+    """The sum of a few values."""
+    return reduce(lambda a, b: a + b, values, 0)
+
+
+def multiplied(values: Iterator[Any]) -> Any:
+    """The product of a few values."""
+    return reduce(lambda a, b: a * b, values, 1)
+
+
+def least_of(values: Iterator[Any]) -> Any:
+    """The least of a few values."""
+    return reduce(np.minimum, values)
+
+
+def greatest_of(values: Iterator[Any]) -> Any:
+    """The greatest of a few values."""
+    return reduce(np.maximum, values)
+
+
+@dataclass(frozen=True)
+class Defined:
+    """A computation by definition: `define` gives an evaluation its tensors and outputs."""
+
+    desc: Description
+    define: Callable[[Evaluation], None]
+
+    def run(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
+        """The outputs that are present, shaped as their Sizes."""
+        evaluation = Evaluation(self.desc, arrays)
+        self.define(evaluation)
+        return {
+            name: evaluation.output(name)
+            for name in evaluation.outputs
+            if getattr(self.desc, name) is not None
+        }

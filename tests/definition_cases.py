@@ -1,0 +1,49 @@
+"""Descriptions and random inputs for operators that specs define, and how their references are run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import dmlops
+
+Desc = dict[str, Any]
+
+
+def tensor(array: np.ndarray) -> Desc:
+    """The description of an array as a packed tensor."""
+    return {"DataType": array.dtype.name.upper(), "Sizes": list(array.shape)}
+
+
+def empty(type_: Any, *sizes: int) -> Desc:
+    """The description of an output."""
+    return {"DataType": np.dtype(type_).name.upper(), "Sizes": list(sizes)}
+
+
+def run(
+    operator: str, inputs: dict[str, np.ndarray], outputs: dict[str, Desc], **members: Any
+) -> dict[str, Any]:
+    """The outputs of the reference, for a description that is valid."""
+    given = {name: tensor(array) for name, array in inputs.items()}
+    desc = dmlops.from_json({"type": operator, "desc": {**given, **outputs, **members}})
+    violations = [violation.message for violation in desc.validate("6.4")]
+    assert violations == [], violations
+    result = dmlops.reference.run(desc, inputs)
+    for name, description in outputs.items():
+        assert result[name].shape == tuple(description["Sizes"])
+        assert result[name].dtype.name.upper() == description["DataType"]
+    return result
+
+
+def one(operator: str, inputs: dict[str, np.ndarray], output: Desc, **members: Any) -> np.ndarray:
+    """The same, of OutputTensor alone."""
+    return run(operator, inputs, {"OutputTensor": output}, **members)["OutputTensor"]
+
+
+def close(found: np.ndarray, expected: Any, tolerance: float = 1e-5) -> None:
+    """Equal within a tolerance, relative and absolute; halves within theirs."""
+    wanted = np.asarray(expected, np.float64)
+    assert found.shape == wanted.shape
+    tolerance = max(tolerance, 2e-3 if found.dtype == np.float16 else 0)
+    np.testing.assert_allclose(found.astype(np.float64), wanted, rtol=tolerance, atol=tolerance)

@@ -1,0 +1,108 @@
+"""Results depend neither on the division into blocks and parts of loops nor on what a mask hides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dmlops.definition
+import dmlops.gpu
+import test_definition_onnx as cases
+from definition_cases import empty, one, run
+
+CHECKS: dict[str, Callable[[], None]] = {
+    "integer product": lambda: cases.test_matrix_multiply_integer(np.int8, "each"),
+    "convolution": lambda: cases.test_convolution_integer(2, np.uint8),
+    "average": lambda: cases.test_quantized_linear_average_pooling(True),
+    "maximum": lambda: cases.test_max_pooling_of_any_type(np.int8),
+    "not a number": cases.test_not_a_number_goes_through_a_maximum,
+    "row statistics": cases.test_layer_normalization,
+    "whole tensor": lambda: cases.test_dynamic_quantize_linear(cases.random(1, 1, 3, 5)),
+    "recurrence": lambda: cases.test_gru_with_either_reset(0),
+    "regions": cases.test_roi_pooling,
+    "samples": lambda: cases.test_roi_align("AVERAGE", 0, True),
+    "gradients of samples": lambda: cases.test_gradients_of_roi_align_against_differences("MAX", False),
+    "resampling": lambda: cases.test_resampling_of_any_type(np.uint8),
+}
+
+
+@pytest.mark.parametrize(("block", "budget"), [(1, 1), (7, 5), (1000, 64)])
+@pytest.mark.parametrize("name", CHECKS)
+def test_small_blocks(name: str, block: int, budget: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    if block == 1 and name in ("samples", "gradients of samples", "convolution", "recurrence"):
+        pytest.skip("thousands of blocks")
+    monkeypatch.setattr(dmlops.definition, "BLOCK", block)
+    monkeypatch.setattr(dmlops.definition, "BUDGET", budget)
+    CHECKS[name]()
+
+
+POOLED = {"DimensionCount": 2, "Strides": [1, 1], "StartPadding": [1, 1], "EndPadding": [1, 1]}
+
+
+@pytest.mark.parametrize("budget", [3, 1 << 22])
+def test_first_of_equal_elements(budget: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dmlops.definition, "BUDGET", budget)
+    x = np.zeros((1, 1, 3, 3), np.float32)
+    outputs = {
+        "OutputTensor": empty(np.float32, 1, 1, 3, 3),
+        "OutputIndicesTensor": empty(np.uint64, 1, 1, 3, 3),
+    }
+    found = run("MAX_POOLING1", {"InputTensor": x}, outputs, WindowSize=[3, 3], **POOLED)
+    assert found["OutputIndicesTensor"][0, 0].tolist() == [[0, 0, 1], [0, 0, 1], [3, 3, 4]]
+
+
+def test_padding_does_not_touch_infinities() -> None:
+    x = np.full((1, 1, 3, 3), np.inf, np.float32)
+    w = np.full((1, 1, 3, 3), np.inf, np.float32)
+    w[0, 0, 0, 0] = -np.inf  # lies in the padding for the first row and column
+    found = one(
+        "CONVOLUTION",
+        {"InputTensor": x, "FilterTensor": w},
+        empty(np.float32, 1, 1, 3, 3),
+        **POOLED,
+        Mode="CROSS_CORRELATION",
+        Direction="FORWARD",
+        Dilations=[1, 1],
+        OutputPadding=[0, 0],
+        GroupCount=1,
+    )
+    assert np.isposinf(found[0, 0, 0]).all() and np.isposinf(found[0, 0, :, 0]).all()
+    assert np.isnan(found[0, 0, 1:, 1:]).all()
+
+
+@pytest.mark.parametrize("rank", [1, 2, 8])
+def test_rank_extremes(rank: int) -> None:
+    x = cases.random(*(1,) * (rank - 1), 5)
+    members: dict[str, Any] = {"Axis": rank - 1, "Epsilon": 0.0, "P": 2}
+    found = one("LP_NORMALIZATION", {"InputTensor": x}, empty(np.float32, *x.shape), **members)
+    np.testing.assert_allclose(found, x / np.linalg.norm(x.ravel()), rtol=1e-6)
+    found = one("LP_NORMALIZATION", {"InputTensor": x[..., :1]}, empty(np.float32, *(1,) * rank), **members)
+    assert (found == np.sign(x[..., :1])).all()
+
+
+def test_a_product_of_halves_is_rounded_once() -> None:
+    a = np.full((1, 1, 1, 4096), 1, np.float16)
+    b = np.full((1, 1, 4096, 1), 2.0**-12, np.float16)
+    b[0, 0, 0, 0] = 1
+    members = {"TransA": "NONE", "TransB": "NONE", "Alpha": 1.0, "Beta": 0.0}
+    found = one("GEMM", {"ATensor": a, "BTensor": b}, empty(np.float16, 1, 1, 1, 1), **members)
+    assert found.item() == np.float16(2 - 2.0**-12)
+
+
+def test_beta_0_lets_not_a_number_through() -> None:
+    a, c = np.ones((1, 1, 1, 1), np.float32), np.full((1, 1, 1, 1), np.nan, np.float32)
+    members = {"TransA": "NONE", "TransB": "NONE", "Alpha": 1.0, "Beta": 0.0}
+    inputs = {"ATensor": a, "BTensor": a, "CTensor": c}
+    assert np.isnan(one("GEMM", inputs, empty(np.float32, 1, 1, 1, 1), **members)).all()
+
+
+def test_there_is_no_shader_yet_and_it_says_so() -> None:
+    a = {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 2]}
+    members = {"TransA": "NONE", "TransB": "NONE", "Alpha": 1.0, "Beta": 0.0}
+    tensors = dict.fromkeys(("ATensor", "BTensor", "OutputTensor"), a)
+    desc = dmlops.from_json({"type": "GEMM", "desc": {**tensors, **members}})
+    with pytest.raises(dmlops.gpu.Unsupported, match="GEMM has no shader yet"):
+        dmlops.gpu.planned(desc)

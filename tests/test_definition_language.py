@@ -1,0 +1,108 @@
+# ruff: noqa: E501   (a table)
+"""The definition language: every way of spoiling a definition is a finding at the spoiled place."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from dmlgen.diagnostics import SpecError
+from dmlgen.resolve import load_registry
+
+SPECS = Path(__file__).parent.parent / "specs"
+GEMM = "operators/matrix/gemm.yaml"
+AVERAGE = "operators/pooling/average_pooling.yaml"
+MAXIMUM = "operators/pooling/max_pooling2.yaml"
+LP = "operators/normalization/lp_normalization.yaml"
+DYNAMIC = "operators/quantized/dynamic_quantize_linear.yaml"
+WINDOW = "shared/definitions/window.yaml"
+
+
+@dataclass(frozen=True)
+class Spoil:
+    """Replace `old` by `new` in `file`; a finding `code` stands at the text `at` of the spoiled file.
+
+    The operator that is loaded is that of `file`, or `of` where that is a shared one; `says` is part of what
+    the finding says or suggests.
+    """
+
+    name: str
+    file: str
+    old: str
+    new: str
+    code: str
+    at: str
+    says: str = ""
+    of: str = ""
+
+
+SPOILS = [
+    Spoil("function", GEMM, "activated(", "activatd(", "unknown-name", "activatd", "activated"),
+    Spoil("tensor", GEMM, "activated(Product", "activated(Prodct", "unknown-name", "Prodct", "Product"),
+    Spoil("let", GEMM, "* b(k)", "* bb(k)", "unknown-name", "bb(k)"),
+    Spoil("member", GEMM, "Alpha * sum", "Alhpa * sum", "unknown-name", "Alhpa", "Alpha"),
+    Spoil("enumeration", GEMM, "if TransA == NONE else [k", "if TransA == NON else [k", "unknown-name", "NON else", "NONE"),
+    Spoil("field", GEMM, "r: OutputTensor.DimensionCount", "r: OutputTensor.DimensionCont", "unknown-name", "OutputTensor.DimensionCont"),
+    Spoil("field of no use", GEMM, "r: OutputTensor.DimensionCount", "r: OutputTensor.Flags", "expression-type", "OutputTensor.Flags"),
+    Spoil("arguments", GEMM, "sum(a(k)", "sum(a(k, k)", "expression-form", "a(k, k)"),
+    Spoil("arguments of a name", GEMM, "at[:r - 2] + ([at", "at[:r(1) - 2] + ([at", "expression-form", "r(1)"),
+    Spoil("output", GEMM, "    OutputTensor: activated", "    OutputTenser: activated", "unknown-name", "OutputTenser", "OutputTensor"),
+    Spoil("output is an input", GEMM, "    OutputTensor: activated", "    ATensor: activated", "unknown-name", "ATensor: activated"),
+    Spoil("int beside a float", GEMM, "Alpha * sum", "K * sum", "expression-type", "K * sum", "float(K)"),
+    Spoil("type of an output", GEMM, "activated(Product[at], FusedActivation)", "flat(at, OutputTensor.Sizes)", "expression-type", "flat("),
+    Spoil("sizes", GEMM, "sizes: OutputTensor.Sizes", "sizes: K", "expression-type", "K\n"),
+    Spoil("coordinate", GEMM, "CTensor[at]", "CTensor[K]", "expression-type", "K]"),
+    Spoil("loop", GEMM, "for k in range(K)", "for k in Product", "expression-form", "Product)"),
+    Spoil("loop variable", GEMM, "for k in range(K)", "for K in range(K)", "name-clash", "K in range"),
+    Spoil("early condition", GEMM, "for k in range(K)", "for k in range(K) if k > 0 for j in range(2)", "expression-form", "sum("),
+    Spoil("condition", GEMM, "if present(CTensor) else", "if K else", "expression-type", "K else"),
+    Spoil("recursion", GEMM, "r: OutputTensor.DimensionCount", "r: r + 1", "recursion", "r + 1"),
+    Spoil("unused", GEMM, "    r: Output", "    other: 1\n    r: Output", "unused-definition", "other"),
+    Spoil("hidden member", GEMM, "    r: Output", "    Alpha: 1\n    r: Output", "name-clash", "Alpha: 1"),
+    Spoil("hidden function", GEMM, "    r: Output", "    flat: 1\n    r: Output", "name-clash", "flat: 1"),
+    Spoil("hidden by a parameter", GEMM, "    a(k):", "    a(Alpha):", "name-clash", "a(Alpha)"),
+    Spoil("self", GEMM, 'value: "Alpha * sum', 'value: "Product[at] + sum', "cycle", '"Product[at]', "along"),
+    Spoil("later tensor", DYNAMIC, "(High[[0]] - Low[[0]])", "(High[[0]] - float(Point[[0]]))", "cycle", '"(High'),
+    Spoil("kernel", GEMM, "compute:\n", "compute:\n  kernel: map\n", "compute-form", "map\n"),
+    Spoil("key", GEMM, "compute:\n", "compute:\n  kernal: map\n", "unknown-key", "kernal"),
+    Spoil("type name", DYNAMIC, "type: int", "type: integer", "wrong-value", "integer"),
+    Spoil("shared file", AVERAGE, "uses: [window]", "uses: [windows]", "unknown-name", "windows", "window"),
+    Spoil("shared text", WINDOW, "inside(padded", "insid(padded", "unknown-name", "insid(padded", "inside", AVERAGE),
+    Spoil("shared key", WINDOW, "let:\n", "lets: 1\nlet:\n", "unknown-key", "lets", "", AVERAGE),
+    Spoil("missing output", MAXIMUM, '  OutputTensor: "max', '  # OutputTensor: "max', "output-undefined", "OutputIndicesTensor: >-"),
+    Spoil("fields of a tensor between", LP, "Norm[here]", "Norm.Sizes[0]", "expression-type", "Norm.Sizes"),
+    Spoil("part of a tensor", AVERAGE, "InputTensor[at[:2] + place(at[2:], w)]", "InputTensor[1:]", "expression-type", "InputTensor[1:]"),
+    Spoil("missing index", GEMM, "[at[r - 2], k]", "[k]", "coordinate-length", '"Alpha * sum', "one choice has 1 entries"),
+    Spoil("one index too many", LP, "InputTensor[at] /", "InputTensor[at + [0]] /", "coordinate-length", '"InputTensor[at + [0]]'),
+    Spoil("index of a tensor between", DYNAMIC, "Low[[0]] / Scale[[0]]", "Low[[0, 0]] / Scale[[0]]", "coordinate-length", '"quantize('),
+    Spoil("truth of a float", LP, "if P == 1", "if Epsilon", "expression-type", "Epsilon\n"),
+    Spoil("remainder of floats", LP, "max(Norm[here], Epsilon)", "(Norm[here] % 2)", "expression-type", "Norm[here] % 2"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("spoil", SPOILS, ids=lambda spoil: spoil.name)
+def test_a_spoiled_definition_is_a_positioned_finding(spoil: Spoil, tmp_path: Path) -> None:
+    specs = tmp_path / "specs"
+    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators"))
+    operator = spoil.of or spoil.file
+    (specs / operator).parent.mkdir(parents=True)
+    shutil.copy(SPECS / operator, specs / operator)
+    path = specs / spoil.file
+    before = path.read_text(encoding="utf-8")
+    start = before.index("compute:") if "compute:" in before else 0
+    assert spoil.old in before[start:], "the text to spoil is no longer in the spec"
+    text = before[:start] + before[start:].replace(spoil.old, spoil.new, 1)
+    path.write_text(text, encoding="utf-8")
+
+    with pytest.raises(SpecError) as error:
+        load_registry(specs)
+
+    found = [finding for finding in error.value.findings if finding.code == spoil.code]
+    assert found, [str(finding) for finding in error.value.findings]
+    offset = text.index(spoil.at, start)
+    line, column = text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+    assert str(found[0].position) == f"{path.as_posix()}:{line}:{column}"
+    assert spoil.says in f"{found[0].message} {found[0].suggestion}"

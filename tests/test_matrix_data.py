@@ -1,0 +1,331 @@
+"""The data of the test matrices: all of it run by the reference and by the shaders, in the layouts described.
+
+The data is worked out by the generator, which shares neither arithmetic nor kernels with the two. Its own
+oracles are the pages' worked examples, here and in test_cases.py, and NumPy's functions of the same name.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dmlops
+from dmlgen.resolve import load_registry
+from gpu_device import device, run_in_guard_zones
+
+__all__ = ["device"]
+
+ROOT = Path(__file__).parents[1]
+MATRICES = ROOT / "generated/matrix"
+REGISTRY = load_registry(ROOT / "specs")
+COMPUTED = [operator for operator in REGISTRY.operators if operator.compute is not None]
+SLUGS = [operator.slug for operator in COMPUTED]
+UNSHARED = {"slice_grad"}  # none of its small cases has a stride of 0 along a dimension of several elements
+MOST_CASES = 16  # with data of an operator, beside the examples of its page
+
+Case = dict[str, Any]
+
+
+def cases(slug: str) -> list[Case]:
+    """The cases with data of an operator."""
+    content = json.loads((MATRICES / f"{slug}.json").read_bytes())
+    return [case for case in content["cases"] if "outputs" in case]
+
+
+def described(case: Case) -> Any:
+    return dmlops.from_json({"type": case["type"], "desc": case["desc"]})
+
+
+def numbered(elements: list[Any], data_type: np.dtype[Any]) -> np.ndarray:
+    """The elements as numbers: strings are some too, null stands as 0."""
+    number = float if data_type.kind == "f" else int
+    return np.array([number(element or 0) for element in elements], data_type)
+
+
+def array(tensor: Any, elements: list[Any]) -> np.ndarray:
+    return numbered(elements, tensor.DataType.numpy).reshape(tensor.Sizes)
+
+
+def arrays(case: Case, key: str) -> dict[str, Any]:
+    """The data as arrays by member: a list of them for an array of tensors."""
+    desc, found = described(case), {}
+    for name, elements in case[key].items():
+        tensor = getattr(desc, name)
+        found[name] = (
+            [array(*pair) for pair in zip(tensor, elements, strict=True)]
+            if isinstance(tensor, tuple)
+            else array(tensor, elements)
+        )
+    return found
+
+
+def entries(case: Case, key: str) -> Iterator[tuple[str, Any, list[Any]]]:
+    """Each tensor with data: its member, its description and its elements."""
+    desc = described(case)
+    for name, elements in case[key].items():
+        tensor = getattr(desc, name)
+        for one, part in (
+            zip(tensor, elements, strict=True) if isinstance(tensor, tuple) else ((tensor, elements),)
+        ):
+            yield name, one, part
+
+
+def check(case: Case, name: str, elements: list[Any], found: np.ndarray, by: str) -> None:
+    """What was found is what the case expects, within its tolerance where it has one."""
+    given = np.array([element is not None for element in elements])
+    expected, values = numbered(elements, found.dtype), found.ravel()
+    wrong = given & (values != expected)
+    if found.dtype.kind == "f":
+        wrong &= ~(np.isnan(values) & np.isnan(expected))
+    if name in case.get("tolerance", {}):
+        allowed, double = case["tolerance"][name], expected.astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            away = np.abs(values - double) > allowed["absolute"] + allowed["relative"] * np.abs(double)
+        wrong &= ~np.isfinite(double) | away | ~np.isfinite(values)
+    shown = f"{values[wrong][:4]} where {expected[wrong][:4]} is expected"
+    assert not wrong.any(), f"{case['id']}, {name}, by {by}: {shown}"
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_reference_gives_the_expected_data(slug: str) -> None:
+    for case in cases(slug):
+        found = dmlops.reference.run(described(case), arrays(case, "inputs"))
+        for name, elements in case["outputs"].items():
+            if isinstance(found[name], list):
+                for part, one in zip(found[name], elements, strict=True):
+                    check(case, name, one, part, "reference")
+            else:
+                check(case, name, elements, found[name], "reference")
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_shaders_give_the_expected_data(slug: str, device: Any) -> None:
+    for case in cases(slug):
+        found = run_in_guard_zones(device, described(case), arrays(case, "inputs"))
+        for name, elements in case["outputs"].items():
+            if name in found:
+                check(case, name, elements, found[name], "shader")
+            else:
+                for number, one in enumerate(elements):
+                    check(case, name, one, found[f"{name}[{number}]"], "shader")
+
+
+def shares(tensor: Any) -> bool:
+    return any(
+        size > 1 and not stride for size, stride in zip(tensor.Sizes, tensor.element_strides, strict=True)
+    )
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_elements_that_share_a_place_are_equal(slug: str) -> None:
+    for case in cases(slug):
+        for _, tensor, elements in entries(case, "inputs"):
+            places: dict[int, Any] = {}
+            for at, element in zip(np.ndindex(*tensor.Sizes), elements, strict=True):
+                place = sum(c * stride for c, stride in zip(at, tensor.element_strides, strict=True))
+                assert places.setdefault(place, element) == element, case["id"]
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_every_computed_operator_has_data_of_many_kinds(slug: str) -> None:
+    operator = REGISTRY.operator[slug.upper()]
+    content = json.loads((MATRICES / f"{slug}.json").read_bytes())
+    found = [case for case in cases(slug) if case["kind"] == "positive"]
+    assert 4 <= len(found) <= MOST_CASES
+    assert sum("choices" not in case for case in found) >= 4 or slug == "random_generator"
+    for row in content["support"]["6.4"]:
+        shown = [
+            tensor
+            for case in found
+            for role in ("inputs", "outputs")
+            for name, tensor, _ in entries(case, role)
+            if name == row["tensor"]
+        ]
+        assert len({tensor.DataType for tensor in shown}) >= min(len(row["types"]), 4), row["tensor"]
+        assert {1, 8} & {*row["ranks"]} <= {len(tensor.Sizes) for tensor in shown}, row["tensor"]
+    inputs = [tensor for case in found for _, tensor, _ in entries(case, "inputs")]
+    if inputs and slug != "random_generator":
+        assert any(tensor.Strides is None for tensor in inputs)
+        assert any(tensor.Strides is not None and not shares(tensor) for tensor in inputs)
+        assert any(map(shares, inputs)) or slug in UNSHARED, "none has a stride of 0"
+    for member in operator.attributes:
+        if member.type in REGISTRY.enums and member.type not in ("TENSOR_DATA_TYPE",):
+            values = {case["desc"][member.name] for case in content["cases"] if case["kind"] == "positive"}
+            assert {case["desc"][member.name] for case in found} == values, member.name
+
+
+def test_choices_rest_on_errata_or_on_requirements_of_data() -> None:
+    silent = {
+        (operator.name, choice)
+        for operator in COMPUTED
+        if not operator.data and not any(erratum.source == "ours" for erratum in operator.errata)
+        for case in cases(operator.slug)
+        for choice in set(case.get("choices", ())) - {"NaN", "infinities"}
+    }
+    assert silent == set()
+
+
+def test_indices_out_of_range_are_marked() -> None:
+    """Of the operators whose index tensor names places along one axis."""
+    marked = 0
+    for slug in ("gather", "gather_elements", "scatter_elements"):
+        for case in cases(slug):
+            size = described(case).InputTensor.Sizes[case["desc"]["Axis"]]
+            indices = [int(index) for index in case["inputs"]["IndicesTensor"]]
+            outside = any(not -size <= index < size for index in indices)
+            assert outside == ("indices out of range" in case.get("choices", ())), case["id"]
+            marked += outside
+            if min(indices) < 0 and not outside:
+                assert case["feature_level"] >= "3.0"
+    assert marked
+
+
+NUMPY: dict[str, Callable[..., Any]] = {
+    **{
+        name: getattr(np, name)
+        for name in [
+            "cos",
+            "exp",
+            "sin",
+            "sqrt",
+            "tan",
+            "sinh",
+            "cosh",
+            "tanh",
+            "floor",
+            "ceil",
+            "log",
+            "sign",
+        ]
+    },
+    **{name: getattr(np, name) for name in ["add", "subtract", "multiply", "divide"]},
+    **{f"a{name}": getattr(np, f"arc{name}") for name in ["cos", "sin", "tan", "sinh", "cosh", "tanh"]},
+    "abs": np.abs,
+    "atan_yx": np.arctan2,
+    "bit_and": lambda a, b: a & b,
+    "difference_square": lambda a, b: (a - b) ** 2,
+    "erf": np.vectorize(math.erf, otypes=[np.float64]),
+    "logical_and": lambda a, b: (a != 0) & (b != 0),
+    "logical_equals": np.equal,
+    "logical_greater_than": np.greater,
+    "logical_less_than_or_equal": np.less_equal,
+    "logical_xor": lambda a, b: (a != 0) ^ (b != 0),
+    "max": np.maximum,
+    "min": np.minimum,
+    "modulus_floor": np.mod,
+    "modulus_truncate": np.fmod,
+    "negate": np.negative,
+    "pow": np.power,
+    "recip": np.reciprocal,
+    "is_nan": np.isnan,
+}
+
+
+@pytest.mark.parametrize("name", NUMPY)
+def test_data_is_what_numpy_computes(name: str) -> None:
+    """Floats in double precision, and integers that neither divide nor overflow."""
+    compared = 0
+    for case in cases(f"element_wise_{name}"):
+        inputs = arrays(case, "inputs")
+        kinds = {value.dtype.kind for value in inputs.values()}
+        whole = name == "divide" and kinds != {"f"}
+        if "choices" in case or "ScaleBias" in case["desc"] or whole or (name == "bit_and" and "f" in kinds):
+            continue
+        wide = [value.astype(np.float64) if value.dtype.kind == "f" else value for value in inputs.values()]
+        with np.errstate(all="ignore"):
+            expected = NUMPY[name](*wide)
+        ((output, tensor, elements),) = entries(case, "outputs")
+        check(case, output, elements, expected.astype(tensor.DataType.numpy), "NumPy")
+        compared += 1
+    assert compared >= 2
+
+
+def test_reductions_are_what_numpy_computes() -> None:
+    functions: dict[str, Callable[..., Any]] = {
+        "AVERAGE": np.mean,
+        "L1": lambda x, **how: np.sum(np.abs(x), **how),
+        "L2": lambda x, **how: np.sqrt(np.sum(x * x, **how)),
+        "LOG_SUM": lambda x, **how: np.log(np.sum(x, **how)),
+        "LOG_SUM_EXP": lambda x, **how: np.log(np.sum(np.exp(x), **how)),
+        "MAX": np.max,
+        "MIN": np.min,
+        "MULTIPLY": np.prod,
+        "SUM": np.sum,
+        "SUM_SQUARE": lambda x, **how: np.sum(x * x, **how),
+    }
+    seen = set()
+    for case in cases("reduce"):
+        function = case["desc"]["Function"].removeprefix("DML_REDUCE_FUNCTION_")
+        if function in functions and "choices" not in case:
+            x = arrays(case, "inputs")["InputTensor"]
+            axes = tuple(sorted(set(case["desc"]["Axes"])))
+            wide = x.astype(np.float64 if x.dtype.kind == "f" else x.dtype)
+            expected = functions[function](wide, axis=axes, keepdims=True)
+            ((output, tensor, elements),) = entries(case, "outputs")
+            check(case, output, elements, expected.astype(tensor.DataType.numpy), "NumPy")
+            seen.add(function)
+    assert seen == set(functions)
+
+
+def test_softmax_is_what_numpy_computes() -> None:
+    for slug in ("activation_softmax", "activation_softmax1", "activation_log_softmax1"):
+        for case in cases(slug):
+            if "choices" in case:
+                continue
+            x = arrays(case, "inputs")["InputTensor"].astype(np.float64)
+            axes = tuple(set(case["desc"].get("Axes", [x.ndim - 1])))
+            powers = np.exp(x)
+            expected = powers / powers.sum(axis=axes, keepdims=True)
+            expected = np.log(expected) if "log" in slug else expected
+            ((output, tensor, elements),) = entries(case, "outputs")
+            check(case, output, elements, expected.astype(tensor.DataType.numpy), "NumPy")
+
+
+def numbers(value: Any) -> Iterator[int | float]:
+    if isinstance(value, dict):
+        for item in value.values():
+            yield from numbers(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from numbers(item)
+    elif not isinstance(value, str | bool | None):
+        yield value
+
+
+def strict(constant: str) -> Any:
+    raise AssertionError(f"{constant} is not JSON")
+
+
+def test_every_number_is_one_that_javascript_has() -> None:
+    for path in sorted(MATRICES.glob("*.json")):
+        if path.name != "matrix.schema.json":
+            content = json.loads(path.read_bytes(), parse_constant=strict)
+            for number in numbers(content):
+                assert not isinstance(number, int) or abs(number) < 1 << 53, path.name
+
+
+def test_node_reads_the_same_numbers() -> None:
+    """Every number in every file is printed by JavaScript as Python reads it."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed; that numbers are below 2**53 is tested without it")
+    script = """
+    const fs = require("fs");
+    const all = (value) => typeof value === "number" ? [value]
+        : value && typeof value === "object" ? Object.values(value).flatMap(all) : [];
+    for (const path of fs.readFileSync(0, "utf8").trim().split("\\n"))
+        console.log(JSON.stringify(all(JSON.parse(fs.readFileSync(path, "utf8")))));
+    """
+    paths = [path for path in sorted(MATRICES.glob("*.json")) if path.name != "matrix.schema.json"]
+    given = "\n".join(map(str, paths))
+    result = subprocess.run([node, "-e", script], input=given, capture_output=True, text=True, check=True)
+    for path, line in zip(paths, result.stdout.splitlines(), strict=True):
+        assert json.loads(line) == list(numbers(json.loads(path.read_bytes()))), path.name
