@@ -72,12 +72,9 @@ def test_a_valid_description_breaks_nothing(judge: Judge) -> None:
             {"IndicesTensor": Tensor(UINT32, (2, 0)), "OutputTensor": Tensor(FLOAT32, (0, 4))},
             [("TENSOR-sizes", "IndicesTensor.Sizes"), ("TENSOR-sizes", "OutputTensor.Sizes")],
         ),
-        (  # a type that is none is in no table, and differs from the output's
+        (  # a type that no table has; that it differs from the output's is not worth telling
             {"InputTensor": Tensor(99, (3, 4))},
-            [
-                ("OPERATOR-data-type", "InputTensor.DataType"),
-                ("GATHER_ELEMENTS-same-type", "OutputTensor.DataType"),
-            ],
+            [("OPERATOR-data-type", "InputTensor.DataType")],
         ),
         (
             {"OutputTensor": Tensor(FLOAT32, (2, 4), TotalTensorSizeInBytes=31)},
@@ -86,10 +83,7 @@ def test_a_valid_description_breaks_nothing(judge: Judge) -> None:
         ({"OutputTensor": Tensor(FLOAT32, (2, 4), Flags=1)}, [("TENSOR-flags-owned", "OutputTensor.Flags")]),
         (
             {"IndicesTensor": Tensor(UINT32, (2, 4), GuaranteedBaseOffsetAlignment=3)},
-            [
-                ("TENSOR-alignment-power-of-two", "IndicesTensor.GuaranteedBaseOffsetAlignment"),
-                ("TENSOR-alignment-element", "IndicesTensor.GuaranteedBaseOffsetAlignment"),
-            ],
+            [("TENSOR-alignment-power-of-two", "IndicesTensor.GuaranteedBaseOffsetAlignment")],
         ),
     ],
 )
@@ -115,7 +109,7 @@ def test_a_stage_is_judged_only_when_those_before_it_hold(judge: Judge) -> None:
 
 def test_levels(judge: Judge) -> None:
     assert broken(judge, valid(), "2.0") == [("OPERATOR-since", "")]
-    assert [rule for rule, _ in broken(judge, valid(), "2.1")] == ["OPERATOR-dimension-count"] * 3
+    assert [rule for rule, _ in broken(judge, valid(), "2.1")] == ["OPERATOR-dimension-count"]  # one of three
     long = valid(InputTensor=Tensor(INT64, (3, 4)), OutputTensor=Tensor(INT64, (2, 4)))
     assert [rule for rule, _ in broken(judge, long, "3.0")] == ["OPERATOR-data-type"] * 2
     level = judge.minimum_level(long)

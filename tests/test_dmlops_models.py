@@ -81,11 +81,11 @@ def test_infinity_has_a_name() -> None:
     ("value", "where", "says"),
     [
         ({**ADD1, "descr": {}}, "descr", "did you mean desc?"),
-        ({"type": ADD1["type"], **ADD1["desc"], "CTensor": PLAIN}, "CTensor", "unknown name"),
+        ({"type": ADD1["type"], **ADD1["desc"], "CTensor": PLAIN}, "CTensor", "unknown member"),
         (fused({"Type": "ACTIVATION_ELU", "Alfa": 1}), "desc.FusedActivation.Alfa", "did you mean Alpha?"),
-        (fused({**ELU, "bindings": {}}), "desc.FusedActivation.bindings", "unknown name"),
+        (fused({**ELU, "bindings": {}}), "desc.FusedActivation.bindings", "unknown member"),
         ({"type": ADD1["type"]}, "desc", "expected an object"),
-        ({**ADD1, "Type": ADD1["type"]}, "Type", "unknown name"),
+        ({**ADD1, "Type": ADD1["type"]}, "Type", "unknown member"),
     ],
 )
 def test_typing_errors_are_still_found(value: Any, where: str, says: str) -> None:

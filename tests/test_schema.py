@@ -105,7 +105,7 @@ shape: {by: name, name: x}
         ("since: [a]", 3, 8, "wrong-type", "expected a string, found a list", None),
         ("members: null", 3, 10, "wrong-type", "expected a mapping, found null", None),
         ("types: [FLOAT32, FLOAT8]", 3, 18, "wrong-value", "found 'FLOAT8'", "FLOAT32"),
-        ("types: [FLOAT32, FLOAT32]", 3, 18, "repeated-item", "'FLOAT32' is in the list already", None),
+        ("types: [FLOAT32, FLOAT32]", 3, 18, "repeated-item", "'FLOAT32' is already in the list", None),
         ("types: []", 3, 8, "wrong-size", "number of items is 0; expected at least 1", None),
         ("members: {2d: {}}", 3, 11, "wrong-value", "'2d' is not a member name: it must match", None),
         ("members: {Axis: {}, Size: 1}", 3, 27, "wrong-type", "expected a mapping, found 1", None),

@@ -65,6 +65,12 @@ SPOILS = [
     Spoil("no-value", ELEMENTS, "  value: InputTensor[replace(at, Axis, index)]\n", "", "compute-form", "kernel: gather", "need a value"),
     Spoil("another-type", ELEMENTS, "InputTensor[replace(at, Axis, index)]", "IndicesTensor[at]", "expression-type", "IndicesTensor[at]\n\nexamples", "element of InputTensor or bool is expected"),
     Spoil("integer-element", ELEMENTS, "InputTensor[replace(at, Axis, index)]", "InputTensor[at] // 2", "expression-type", "InputTensor[at]", "elements have no //"),
+    # Messages
+    Spoil("no-words", ELEMENTS, "require: Axis < InputTensor.DimensionCount", "require: any(InputTensor.Sizes[d] > 1 for d in axes(InputTensor))", "message", "axis-range", "`says`"),
+    Spoil("unclosed-brace", ELEMENTS, "because: only the axis may differ", "because: only {Axis may differ", "message", "{Axis may"),
+    Spoil("unknown-name-in-message", ELEMENTS, "because: only the axis may differ", "because: only {Axes} may differ", "unknown-name", "Axes} may", "Axis"),
+    Spoil("tensor-in-message", ELEMENTS, "because: only the axis may differ", "because: only {InputTensor} may differ", "message", "InputTensor} may"),
+    Spoil("format-in-message", ELEMENTS, "because: only the axis may differ", "because: only {Axis!r} may differ", "expression-syntax", "!r} may"),
     # Shape
     Spoil("misspelt-key", ELEMENTS, "summary: Picks", "sumary: Picks", "unknown-key", "sumary", "summary"),
     Spoil("misspelt-member-key", ELEMENTS, "{role: output,", "{rolle: output,", "unknown-key", "rolle", "role"),

@@ -28,8 +28,8 @@ def _levels_and_enums(old: Registry, new: Registry) -> Iterator[str]:
 
 
 def _operator(old: Operator, new: Operator) -> Iterator[str]:
-    facts = ("value", "since", "struct_since", "alias", "in_place", "fused_into", "members", "compute", "defines")
-    for fact in facts:
+    names = ("value", "since", "struct_since", "alias")
+    for fact in (*names, "in_place", "fused_into", "members", "compute", "defines"):
         if getattr(old, fact) != getattr(new, fact):
             yield f"~ {fact}"
     yield from _named("rule", _rules(old.rules), _rules(new.rules))

@@ -5,7 +5,8 @@ The search for test cases runs on this; the generated validators do not, so they
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -13,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 from dmlgen.description import Description, Nested, Struct, Tensor, Value
 from dmlgen.expr import ir
 from dmlgen.expr.evaluate import Compiled, Environment, Evaluator
+from dmlgen.reads import read_path, reads
 from dmlgen.registry import Check, FeatureLevel, Member, NumberType, Operator, Registry, Rule, Stage
 
 
@@ -85,6 +87,8 @@ class GeneralJudge:
             if rule.form != "abi"
             for check in rule.checks
         ]
+        self.fields = frozenset(member.name for member in registry.structs["BUFFER_TENSOR_DESC"].members)
+        self.reads = {rule.id: reads(rule) for rule in registry.tensor.rules}
         self.defaults = {
             field: self.evaluator.function(value) for field, value in sorted(registry.tensor.defaults.items())
         }
@@ -176,6 +180,7 @@ class Judge:
             if rule.form != "abi"
             for check in rule.checks
         ]
+        self._reads = {rule.id: reads(rule) for rule in operator.rules}
         self._bounds = {
             rule.id: (
                 rule.since.ordinal,
@@ -264,10 +269,31 @@ class Judge:
         )
 
     def judge(self, description: Description, level: FeatureLevel) -> Iterator[Failure]:
-        """The broken rules, of the first stage with any, in the order of their positions.
+        """The broken rules of the first stage with any, in the order of their positions.
 
-        Where there are none, the advice that the description draws.
+        A rule keeps silent where it reads what another one, as validators judge them, has found to be broken.
+        Where no rule is broken, the advice that the description draws.
         """
+        broken = list(self._broken(description, level))
+        if len(broken) > 1:
+            broken = sorted(self._reliable(broken), key=lambda failure: failure.position)
+        yield from broken
+
+    def _reliable(self, broken: Iterable[Failure]) -> Iterator[Failure]:
+        """Without the rules that read what another one before them has found to be broken."""
+        found: dict[str, set[str]] = {}  # the rules by what they have found to be broken
+        for failure in broken:
+            rule, member = failure.rule, re.sub(r"\[\d+\]$", "", failure.member)
+            reads = self.general.reads.get(rule.id, self._reads.get(rule.id, frozenset()))
+            if rule.id in self.general.reads:
+                reads = frozenset(f"{member.rpartition('.')[0]}.{field}" for field in reads)
+            if all(found.get(path, {rule.id}) == {rule.id} for path in reads):
+                for path in (member, read_path(member, self.general.fields)):
+                    found.setdefault(path, set()).add(rule.id)
+                yield failure
+
+    def _broken(self, description: Description, level: FeatureLevel) -> Iterator[Failure]:
+        """The broken rules of the first stage with any, as validators judge them; else the advice."""
         if level.ordinal < self.operator.since.ordinal:
             yield Failure(self.general.rules["since"], "", _NOWHERE, (-1,))
             return
@@ -279,12 +305,16 @@ class Judge:
             return
         environment = self._environment(description, tensors)
         table = self._tables[level.name]
+        refused: set[int] = set()
         for number, (slot, verdict) in enumerate(tensors):
             rank = verdict.complete.DimensionCount
             for row in table[slot.member]:
                 if rank in row.ranks and (row.when is None or row.when(environment)):
                     break
             else:
+                if rank in refused:
+                    continue
+                refused.add(rank)
                 rule = self.general.rules["dimension-count"]
                 position = (Stage.COUNTS, 0, number)
                 yield (failure := Failure(rule, f"{slot.path}.DimensionCount", slot, position))
@@ -301,18 +331,17 @@ class Judge:
             else:
                 rule = self.general.rules["data-type"]
                 yield (failure := Failure(rule, f"{slot.path}.DataType", slot, (Stage.VALUES, 0, number)))
-        for failure in self._operator_rules(environment, level, Stage.VALUES):
-            yield failure
-        for number, (slot, verdict) in enumerate(tensors):
             if verdict.values:
                 for failure in self._of_tensor(slot, verdict.values, level, (Stage.VALUES, 2, number)):
                     yield failure
+        for failure in self._operator_rules(environment, level, Stage.VALUES):
+            yield failure
         if failure is None:
             yield from self._advice(description, environment, level)
 
     def is_valid(self, description: Description, level: FeatureLevel) -> bool:
         """Whether no rule is broken."""
-        first = next(self.judge(description, level), None)
+        first = next(self._broken(description, level), None)
         return first is None or first.rule.advice
 
     def minimum_level(self, description: Description) -> FeatureLevel | None:

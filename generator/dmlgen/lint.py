@@ -131,7 +131,7 @@ def _tables(registry: Registry, operator: Operator) -> Iterator[Finding]:
             for type_ in row.types:
                 since = registry.data_type[type_].since
                 if since.ordinal > level.ordinal:
-                    message = f"{row.tensor} takes {type_} at {name}, which exists since {since.name}"
+                    message = f"{row.tensor} takes {type_} at {name}, but the type is new in {since.name}"
                     yield Finding(operator.position, "type-too-early", message)
         if previous is not None and rows is not previous and rows == previous:
             message = f"the table of {name} repeats the one before it; only changes are written down"

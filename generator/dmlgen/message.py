@@ -1,11 +1,17 @@
-"""What a broken rule says: the value found, and what would make it right."""
+"""What a broken rule says, in a user's words: the value found, and what would make it right.
+
+Only names that a user knows may be read in a message: members, fields of tensors, values of enumerations. The
+names of a `let` are replaced by what they stand for. What would be too long, or a program, is left out, and
+the value stands alone; where even the value found has no short name, the spec has to say it by `says`.
+"""
 
 from __future__ import annotations
 
+import operator
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from dmlgen.expr import ir
-from dmlgen.expr.printer import Printer
 
 Part = str | ir.Expr
 
@@ -17,26 +23,52 @@ _MUST = {
     ">": "be more than ",
     ">=": "be at least ",
 }
+_SPOKEN: dict[str, str] = {"+": "+", "-": "-", "*": "x"}
+_OF_ARRAY = {"len": "length", "product": "product", "sum": "sum"}
+_COUNTED: dict[str, Callable[[int, int], int]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+_ONE = ir.Number(1, ir.INT)
+_BINDING = {"+": 1, "-": 1, "*": 2}
+_MOST_VALUES = 5  # a longer sum is harder to read than its value
 
 
-def explain(condition: ir.Expr, because: str | None) -> tuple[Part, ...]:
-    """The message of a condition that does not hold: texts, and expressions whose values go between."""
-    reason = f" ({because})" if because else ""
-    match condition:
-        case ir.Compare(op=op, left=left, right=right):
-            return _join([*_text(left), " is ", left, f"; it must {_MUST[op]}", *_operand(right), reason])
-        case ir.OneOf(item=item, choices=choices):
-            return _join([*_text(item), " is ", item, "; it must be ", *_alternatives(choices), reason])
-        case ir.Not(operand=ir.OneOf(item=item, choices=choices)):
-            return _join([*_text(item), " is ", item, "; it must not be ", *_alternatives(choices), reason])
-        case ir.Call(function="power_of_two", arguments=(item,)):
-            return _join([*_text(item), " is ", item, "; it must be a power of two", reason])
-        case ir.Present(item=given):
-            return _join([*_text(given), " is absent; it must be given", reason])
-        case ir.Not(operand=ir.Present(item=given)):
-            return _join([*_text(given), " is given; it must be absent", reason])
+def explain(condition: ir.Expr, case: Sequence[Part] = ()) -> tuple[Part, ...]:
+    """The message of a condition that does not hold: texts, and expressions whose values go between.
+
+    `case` says under which circumstance it has to hold ("with Direction FORWARD "). () where there are no
+    words for the condition.
+    """
+    return joined(list(_sentence(condition, case)))
+
+
+def circumstance(test: ir.Expr) -> list[Part]:
+    """The words for a test on one member, by the value that it has; [] for any other test."""
+    match test:
+        case ir.Compare(op="==" | "!=", left=ir.Member() as member, right=ir.EnumValue()) | (
+            ir.Member() as member
+        ):
+            return ["with ", member.name, " ", member, " "]
+        case ir.Not(operand=operand):
+            return circumstance(operand)
         case _:
-            return _join(["this must hold: ", *_text(condition), reason])
+            return []
+
+
+def has_words(node: ir.Expr) -> bool:
+    """Whether an expression can be said in a few words."""
+    return _words(node) is not None
+
+
+def settled(parts: Sequence[Part], read: Sequence[ir.Expr]) -> tuple[Part, ...]:
+    """The parts without definitions that only the message uses: they are worked out for it alone."""
+    kept = {part for node in read for part in ir.walk(node) if isinstance(part, ir.Definition)}
+
+    def without(node: ir.Expr) -> ir.Expr:
+        for part in ir.walk(node):
+            if isinstance(part, ir.Definition) and part not in kept:
+                return without(ir.substitute(node, {part: part.value}))
+        return node
+
+    return tuple(part if isinstance(part, str) else without(part) for part in parts)
 
 
 def softened(message: tuple[Part, ...]) -> tuple[Part, ...]:
@@ -59,10 +91,80 @@ def subject(node: ir.Expr) -> str | None:
     return None
 
 
+def filled(text: str, values: Mapping[str, ir.Expr]) -> tuple[Part, ...]:
+    """A text in which names in braces stand for values."""
+    pieces = re.split(r"\{(\w+)\}", text)
+    return joined([values[piece] if number % 2 else piece for number, piece in enumerate(pieces)])
+
+
+def joined(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """Neighbouring texts made one, literal numbers written out, empty texts dropped."""
+    result: list[Part] = []
+    for part in parts:
+        text = str(part.value) if isinstance(part, ir.Number) else part
+        if isinstance(text, str) and result and isinstance(result[-1], str):
+            result[-1] += text
+        elif text != "":
+            result.append(text)
+    return tuple(result)
+
+
+def _sentence(condition: ir.Expr, case: Sequence[Part]) -> Iterator[Part]:
+    must = ["; ", *case, "it must "]
+    match condition:
+        case ir.Compare(op="==", left=ir.Present() | ir.Logic() as left, right=right):
+            names = [*_tensors_asked_for(left), *_tensors_asked_for(right)]
+            if len(names) == 2:
+                yield f"only one of {names[0]} and {names[1]} is given; both must be given, or neither"
+        case ir.Compare(op="==", left=ir.Binary(op="%", left=left, right=right), right=ir.Number(value=0)):
+            if (found := _found(left)) and has_words(right):
+                yield from [*found, *must, "be a multiple of ", *_operand(right)]
+        case ir.Compare(op=op, left=left, right=right):
+            if found := _found(left):
+                be = "be " if op == "==" and not has_words(right) else _MUST[op]
+                yield from [*found, *must, be, *_operand(right)]
+        case ir.OneOf(item=item, choices=choices):
+            if found := _found(item):
+                yield from [*found, *must, "be ", *_alternatives(choices)]
+        case ir.Not(operand=ir.OneOf(item=item, choices=choices)):
+            if found := _found(item):
+                yield from [*found, *must, "not be ", *_alternatives(choices)]
+        case ir.Call(function="power_of_two", arguments=(item,)):
+            if found := _found(item):
+                yield from [*found, *must, "be a power of two"]
+        case ir.Present(item=given):
+            yield from [*(_path(given) or []), " is absent", *must, "be given"]
+        case ir.Not(operand=ir.Present(item=given)):
+            yield from [*(_path(given) or []), " is given", *must, "be absent"]
+        case ir.Logic(op="or"):
+            if names := _tensors_asked_for(condition):
+                yield f"{', '.join(names[:-1])} and {names[-1]} are absent; one of them must be given"
+
+
+def _tensors_asked_for(node: ir.Expr) -> list[str]:
+    """The tensors of which one has to be given; [] if more is asked for."""
+    match node:
+        case ir.Present(item=ir.Tensor(name=name, index=None)):
+            return [name]
+        case ir.Logic(op="or", operands=operands):
+            names = [_tensors_asked_for(operand) for operand in operands]
+            return [name for some in names for name in some] if all(names) else []
+    return []
+
+
+def _found(node: ir.Expr) -> list[Part]:
+    """The words and the value of what a condition judges; [] where there are no words."""
+    words = _words(node)
+    return [*words, " is ", node] if words is not None else []
+
+
 def _operand(node: ir.Expr) -> list[Part]:
-    if isinstance(node, ir.Number | ir.EnumValue):
-        return [_Texts().print(node)]
-    return [*_text(node), ", ", node]
+    words = _words(node)
+    if words is None:
+        return [node]
+    if isinstance(node, ir.EnumValue) or (len(words) == 1 and isinstance(words[0], ir.Number)):
+        return words
+    return [*words, ", ", node]
 
 
 def _alternatives(choices: tuple[ir.Expr, ...]) -> list[Part]:
@@ -73,52 +175,90 @@ def _alternatives(choices: tuple[ir.Expr, ...]) -> list[Part]:
     return parts
 
 
-class _Texts(Printer):
-    """Prints an expression for a reader: loop variables and computed indices stand as their values."""
-
-    def __init__(self) -> None:
-        self.values: list[ir.Expr] = []
-
-    def value(self, node: ir.Expr) -> str:
-        self.values.append(node)
-        return f"\0{len(self.values) - 1}\0"
-
-    def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
-        return self.value(node) if isinstance(node, ir.Local) else node.name
-
-    def tensor(self, node: ir.Tensor) -> str:
-        return node.name if node.index is None else f"{node.name}[{self.value(node.index)}]"
-
-    def field(self, node: ir.Field) -> str:
-        path = self.tensor(node.tensor) or self.value(node.tensor)  # the tensor under judgement: its path
-        return f"{path}.{node.name}"
-
-    def index(self, node: ir.Index) -> str:
-        return f"{self.print(node.sequence)}[{self.value(node.index)}]"
+def _words(node: ir.Expr) -> list[Part] | None:
+    """A path, or a sum or product of at most a few values, each with what it is; None for anything else."""
+    path = _path(node)
+    if path is not None:
+        return path
+    sum_ = _sum(node, 0)
+    return (
+        sum_
+        if sum_ is not None and sum(isinstance(part, ir.Expr) for part in sum_) <= 2 * _MOST_VALUES
+        else None
+    )
 
 
-def _text(node: ir.Expr) -> list[Part]:
-    if _has_loop(node):  # its variable has no value outside of it
-        return [Printer().print(node)]
-    printer = _Texts()
-    pieces = re.split("\0(\\d+)\0", printer.print(node))
-    return [printer.values[int(piece)] if i % 2 else piece for i, piece in enumerate(pieces)]
+def _sum(node: ir.Expr, outer: int) -> list[Part] | None:
+    """Words of arithmetic, in parentheses where an operator of precedence `outer` binds tighter."""
+    match node:
+        case ir.Number():
+            return [node]
+        case ir.Definition(value=value):
+            return _sum(value, outer)
+        case ir.Binary(op=op, left=left, right=right) if op in _SPOKEN and node.type == ir.INT:
+            inner = _BINDING[op]
+            first, second = _sum(left, inner), _sum(right, inner + 1)
+            if first is None or second is None:
+                return None
+            if first == [_ONE] and op == "*":
+                return _sum(right, outer)
+            if isinstance(left_value := _number(first), int) and isinstance(
+                right_value := _number(second), int
+            ):
+                return [ir.Number(_COUNTED[op](left_value, right_value), ir.INT)]
+            both = [*first, f" {_SPOKEN[op]} ", *second]
+            return ["(", *both, ")"] if inner < outer else both
+        case _:
+            reduced = _entry(node)
+            if reduced is not None:
+                return _sum(reduced, outer)
+            path = _path(node)
+            return None if path is None else [*path, " (", node, ")"]
 
 
-def _has_loop(node: ir.Expr) -> bool:
-    """Whether a loop is written in the expression itself; definitions stand by their names."""
-    if isinstance(node, ir.Definition):
-        return False
-    return isinstance(node, ir.Reduce) or any(_has_loop(child) for child in ir.children(node))
+def _number(words: list[Part]) -> int | None:
+    """The number that is all the words."""
+    match words:
+        case [ir.Number(value=int(value))]:
+            return value
+    return None
 
 
-def _join(parts: list[Part]) -> tuple[Part, ...]:
-    """Neighbouring texts made one, literal numbers written out, empty texts dropped."""
-    joined: list[Part] = []
-    for part in parts:
-        text = str(part.value) if isinstance(part, ir.Number) else part
-        if isinstance(text, str) and joined and isinstance(joined[-1], str):
-            joined[-1] += text
-        elif text != "":
-            joined.append(text)
-    return tuple(joined)
+def _path(node: ir.Expr) -> list[Part] | None:
+    """What a user calls a value; computed indices stand as their values. None for what has no name."""
+    match node:
+        case ir.Number():
+            return [node]
+        case ir.EnumValue(name=name) | ir.Constant(name=name) | ir.Member(name=name) | ir.Tensors(name=name):
+            return [name]
+        case ir.Definition(value=value):
+            return _path(value)
+        case ir.Tensor(name=name, index=index):
+            return [name or node] if index is None else [name, "[", index, "]"]
+        case ir.Field(tensor=tensor, name=name):
+            return [*(_path(tensor) or []), f".{name}"]
+        case ir.Part(member=member, name=name):
+            return [f"{member.name}.{name}"]
+        case ir.Index(sequence=sequence, index=index):
+            reduced, path = _entry(node), _path(sequence)
+            if reduced is not None:
+                return _path(reduced)
+            return None if path is None else [*path, "[", index, "]"]
+        case ir.Call(function="len", arguments=(ir.Tensors(name=name),)):
+            return [f"the number of {name}"]
+        case ir.Call(function="len" | "product" | "sum" as function, arguments=(item,)):
+            path = _path(item)
+            return None if path is None else [f"the {_OF_ARRAY[function]} of ", *path]
+    return None
+
+
+def _entry(node: ir.Expr) -> ir.Expr | None:
+    """The entry of an array that an expression makes for each index: its expression at that index."""
+    match node:
+        case ir.Index(sequence=ir.Definition(value=value), index=index):
+            return _entry(ir.Index(value, index))
+        case ir.Index(
+            sequence=ir.Reduce(kind="list", loop=ir.Loop(variable, ir.Number(value=0), _, None), body=body)
+        ):
+            return ir.substitute(body, {variable: node.index})
+    return None

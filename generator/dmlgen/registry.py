@@ -144,7 +144,7 @@ class Struct:
 
 
 class Stage(IntEnum):
-    """Rules are judged in stages, in the order in which a person would mend them.
+    """Rules are judged in stages, in the order in which a person would fix them.
 
     A stage is judged only when all before it hold, so that its rules may rely on them: arrays exist once
     STRUCTURE holds; ranks and counts agree once COUNTS holds, so that arrays have as many entries as their
@@ -157,6 +157,14 @@ class Stage(IntEnum):
     ARRAYS = 2
     VALUES = 3
     ADVICE = 4
+
+
+@dataclass(frozen=True)
+class Hint:
+    """What is added to a message where a condition says that a mistake is a common one."""
+
+    when: ir.Expr
+    message: tuple[str | ir.Expr, ...]
 
 
 @dataclass(frozen=True)
@@ -173,6 +181,19 @@ class Check:
     guard: ir.Expr | None
     condition: ir.Expr
     message: tuple[str | ir.Expr, ...]
+    hint: Hint | None = None
+
+    @property
+    def shown(self) -> tuple[ir.Expr, ...]:
+        """The expressions whose values the message shows, and the condition of its hint."""
+        parts = [*self.message, *((self.hint.when, *self.hint.message) if self.hint is not None else ())]
+        return tuple(part for part in parts if not isinstance(part, str))
+
+    @property
+    def read(self) -> tuple[ir.Expr, ...]:
+        """The expressions that say whether the condition holds; those of the message are not among them."""
+        loops = tuple(part for loop in self.loops for part in ir.children(loop))
+        return (self.condition, *([] if self.guard is None else [self.guard]), *loops)
 
 
 @dataclass(frozen=True)
@@ -180,10 +201,10 @@ class Rule:
     """A rule that is decided from the description alone.
 
     `id` is stable and public: DML-GATHER-axis-range. A rule with no checks is one of the general rules that
-    outputs judge with the operator's tables; `message` is its text, with names in braces, and `hint` what may
-    follow it. It holds from `since` up to, not including, `until`. `form` says whether only JSON and Python
-    descriptions, or only C structs, can break it. `broken_by` names shipping callers that break what a page
-    says, and where they do.
+    outputs judge by the operator's tables; `message` is its text, with names in braces, and `hint` what may
+    follow it. `because` is the reason that the spec gives, with expressions in braces. It holds from `since`
+    up to, not including, `until`. `form` says whether only JSON and Python descriptions, or only C structs,
+    can break it. `broken_by` names shipping callers that break what a page says, and where they do.
     """
 
     id: str
@@ -198,6 +219,7 @@ class Rule:
     position: Position = field(repr=False)
     message: str = ""
     hint: str = ""
+    because: str = ""
     broken_by: str = ""
 
     @property
@@ -479,11 +501,13 @@ class Registry:
     levels: tuple[FeatureLevel, ...]
     levels_declared: FeatureLevel  # from here on DirectML.h declares the enumeration of levels
     types: Mapping[str, NumberType]
+    pages: str  # what the address of a public page begins with
     foreign: Mapping[str, str]  # structs of d3d12.h, with the type of their one member
     enums: Mapping[str, Enum]
     constants: tuple[NamedConstant, ...]
     structs: Mapping[str, Struct]
     operator_rules: tuple[Rule, ...]  # of every operator: DML-OPERATOR-...
+    hints: Mapping[str, str]  # of mistakes that are the same with every operator, with names in braces
     tensor: TensorRules  # of every tensor of every operator: DML-TENSOR-...
     operators: tuple[Operator, ...]
     identifiers: frozenset[str]

@@ -238,7 +238,7 @@ def _repeated_items(error: _Error, node: Node, root: Node) -> list[Finding]:
         form = _form(item.plain())
         if form in seen:
             findings.append(
-                Finding(item.position, "repeated-item", f"{_describe(item)} is in the list already")
+                Finding(item.position, "repeated-item", f"{_describe(item)} is already in the list")
             )
         seen.add(form)
     return findings

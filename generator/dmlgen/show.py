@@ -32,7 +32,7 @@ def _lines(registry: Registry, operator: Operator) -> Iterator[str]:
     for rule in operator.rules:
         yield f"    {rule.id}{', advice' if rule.advice else ''}{_levels(rule)}"
         for check in rule.checks:
-            yield f"        {_condition(check)}"
+            yield f"        {condition_text(check)}"
     for inference in operator.inferences:
         when = f", when {SOURCE.print(inference.when)}" if inference.when is not None else ""
         yield f"    infers {inference.tensor}.{inference.field} = {SOURCE.print(inference.value)}{when}"
@@ -79,7 +79,8 @@ def _levels(rule: Rule) -> str:
     return f"{since}{until}"
 
 
-def _condition(check: Check) -> str:
+def condition_text(check: Check) -> str:
+    """The condition of a check in the language of specs, with its loops and its case."""
     text = SOURCE.print(check.condition)
     for loop in check.loops:
         condition = f" if {SOURCE.print(loop.condition)}" if loop.condition is not None else ""

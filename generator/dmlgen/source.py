@@ -155,7 +155,7 @@ def _read(path: Path, root: Path) -> bytes:
     if any(part.is_symlink() for part in below):
         raise refuse("symlink", "symbolic links are not followed; put the file itself here")
     if not path.is_file():
-        raise refuse("no-file", "there is no regular file of this name")
+        raise refuse("no-file", "there is no regular file with this name")
     try:
         with path.open("rb") as stream:
             return stream.read(MAX_BYTES + 1)
@@ -258,7 +258,7 @@ class _Builder:
             if isinstance(event, yaml.DocumentStartEvent):
                 if root is not None:
                     self.stop(
-                        event, "several-documents", "a second document starts here; expected one a file"
+                        event, "several-documents", "a second document starts here; expected one per file"
                     )
                 if event.version or event.tags:
                     self.report(event, "directive", "YAML directives are not allowed")
@@ -311,7 +311,7 @@ class _Builder:
     def typed(self, event: Any, text: str) -> Value:
         """The value of a plain scalar."""
         if not text:
-            self.report(event, "empty-value", "nothing is written here; expected a value, or null")
+            self.report(event, "empty-value", "the value is missing; expected a value, or null")
         if text in _WORDS:
             return _WORDS[text]
         if _INTEGER.fullmatch(text):
@@ -343,7 +343,7 @@ class _Builder:
                 self.report(event, "merge-key", "merge keys are not allowed; write the entries out")
             elif key.value in seen:
                 line = seen[key.value].key.position.line
-                self.report(event, "duplicate-key", f"key {shown(key.value)} is already there in line {line}")
+                self.report(event, "duplicate-key", f"key {shown(key.value)} is already on line {line}")
             else:
                 seen[key.value] = Entry(key, value)
         return tuple(seen.values())

@@ -2,28 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
 
+from dmlgen.diagnostics import Finding, Position, SpecError
 from dmlgen.expr import ir
-from dmlgen.message import explain, subject
-from dmlgen.registry import Check, Stage
+from dmlgen.message import Part, circumstance, explain, filled, has_words, joined, settled, subject
+from dmlgen.registry import Check, Hint, Stage
+
+Loops: TypeAlias = tuple[ir.Loop, ...]
 
 _FLIP: dict[str, ir.CompareOp] = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_NEGATIVE = 1 << 31  # from here on an unsigned number of 32 bits is a negative one that was converted
+_WRAP = 1 << 32
 
 
-def require(condition: ir.Expr, guard: ir.Expr | None, because: str | None) -> tuple[Check, ...]:
+@dataclass(frozen=True)
+class Wording:
+    """What a rule's spec says of its messages; each text may name the variables of a check's loops.
+
+    `says` is the whole message, `because` the reason at the end of an automatic one, `hint` what is added
+    under its own condition. `general` are the texts of hints that need no spec, by their names; `inputs` the
+    tensors that the operator reads.
+    """
+
+    position: Position
+    says: Callable[[Loops], tuple[Part, ...]]
+    because: Callable[[Loops], tuple[Part, ...]]
+    hint: Callable[[Loops], Hint | None]
+    general: Mapping[str, str]
+    inputs: frozenset[str]
+
+
+def require(condition: ir.Expr, guard: ir.Expr | None, wording: Wording) -> tuple[Check, ...]:
     """The checks of a condition: one for each operand of `and`, with the loops of `all(...)` laid open."""
-    return tuple(_checks(condition, guard, (), because))
+    return tuple(_checks(condition, guard, (), (), wording))
 
 
 def same(
-    field: str, type_: ir.Type, tensors: list[ir.Tensor | ir.Tensors], optional: set[str]
+    field: str,
+    type_: ir.Type,
+    tensors: list[ir.Tensor | ir.Tensors],
+    optional: set[str],
+    wording: Wording,
 ) -> tuple[Check, ...]:
-    """A field is the same in all these tensors, as far as they are given; each is compared with the first."""
+    """A field is the same in all these tensors that are given; each is compared with the first."""
     checks: list[Check] = []
     first = _representative(tensors[0])
     for tensor in tensors if isinstance(tensors[0], ir.Tensors) else tensors[1:]:
-        loops: tuple[ir.Loop, ...] = ()
+        loops: Loops = ()
         one: ir.Tensor
         if isinstance(tensor, ir.Tensors):
             variable = ir.Local("i", ir.INT)
@@ -34,9 +62,7 @@ def same(
             one = tensor
         given = [ir.Present(item) for item in (first, one) if item.index is None and item.name in optional]
         condition = ir.Compare("==", ir.Field(one, field, type_), ir.Field(first, field, type_))
-        checks.append(
-            Check(f"{one.name}.{field}", loops, conjunction(given), condition, explain(condition, None))
-        )
+        checks.append(_check(condition, conjunction(given), loops, (), wording))
     return tuple(checks)
 
 
@@ -66,19 +92,111 @@ def _representative(tensor: ir.Tensor | ir.Tensors) -> ir.Tensor:
 
 
 def _checks(
-    condition: ir.Expr, guard: ir.Expr | None, loops: tuple[ir.Loop, ...], because: str | None
+    condition: ir.Expr, guard: ir.Expr | None, loops: Loops, case: tuple[Part, ...], wording: Wording
 ) -> Iterable[Check]:
     match condition:
         case ir.Logic(op="and", operands=operands):
             for operand in operands:
-                yield from _checks(operand, guard, loops, because)
+                yield from _checks(operand, guard, loops, case, wording)
         case ir.Reduce(kind="all", loop=loop, body=body):
-            yield from _checks(body, guard, (*loops, loop), because)
+            yield from _checks(body, guard, (*loops, loop), case, wording)
         case ir.Conditional(test=test, then=then, otherwise=ir.Number(value=True)) if not loops:
-            both = test if guard is None else ir.Logic("and", (guard, test))
-            yield from _checks(then, both, loops, because)
+            yield from _checks(then, _both(guard, test), loops, case, wording)
         case ir.Compare(op=op, left=ir.Number() | ir.Constant() as left, right=right):
-            yield from _checks(ir.Compare(_FLIP[op], right, left), guard, loops, because)
+            yield from _checks(ir.Compare(_FLIP[op], right, left), guard, loops, case, wording)
+        case ir.Compare(op=op, left=left, right=right) if not wording.says(loops) and (
+            cases := _cases(right)
+        ):
+            for test, value in cases:
+                which = (*case, *circumstance(test))
+                yield from _checks(ir.Compare(op, left, value), _both(guard, test), loops, which, wording)
         case _:
-            member = subject(condition) or (subject(loops[0].upper) if loops else None) or ""
-            yield Check(member, loops, guard, condition, explain(condition, because))
+            yield _check(condition, guard, loops, case, wording)
+
+
+def _check(
+    condition: ir.Expr, guard: ir.Expr | None, loops: Loops, case: tuple[Part, ...], wording: Wording
+) -> Check:
+    sentence, because = wording.says(loops) or explain(condition, case), wording.because(loops)
+    message = joined([*sentence, *([" (", *because, ")"] if because else [])])
+    if not sentence:
+        reason = "no words tell a user how this condition is broken; write them, as `says`"
+        raise SpecError([Finding(wording.position, "message", reason)])
+    member = subject(condition) or (subject(loops[0].upper) if loops else None) or ""
+    read = [
+        condition,
+        *([] if guard is None else [guard]),
+        *(part for loop in loops for part in ir.children(loop)),
+    ]
+    hint = wording.hint(loops) or _general_hint(condition, wording)
+    if hint is not None:
+        (when,) = settled([hint.when], read)
+        assert not isinstance(when, str)
+        hint = Hint(when, settled(hint.message, read))
+    return Check(member, loops, guard, condition, settled(message, read), hint)
+
+
+def _cases(node: ir.Expr) -> list[tuple[ir.Expr, ir.Expr]]:
+    """The values that a member chooses between, each with the test under which it is the one."""
+    match node:
+        case ir.Definition(value=value):
+            return _cases(value)
+        case ir.Conditional(test=test, then=then, otherwise=otherwise) if node.type not in (
+            ir.INTS,
+            ir.FLOATS,
+        ):
+            if circumstance(test) and (has_words(then) or has_words(otherwise)):
+                return [(test, then), (_opposite(test), otherwise)]
+    return []
+
+
+def _opposite(test: ir.Expr) -> ir.Expr:
+    match test:
+        case ir.Compare(op="==" | "!=" as op, left=left, right=right):
+            return ir.Compare("!=" if op == "==" else "==", left, right)
+    return ir.Not(test)
+
+
+def _both(guard: ir.Expr | None, test: ir.Expr) -> ir.Expr:
+    return test if guard is None else ir.Logic("and", (guard, test))
+
+
+def _general_hint(condition: ir.Expr, wording: Wording) -> Hint | None:
+    """The hint for a mistake that is the same with every operator."""
+    match condition:
+        case ir.Compare(op="==", left=ir.Field(tensor, "Sizes") as left, right=right) if (
+            tensor.name in wording.inputs
+        ):
+            return _hint(broadcasts(left, right), wording, "broadcast", {"expected": right})
+        case ir.Compare(op="<" | "<=", left=left, right=right) if _is_unsigned(left) and any(
+            isinstance(part, ir.Field) and part.name == "DimensionCount" for part in ir.walk(right)
+        ):
+            negative = ir.Binary("-", left, ir.Number(_WRAP, ir.INT), ir.INT)
+            when = ir.Compare(">=", left, ir.Number(_NEGATIVE, ir.INT))
+            return _hint(when, wording, "axis", {"value": left, "negative": negative})
+    return None
+
+
+def _hint(when: ir.Expr, wording: Wording, name: str, values: Mapping[str, ir.Expr]) -> Hint:
+    return Hint(when, filled(wording.general[name], values))
+
+
+def broadcasts(sizes: ir.Field, expected: ir.Expr) -> ir.Expr:
+    """Whether sizes are the expected ones but for some that are 1."""
+    d = ir.Local("d", ir.INT)
+    size = ir.Index(sizes, d)
+    fits = ir.Logic(
+        "or",
+        (ir.Compare("==", size, ir.Index(expected, d)), ir.Compare("==", size, ir.Number(1, ir.INT))),
+    )
+    rank = ir.Field(sizes.tensor, "DimensionCount", ir.INT)
+    loop = ir.Loop(d, ir.Number(0, ir.INT), rank, None)
+    same_rank = ir.Compare("==", rank, ir.Call("len", (expected,), ir.INT))
+    return ir.Logic("and", (same_rank, ir.Reduce("all", loop, fits, ir.BOOL)))
+
+
+def _is_unsigned(node: ir.Expr) -> bool:
+    match node:
+        case ir.Member(type=type_, signed=signed) | ir.Index(sequence=ir.Member(type=type_, signed=signed)):
+            return not signed and type_ in (ir.INT, ir.INTS)
+    return False

@@ -22,7 +22,7 @@ class InvalidDescription(ValueError):
 
 
 class JsonError(ValueError):
-    """A JSON value is no description: `path` is the place in it, `reason` what was found and expected."""
+    """A JSON value is not a description: `path` is the place in it, `reason` what was found and expected."""
 
     def __init__(self, path: str, reason: str) -> None:
         self.path = path

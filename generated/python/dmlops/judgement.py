@@ -7,6 +7,7 @@ Operators test a description quickly and come here only when something is wrong,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -17,12 +18,15 @@ from .description import Description, Tables
 from .enums import ENUMS, FeatureLevel, TensorDataType, feature_level, name_of
 from .forms import ACTIVATION, faults
 from .member import Member
-from .registry import GENERAL_RULES, INTEGERS, STRUCTS
+from .registry import GENERAL_RULES, INTEGERS, RANK_HINT, STRUCTS
 from .tensor import TensorDesc
-from .tensor_rules import check_structure, check_values
+from .tensor_rules import READS, check_structure, check_values
 from .violation import Violation
 
 Accepted = dict[FeatureLevel | str, tuple[frozenset[int], ...]]
+
+_INDEX, _LAST_INDEX = re.compile(r"\[\d+\]"), re.compile(r"\[\d+\]$")
+_FIELDS = frozenset(field.name for field in STRUCTS["DML_BUFFER_TENSOR_DESC"])
 
 
 def accepted_by_level(support: Tables) -> Accepted:
@@ -78,16 +82,42 @@ def structure(desc: Description, level: FeatureLevel | str) -> list[Violation]:
         violations += _activation(desc, path, activation, level)
     for path, member, tensor in tensors(desc):
         check_structure(tensor, path, member.role == "input", violations)
-    return violations
+    return reliable(desc, violations)
+
+
+def reliable(desc: Description, violations: list[Violation]) -> list[Violation]:
+    """Without those of rules that read what another rule before them has found to be broken."""
+    if len(violations) < 2:
+        return violations
+    broken: dict[str, set[str]] = {}  # rules by what they have found to be broken
+    told = []
+    for violation in violations:
+        rule, member = violation.rule, _LAST_INDEX.sub("", violation.member)
+        reads = desc.READS.get(rule, "").split()
+        if rule in READS:
+            reads = [f"{member.rpartition('.')[0]}.{field}" for field in READS[rule].split()]
+        if all(broken.get(path, {rule}) == {rule} for path in reads):
+            for path in (member, _read_path(member)):
+                broken.setdefault(path, set()).add(rule)
+            told.append(violation)
+    return told
+
+
+def _read_path(member: str) -> str:
+    """The path of a violation as rules read it: with a field of a tensor, or the member alone; no indices."""
+    owner, _, field = _INDEX.sub("", member).partition(".")
+    return f"{owner}.{field}" if field in _FIELDS else owner
 
 
 def dimension_counts(desc: Description, level: FeatureLevel | str, violations: list[Violation]) -> None:
     """Dimension counts that the level's support table has not."""
     level, support = feature_level(level), desc.support()
+    refused: set[int] = set()  # one mistake is often made with all tensors, and told once
     for path, member, tensor in tensors(desc):
         accepted = {one: table[member.name].ranks for one, table in support.items()}
         value = tensor.DimensionCount
-        if value not in accepted[level]:
+        if value not in accepted[level] and value not in refused:
+            refused.add(value)
             path = f"{path}.DimensionCount"
             shown = {"member": path, "value": value, "level": level, "choices": _ranks(accepted[level])}
             violations.append(_unsupported("dimension-count", shown, accepted))
@@ -114,7 +144,7 @@ def advice(desc: Description, level: FeatureLevel | str) -> list[Violation]:
     """The advice that a description draws, if it is valid: its own, then that of its fused activations."""
     if desc.validate(level):
         return []
-    found = desc.own_advice(level)
+    found = reliable(desc, desc.own_advice(level))
     for path, activation in _activations(desc):
         found += _inside(path, activation.attribute_advice(level))
     return found
@@ -249,9 +279,11 @@ def _unsupported(
     """A value that the level's table has not, with the lowest higher level that has it, if any."""
     value, level = shown["value"], shown["level"]
     needed = next((one for one, choices in accepted.items() if one > level and value in choices), None)
+    too_few = needed is None and rule == "dimension-count" and all(value < one for one in accepted[level])
     if rule == "data-type":
         shown = {**shown, "value": name_of(TensorDataType, value)}
-    return _violation(rule, shown["member"], {**shown, "needed": needed}, hint=needed is not None)
+    found = _violation(rule, shown["member"], {**shown, "needed": needed}, hint=needed is not None)
+    return Violation(found.rule, found.member, found.message + RANK_HINT) if too_few else found
 
 
 def _violation(rule: str, member: str, shown: dict[str, Any], hint: bool = False) -> Violation:

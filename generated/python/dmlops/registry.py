@@ -7,11 +7,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from .description import Description, Support
 from .enums import PREFIXES, FeatureLevel, TensorDataType, feature_level
 from .member import Member
 from .quoting import nearest, shown
+
+if TYPE_CHECKING:
+    from .rule_texts import RuleText
 
 
 @dataclass(frozen=True, slots=True)
@@ -873,7 +877,7 @@ INTEGERS: dict[str, tuple[int, int]] = {
 GENERAL_RULES: dict[str, GeneralRule] = {
     "since": GeneralRule(
         "DML-OPERATOR-since",
-        "{operator} needs feature level {since}; {level} is asked for",
+        "{operator} needs feature level {since}; the requested level is {level}",
         "",
     ),
     "required": GeneralRule(
@@ -888,7 +892,7 @@ GENERAL_RULES: dict[str, GeneralRule] = {
     ),
     "integer-range": GeneralRule(
         "DML-OPERATOR-integer-range",
-        "{member} is {value}; it must be between {least} and {most}, as {type}",
+        "{member} is {value}; it must be between {least} and {most}, the range of {type}",
         "",
     ),
     "enum-value": GeneralRule(
@@ -898,12 +902,12 @@ GENERAL_RULES: dict[str, GeneralRule] = {
     ),
     "scalar-range": GeneralRule(
         "DML-OPERATOR-scalar-range",
-        "{member} is {value}; it must be between {least} and {most}, as {type}",
+        "{member} is {value}; it must be between {least} and {most}, the range of {type}",
         "",
     ),
     "array-length": GeneralRule(
         "DML-OPERATOR-array-length",
-        "{member} has {value} entries; it must have {count}, as many as {choices} says",
+        "{member} has {value} entries; it must have {count}, the value of {choices}",
         "",
     ),
     "fused-activation": GeneralRule(
@@ -927,6 +931,8 @@ GENERAL_RULES: dict[str, GeneralRule] = {
         "; {value} needs feature level {needed}",
     ),
 }
+
+RANK_HINT = "; DirectML adds no dimensions, so those of size 1 must be given too"  # what is said of a tensor with too few dimensions
 
 # Structs of DirectML.h that descriptions are made of.
 STRUCTS: dict[str, tuple[Member, ...]] = {
@@ -1008,6 +1014,15 @@ def level_of_build(build: int) -> FeatureLevel | None:
     """The highest feature level that a Windows build carries, 22621; None where it has no DirectML."""
     carried = [level for level, one in LEVELS.items() if one.in_box is not None and one.in_box.build <= build]
     return max(carried, default=None)
+
+
+def rule(identifier: str) -> RuleText:
+    """What a rule demands, where that is from and at which levels; KeyError for an unknown identifier."""
+    from .rule_texts import RULE_TEXTS
+
+    if identifier not in RULE_TEXTS:
+        raise KeyError(f"there is no rule {shown(identifier)}{nearest(identifier, RULE_TEXTS)}")
+    return RULE_TEXTS[identifier]
 
 
 def support(name: str, level: FeatureLevel | str) -> Mapping[str, Support]:

@@ -22,6 +22,20 @@ TENSOR_FLAGS_OWNED_BY_DML = TensorFlags.OWNED_BY_DML
 ELEMENT_SIZE = {bits: max(bits // 8, 1) for bits in (0, *BITS.values())}
 SIZE_LIMIT = {bits: (4294967295 * bits + 31) // 32 * 4 for bits in (0, *BITS.values())}
 
+# The fields that each rule reads, with spaces between.
+READS = {
+    "DML-TENSOR-rank": "DimensionCount",
+    "DML-TENSOR-strides-count": "DimensionCount Strides",
+    "DML-TENSOR-sizes": "DimensionCount Sizes",
+    "DML-TENSOR-element-count": "Sizes",
+    "DML-TENSOR-total-size": "DataType DimensionCount Sizes Strides TotalTensorSizeInBytes",
+    "DML-TENSOR-total-size-limit": "DataType TotalTensorSizeInBytes",
+    "DML-TENSOR-alignment-power-of-two": "GuaranteedBaseOffsetAlignment",
+    "DML-TENSOR-alignment-element": "DataType GuaranteedBaseOffsetAlignment",
+    "DML-TENSOR-flags": "Flags",
+    "DML-TENSOR-flags-owned": "Flags is_input",
+}
+
 
 def implied_size(tensor: TensorDesc) -> int:
     """The bytes up to the end of the last element, in whole words of 4."""
@@ -64,7 +78,7 @@ def check_structure(tensor: TensorDesc, path: str, is_input: bool, violations: l
             Violation(
                 "DML-TENSOR-strides-count",
                 f"{path}.Strides",
-                f"len({path}.Strides) is {len(strides)}; it must equal {path}.DimensionCount, {saturate(rank)}",
+                f"the length of {path}.Strides is {len(strides)}; it must equal {path}.DimensionCount, {saturate(rank)}",
             )
         )
     if len(violations) > before:
@@ -101,7 +115,7 @@ def check_values(tensor: TensorDesc, path: str, is_input: bool, violations: list
             Violation(
                 "DML-TENSOR-element-count",
                 f"{path}.Sizes",
-                f"product({path}.Sizes) is {saturate(prod(sizes))}; it must be at most 4294967295",
+                f"the product of {path}.Sizes is {saturate(prod(sizes))}; it must be at most 4294967295",
             )
         )
     # DML-TENSOR-total-size
@@ -110,7 +124,7 @@ def check_values(tensor: TensorDesc, path: str, is_input: bool, violations: list
             Violation(
                 "DML-TENSOR-total-size",
                 f"{path}.TotalTensorSizeInBytes",
-                f"{path}.TotalTensorSizeInBytes is {saturate(total_tensor_size_in_bytes)}; it must be at least ImpliedSize, {implied_size} (the last element's end, in whole 4-byte words)",
+                f"{path}.TotalTensorSizeInBytes is {saturate(total_tensor_size_in_bytes)}; it must be at least {implied_size} (the last element's end, in whole 4-byte words)",
             )
         )
     # DML-TENSOR-total-size-limit
@@ -119,7 +133,7 @@ def check_values(tensor: TensorDesc, path: str, is_input: bool, violations: list
             Violation(
                 "DML-TENSOR-total-size-limit",
                 f"{path}.TotalTensorSizeInBytes",
-                f"{path}.TotalTensorSizeInBytes is {saturate(total_tensor_size_in_bytes)}; it must be at most SizeLimit, {size_limit} (a buffer tensor holds at most 4294967295 elements)",
+                f"{path}.TotalTensorSizeInBytes is {saturate(total_tensor_size_in_bytes)}; it must be at most {size_limit} (a buffer tensor holds at most 4294967295 elements)",
             )
         )
     # DML-TENSOR-alignment-power-of-two
@@ -137,7 +151,7 @@ def check_values(tensor: TensorDesc, path: str, is_input: bool, violations: list
             Violation(
                 "DML-TENSOR-alignment-element",
                 f"{path}.GuaranteedBaseOffsetAlignment",
-                f"{path}.GuaranteedBaseOffsetAlignment is {guaranteed_base_offset_alignment}; it must be at least ElementSize, {element_size}",
+                f"{path}.GuaranteedBaseOffsetAlignment is {guaranteed_base_offset_alignment}; it must be at least {element_size}",
             )
         )
     # DML-TENSOR-flags

@@ -322,7 +322,7 @@ class _Parser:
             b = ir.Number(float(b.value), ir.FLOAT)
         self.expect(right, b, a.type)
         if a.type.kind not in ("int", "float") and not isinstance(op, ast.Eq | ast.NotEq):
-            raise self.fail(node, "expression-type", f"values of type {a.type} have no order")
+            raise self.fail(node, "expression-type", f"values of type {a.type} cannot be ordered")
         if a.type.kind in ("tensor", "tensors"):
             raise self.fail(node, "expression-type", f"values of type {a.type} cannot be compared")
         return ir.Compare(_COMPARE[type(op)], a, b)

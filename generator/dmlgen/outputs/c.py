@@ -10,12 +10,14 @@ from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK, upper_bound
 from dmlgen.expr.printer import SOURCE
+from dmlgen.lint import all_rules
 from dmlgen.message import explain
 from dmlgen.outputs.c_dispatch import dispatches
 from dmlgen.outputs.c_layout import POINTER_SIZES, layout
-from dmlgen.outputs.c_printer import CPrinter, escaped, parts
+from dmlgen.outputs.c_printer import CPrinter, escaped, field_bit, parts
 from dmlgen.outputs.c_program import ENTRY, OPERATIONS, REDUCTIONS, SLOT, SMALL, VALUES, WORD, Program, Slots
 from dmlgen.outputs.render import Templates
+from dmlgen.reads import reads
 from dmlgen.registry import (
     Check,
     Enum,
@@ -28,6 +30,8 @@ from dmlgen.registry import (
     Stage,
     Struct,
 )
+from dmlgen.sentence import sentence
+from dmlgen.sugar import broadcasts
 
 # Number types that C has by another name. BOOL differs from one set of headers to another (signed on Windows,
 # unsigned in DirectX-Headers for Linux), so any declaration of ours would clash with some of them.
@@ -106,7 +110,7 @@ class PhraseView:
 
 @dataclass(frozen=True)
 class RuleView:
-    """A line of a rule and what judges it.
+    """A line of a rule and what judges it; `reads` is where the members that it reads are listed.
 
     A shared function is given two members, by position; a program, where it starts, the number of its phrase.
     `alone` holds for rules that speak of no tensor: they hold of a fused activation too. `limits` holds for
@@ -116,6 +120,7 @@ class RuleView:
     id: str
     judge: str
     start: int
+    reads: int
     members: tuple[int, int]
     alone: bool
     limits: bool
@@ -296,6 +301,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         values=values,
         sound=_soundness(registry),
         list_capacity=max(_longest_list(registry), dispatch.longest_list),
+        rule_texts=[(rule.id, sentence(rule)) for rule in all_rules(registry)],
         general={rule.id: _general(rule) for rule in general},
         buffer=next(e.value for e in registry.enums["TENSOR_TYPE"].entries if e.name == "BUFFER"),
         type_lists=tables.type_lists(),
@@ -317,6 +323,9 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
             max(programs.slots.integers for programs in code), max(programs.slots.lists for programs in code)
         ),
         flags=[enum.name for enum in registry.enums.values() if enum.flags],
+        tensor_fields=[member.name for member in registry.structs["BUFFER_TENSOR_DESC"].members],
+        most_members=max(len(operator.members) for operator in registry.operators),
+        hints={name: _pieces(text) for name, text in registry.hints.items()},
         newest=registry.levels[-1].value,
         dispatch=dispatch,
     )
@@ -442,6 +451,7 @@ class _Code:
         self.programs: list[ProgramView] = []
         self.phrases: dict[PhraseView, int] = {}
         self.slots = Slots(1, 1)
+        self._reads: dict[tuple[int, ...], int] = {}
         self._end = 0
 
     def check(self, rule: Rule, check: Check) -> RuleView:
@@ -449,27 +459,39 @@ class _Code:
         program = Program(self._registry, self.operator)
         phrase = PhraseView(check.member, program.check(rule, check, parts(check)))
         number = self.phrases.setdefault(phrase, len(self.phrases))
-        start = self._add(f"{rule.id}: {SOURCE.print(check.condition)}", program)
+        start = self._add(f"{rule.id}: {SOURCE.print(check.condition)}", program.code, program.slots)
         alone, limits = not _speaks_of_tensors(rule), _limits(self._registry, self.operator, rule)
-        return RuleView(rule.id, "dmlops_by_program", start, (number, 0), alone, limits)
+        return RuleView(rule.id, "dmlops_by_program", start, self.reads(rule), (number, 0), alone, limits)
+
+    def reads(self, rule: Rule) -> int:
+        """Where the list of what a rule reads starts: members by position, each with its bits, then 255."""
+        bits: dict[int, int] = {}
+        positions = [member.name for member in self.operator.members]
+        for path in sorted(reads(rule)):
+            owner, _, field = path.partition(".")
+            position = positions.index(owner)
+            bits[position] = bits.get(position, 0) | field_bit(self._registry, field)
+        code = (*(byte for pair in sorted(bits.items()) for byte in pair), 0xFF)
+        if code not in self._reads:
+            self._reads[code] = self._add("reads", [str(byte) for byte in code], Slots(0, 0))
+        return self._reads[code]
 
     def number(self, title: str, value: ir.Expr) -> int:
         """Where the program of an expression starts."""
         program = Program(self._registry, self.operator)
         program.number(value)
-        return self._add(f"{title}: {SOURCE.print(value)}", program)
+        return self._add(f"{title}: {SOURCE.print(value)}", program.code, program.slots)
 
     def array(self, title: str, value: ir.Expr) -> int:
         """Where the program of an array starts."""
         program = Program(self._registry, self.operator)
         program.array(value)
-        return self._add(f"{title}: {SOURCE.print(value)}", program)
+        return self._add(f"{title}: {SOURCE.print(value)}", program.code, program.slots)
 
-    def _add(self, title: str, program: Program) -> int:
+    def _add(self, title: str, code: list[str], used: Slots) -> int:
         start = self._end
-        self.programs.append(ProgramView(title, tuple(program.code)))
-        self._end += len(program.code)
-        used = program.slots
+        self.programs.append(ProgramView(title, tuple(code)))
+        self._end += len(code)
         self.slots = Slots(max(self.slots.integers, used.integers), max(self.slots.lists, used.lists))
         return start
 
@@ -485,7 +507,7 @@ def _operator(registry: Registry, tables: _Tables, code: _Code) -> OperatorView:
                 message = f"{rule.id}: a rule of an operator is judged with counts, arrays or values"
                 raise SpecError([Finding(rule.position, "c-output", message)])
             stages[rule.stage] += [
-                _same_field(operator, rule, check, places) or code.check(rule, check) for check in rule.checks
+                _same_field(code, rule, check, places) or code.check(rule, check) for check in rule.checks
             ]
     starts = [code.number(f"case {number}", condition) for condition, number in conditions.items()]
     outputs = _outputs(code, places)
@@ -557,7 +579,7 @@ def _limits(registry: Registry, operator: Operator, rule: Rule) -> bool:
     return rule.stage is Stage.COUNTS and bool(counts & members) and not outputs & tensors
 
 
-def _same_field(operator: Operator, rule: Rule, check: Check, places: dict[str, int]) -> RuleView | None:
+def _same_field(code: _Code, rule: Rule, check: Check, places: dict[str, int]) -> RuleView | None:
     """The line of a check that only compares a field of two tensors, for which there are shared functions.
 
     They skip a tensor that is absent, so the guard may ask for both to be there, as it must for the optional.
@@ -567,15 +589,16 @@ def _same_field(operator: Operator, rule: Rule, check: Check, places: dict[str, 
     match check.condition:
         case ir.Compare(
             op="==",
-            left=ir.Field(tensor=ir.Tensor(name=left, index=None), name=field),
+            left=ir.Field(tensor=ir.Tensor(name=left, index=None), name=field) as one,
             right=ir.Field(tensor=ir.Tensor(name=right, index=None), name=other),
-        ) if field == other and field in _SHARED and check.message == explain(check.condition, None):
-            optional = {name for name in (left, right) if operator.member[name].optional}
+        ) if field == other and field in _SHARED and check.message == explain(check.condition):
+            if check.hint is not None and check.hint.when != broadcasts(one, check.condition.right):
+                return None
+            optional = {name for name in (left, right) if code.operator.member[name].optional}
             given = _given(check.guard)
             if given is not None and optional <= given <= {left, right}:
-                return RuleView(
-                    rule.id, f"dmlops_same_{field}", 0, (places[left], places[right]), False, False
-                )
+                members = places[left], places[right]
+                return RuleView(rule.id, f"dmlops_same_{field}", 0, code.reads(rule), members, False, False)
     return None
 
 

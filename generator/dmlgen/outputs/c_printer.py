@@ -15,6 +15,7 @@ from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
 from dmlgen.expr.printer import ATOM, COMPARISON, SOURCE, Printer
 from dmlgen.outputs.render import c_string
+from dmlgen.reads import reads
 from dmlgen.registry import Check, Member, Operator, Registry, Rule
 
 TENSOR = "BUFFER_TENSOR_DESC"
@@ -82,7 +83,8 @@ class CPrinter(Printer):
                     nested.callback(self._add, f"if (run->count > {found}) {{", "    break;", "}")
                 nested.enter_context(self._loop(loop))
             with self._if(self.failure(check.condition)):
-                self._add(*self._report(rule, check))
+                with self._if(f"(run->tensor & {self._mask(rule)}) == 0"):
+                    self._add(*self._report(rule, check))
                 if check.loops:
                     self._add("break;")
         return lines
@@ -91,7 +93,7 @@ class CPrinter(Printer):
         """The statements that return 0 from a function where a check does not hold."""
         self.rule = rule
         with self.block() as lines, ExitStack() as nested:
-            for part in parts(replace(check, message=())):
+            for part in parts(replace(check, message=(), hint=None)):
                 self._define(part)
             if guards := self._guards(rule, check):
                 nested.enter_context(self._if(" && ".join(guards)))
@@ -338,6 +340,10 @@ class CPrinter(Printer):
 
     # Checks.
 
+    def _mask(self, rule: Rule) -> str:
+        """The bits of the fields that a rule of every tensor reads."""
+        return f"{sum(field_bit(self.registry, field) for field in reads(rule)):#x}"
+
     def _guards(self, rule: Rule, check: Check) -> list[str]:
         """What must hold for a check to be judged at all."""
         guards = [f"run->level >= {rule.since.value}"] if rule.since.ordinal else []
@@ -453,8 +459,13 @@ def parts(check: Check) -> list[ir.Expr]:
     loops = [
         part for loop in check.loops for part in (loop.lower, loop.upper, loop.condition) if part is not None
     ]
-    values = [part for part in check.message if not isinstance(part, str)]
-    return [*([] if check.guard is None else [check.guard]), *loops, check.condition, *values]
+    return [*([] if check.guard is None else [check.guard]), *loops, check.condition, *check.shown]
+
+
+def field_bit(registry: Registry, field: str) -> int:
+    """The bit of a tensor's field among the things that are found to be broken; 1 is any other member."""
+    names = [member.name for member in registry.structs[TENSOR].members]
+    return 2 << names.index(field) if field in names else 1
 
 
 def escaped(text: str) -> str:

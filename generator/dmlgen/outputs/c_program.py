@@ -83,7 +83,10 @@ class Program:
         return Slots(self._most, len(self._lists))
 
     def check(self, rule: Rule, check: Check, parts: Iterable[ir.Expr]) -> str:
-        """Judge a check; gives the format of its message, in which %v stands for the next value."""
+        """Judge a check; gives the format of its message, in which %v stands for the next value.
+
+        What follows %? is the hint, which the message ends before unless the next value is true.
+        """
         self.position, self.owner = rule.position, rule.id
         self._define(parts)
         self._guard(rule, check)
@@ -96,8 +99,15 @@ class Program:
             self._variables[loop.variable.name] = slot
             self.integer(_TRUE if loop.condition is None else loop.condition)
         self.integer(check.condition)
+        format_ = self._message(check.message)
+        if check.hint is not None:
+            self.integer(check.hint.when)
+            format_ += "%?" + self._message(check.hint.message)
+        return format_
+
+    def _message(self, parts: Iterable[str | ir.Expr]) -> str:
         format_ = ""
-        for part in check.message:
+        for part in parts:
             if isinstance(part, str):
                 format_ += part.replace("%", "%%")
             else:

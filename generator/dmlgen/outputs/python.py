@@ -10,6 +10,7 @@ from typing import TypeAlias, cast
 from dmlgen.banner import head
 from dmlgen.expr import ir
 from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS
+from dmlgen.expr.printer import SOURCE
 from dmlgen.outputs.python_printer import (
     InferencePrinter,
     PythonPrinter,
@@ -21,6 +22,7 @@ from dmlgen.outputs.python_printer import (
 from dmlgen.outputs.python_soundness import Soundness, SoundnessView
 from dmlgen.outputs.render import Templates
 from dmlgen.project import LICENSE
+from dmlgen.reads import reads
 from dmlgen.registry import (
     Check,
     Definition,
@@ -34,6 +36,8 @@ from dmlgen.registry import (
     Stage,
     Support,
 )
+from dmlgen.sentence import sentence
+from dmlgen.show import condition_text
 
 TENSOR, OPERATOR = "BUFFER_TENSOR_DESC", "OPERATOR_DESC"
 
@@ -67,6 +71,9 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         "python/dmlops/registry.py.j2", registry=registry, operators=operators, structs=_structs(registry)
     )
     files[f"{package}/structs.py"] = templates.render("python/dmlops/structs.py.j2", structs=values)
+    files[f"{package}/rule_texts.py"] = templates.render(
+        "python/dmlops/rule_texts.py.j2", rules=_rule_texts(registry), registry=registry
+    )
     for name in ("tensor", "tensor_rules"):
         files[f"{package}/{name}.py"] = templates.render(f"python/dmlops/{name}.py.j2", tensor=tensor)
     for operator in operators:
@@ -100,19 +107,37 @@ class LoopView:
 
 @dataclass(frozen=True)
 class CheckView:
-    """A condition whose `failure` is a violation: its `member` and `message` are Python string literals."""
+    """A condition whose `failure` is a violation: its `member` and `message` are Python string literals.
+
+    The message shows the value of the variable `hint`, where there is one.
+    """
 
     rule: str
     loops: tuple[LoopView, ...]
     failure: str
     member: str
     message: str
+    hint: str | None
 
 
 @dataclass(frozen=True)
 class RuleView:
     id: str
     checks: tuple[CheckView, ...]
+
+
+@dataclass(frozen=True)
+class RuleTextView:
+    """What is said of a rule: a sentence, the conditions in the language of specs, and where it is from."""
+
+    id: str
+    operator: str | None
+    text: str
+    formulas: tuple[str, ...]
+    source: str
+    page: str | None
+    since: FeatureLevel
+    until: FeatureLevel | None
 
 
 @dataclass(frozen=True)
@@ -164,6 +189,7 @@ class TensorView:
     structure: TensorStageView
     values: TensorStageView
     soundness: SoundnessView
+    reads: tuple[tuple[str, str], ...]
     enum_values: tuple[AssignmentView, ...]
     imports: Imports
 
@@ -274,6 +300,7 @@ class OperatorView:
     data: tuple[str, ...]
     members: tuple[MemberView, ...]
     rules: tuple[Rule, ...]
+    reads: tuple[tuple[str, str], ...]  # for each rule the paths that it reads, with spaces between
     rows: tuple[RowView, ...]
     tables: tuple[TableView, ...]
     levels: tuple[tuple[FeatureLevel, str], ...]
@@ -341,6 +368,30 @@ def _structs(registry: Registry) -> tuple[tuple[str, tuple[Member, ...]], ...]:
     return tuple((struct.c_name, struct.members) for name, struct in registry.structs.items() if name in used)
 
 
+def _rule_texts(registry: Registry) -> list[RuleTextView]:
+    """All rules, those of every operator first."""
+    general = ((rule, None) for rule in (*registry.operator_rules, *registry.tensor.rules))
+    own = ((rule, operator) for operator in registry.operators for rule in operator.rules)
+    return [_rule_text(registry, rule, operator) for rule, operator in (*general, *own)]
+
+
+def _rule_text(registry: Registry, rule: Rule, operator: Operator | None) -> RuleTextView:
+    definitions = operator.definitions if operator is not None else registry.tensor.definitions
+    used = used_definitions(definitions, [part for check in rule.checks for part in check.read])
+    named = [f"{definition.name} = {SOURCE.print(definition.value)}" for definition in used]
+    since = max(rule.since, operator.since, key=lambda level: level.ordinal) if operator else rule.since
+    return RuleTextView(
+        id=rule.id,
+        operator=operator.name if operator is not None else None,
+        text=sentence(rule),
+        formulas=(*map(condition_text, rule.checks), *named),
+        source=rule.source,
+        page=registry.pages + operator.page if operator is not None else None,
+        since=since,
+        until=rule.until,
+    )
+
+
 # Tensors.
 
 
@@ -371,6 +422,7 @@ def _tensor(registry: Registry) -> TensorView:
         structure=structure,
         values=values,
         soundness=soundness,
+        reads=_reads(registry.tensor.rules),
         enum_values=tuple(
             AssignmentView(name, f"{pascal(value.type.name or '')}.{value.name}")
             for name, value in sorted(enum_values.items())
@@ -436,7 +488,8 @@ def _check(rule: Rule, check: Check, printer: PythonPrinter, of_tensor: bool) ->
         failure = printer.print(_all([*conditions, opposite(check.condition)]))
         member = f'f"{{path}}.{check.member}"' if of_tensor else f'"{check.member}"'
         loops = tuple(LoopView(snake(loop.variable.name), printer.range(loop)) for loop in check.loops)
-        return CheckView(rule.id, loops, failure, member, printer.message(check.message))
+        hint = printer.hint(check.hint) if check.hint is not None else None
+        return CheckView(rule.id, loops, failure, member, printer.message(check), hint)
 
 
 def _in_force(rule: Rule, operator: Operator | None) -> list[ir.Expr]:
@@ -455,12 +508,11 @@ def _all(conditions: Sequence[ir.Expr]) -> ir.Expr:
 
 def _parts(check: Check) -> list[ir.Expr]:
     """Every expression of a check."""
-    parts = [check.condition, *(part for part in check.message if not isinstance(part, str))]
-    if check.guard is not None:
-        parts.append(check.guard)
-    for loop in check.loops:
-        parts += [loop.lower, loop.upper, *([] if loop.condition is None else [loop.condition])]
-    return parts
+    return [*check.shown, *check.read]
+
+
+def _reads(rules: Iterable[Rule]) -> tuple[tuple[str, str], ...]:
+    return tuple((rule.id, " ".join(sorted(reads(rule)))) for rule in rules if rule.checks)
 
 
 def used_definitions(definitions: Iterable[Definition], expressions: Iterable[ir.Expr]) -> list[Definition]:
@@ -516,6 +568,7 @@ def _operator(registry: Registry, operator: Operator) -> OperatorView:
         data=tuple(prose(requirement.text) for requirement in operator.data),
         members=members,
         rules=operator.rules,
+        reads=_reads(operator.rules),
         rows=rows,
         tables=tables,
         levels=levels,
@@ -613,7 +666,7 @@ def _operator_imports(
         {
             "collections.abc": [
                 *(["Iterable"] if any(member.spec.count for member in members) else []),
-                *(["Mapping"] if kinds & {"operator", "operators"} else []),
+                *(["Mapping"] if operator.rules or kinds & {"operator", "operators"} else []),
             ],
             "dataclasses": ["dataclass"],
             "typing": ["Any", "ClassVar", "final", *_accepted_types(kinds)],

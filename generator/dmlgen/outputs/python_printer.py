@@ -15,7 +15,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.bounds import lower_bound, upper_bound
 from dmlgen.expr.evaluate import LIMIT
 from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SUM, Printer
-from dmlgen.registry import Check, Operator, Registry, Stage
+from dmlgen.registry import Check, Hint, Operator, Registry, Stage
 
 Interval: TypeAlias = tuple[int, int]
 
@@ -74,13 +74,21 @@ class PythonPrinter(Printer):
             return f"{self._use('saturate')}({self.exact(node)})"
         return self.exact(node, outer)
 
-    def message(self, parts: Iterable[str | ir.Expr]) -> str:
-        """A literal, an f-string where values are shown."""
+    def message(self, check: Check) -> str:
+        """The message of a check, a literal; with its hint, which stands in a variable, if it has one."""
+        return self._text(check.message, "" if check.hint is None else "{hint}")
+
+    def hint(self, hint: Hint) -> str:
+        """The text of a hint, or an empty one where it does not apply."""
+        return f'{self._text(hint.message)} if {self.print(hint.when)} else ""'
+
+    def _text(self, parts: Iterable[str | ir.Expr], rest: str = "") -> str:
+        """A literal, an f-string where values are shown; `rest` is a variable in braces at its end."""
         parts = tuple(str(part.value) if isinstance(part, ir.Constant) else part for part in parts)
-        if all(isinstance(part, str) for part in parts):
+        if not rest and all(isinstance(part, str) for part in parts):
             return f'"{literal("".join(part for part in parts if isinstance(part, str)))}"'
         texts = (_braced(part) if isinstance(part, str) else f"{{{self._shown(part)}}}" for part in parts)
-        return f'f"{"".join(texts)}"'
+        return f'f"{"".join(texts)}{rest}"'
 
     def _shown(self, node: ir.Expr) -> str:
         if isinstance(node, ir.Tensor):

@@ -57,10 +57,12 @@ def load_registry(specs: Path) -> Registry:
         levels=general.levels,
         levels_declared=general.levels_declared,
         types=general.types,
+        pages=general.pages,
         foreign=general.foreign,
         enums=general.enums,
         constants=general.constants,
         structs=general.structs,
+        hints=general.hints,
         operator_rules=general.operator_rules,
         tensor=tensor,
         operators=tuple(sorted(operators, key=lambda operator: operator.value)),
@@ -73,7 +75,7 @@ def load_registry(specs: Path) -> Registry:
 def _document(specs: Path, path: Path, schemas: dict[str, Validator], name: str) -> Mapping:
     """A file that fits its schema."""
     if not path.exists():
-        raise fault(Position(path.as_posix()), "missing", "this part of the registry is not there")
+        raise fault(Position(path.as_posix()), "missing", "this part of the registry is missing")
     return _checked(source.load(path, specs), schemas[name])
 
 
@@ -169,5 +171,5 @@ def _clashes(operators: list[Operator]) -> Iterator[Finding]:
             for value in key(operator):
                 other = first.setdefault(value, operator)
                 if other is not operator:
-                    message = f"{what} {value} is that of {other.name} at {other.position} too"
+                    message = f"{other.name} at {other.position} has the same {what}, {value}"
                     yield Finding(operator.position, f"duplicate-{what}", message)

@@ -41,6 +41,7 @@ class General:
         constants = mapping(files["constants"], "constants")
         types = mapping(files["constants"], "types")
         self.types = {name: _number_type(name, node) for name, node in _entries(types)}
+        self.pages = text(files["constants"], "pages")
         self.foreign = {
             name: str(node.value)
             for name, node in mapping(files["constants"], "foreign").items()
@@ -75,6 +76,11 @@ class General:
                 if member.type in self.types or member.type in self.enums
             }
             for name, struct in self.structs.items()
+        }
+        self.hints = {
+            name: str(node.value)
+            for name, node in mapping(files["rules"], "hints").items()
+            if isinstance(node, Scalar)
         }
         self.operator_rules = tuple(
             self._operator_rule(node) for node in mappings(files["rules"], "operator")
@@ -132,7 +138,7 @@ class General:
         if member.type in self.structs:
             return ir.Type("struct", member.type)
         known = [*self.types, *self.enums, *self.structs]
-        message = f"{member.name} has type {member.type}, which is no number type, enumeration or struct"
+        message = f"{member.name} has type {member.type}, which is not a number type, enumeration or struct"
         raise fault(place(node, "type"), "unknown-type", message, nearest(member.type, known))
 
     def _enum(self, name: str, node: Mapping) -> Enum:

@@ -83,7 +83,7 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
     for free in scalars(node, "free"):
         with faults:
             if free.value not in members:
-                message = f"{free.value!r} is no member"
+                message = f"{free.value!r} is not a member"
                 raise fault(free.position, "unknown-name", message, nearest(str(free.value), members))
     for item in mappings(node, "data"):
         with faults:
@@ -143,7 +143,7 @@ def _members(general: General, node: Mapping, faults: Faults) -> dict[str, Membe
                 raise fault(where, "unknown-name", message, nearest(member.typed_by, members))
         if member.count is not None and member.count not in counts:
             with faults:
-                message = f"{name} counts its entries by {member.count}, which is no UINT member"
+                message = f"{name} counts its entries by {member.count}, which is not a UINT member"
                 where = place(mapping(listed, name), "count")
                 raise fault(where, "unknown-name", message, nearest(member.count, counts))
     return members
@@ -242,7 +242,7 @@ def _support(
                 raise fault(entry.key.position, "unknown-level", message, nearest(entry.name, general.level))
             level = general.level[entry.name]
             if level.ordinal < since.ordinal:
-                message = f"a table at {level.name}, but the operator exists since {since.name}"
+                message = f"there is a table for {level.name}, but the operator is new in {since.name}"
                 raise fault(entry.key.position, "support-level", message)
             rows: list[Support] = []
             assert isinstance(entry.value, Sequence)
@@ -256,7 +256,7 @@ def _support(
                 raise fault(entry.key.position, "support-incomplete", message)
             blocks[level.ordinal] = tuple(rows)
     if since.ordinal not in blocks and not faults:
-        message = f"the operator exists since {since.name}, but no table tells what it supports there"
+        message = f"the operator is new in {since.name}, but no table says what it supports there"
         raise fault(node.position, "support-incomplete", message)
     faults.stop()
     return {
@@ -278,7 +278,7 @@ def _support_rows(general: General, row: Mapping, tensors: Map[str, Member], sco
         ranks = tuple(range(int(lower), int(upper or lower) + 1))
     if not ranks:
         with faults:
-            raise fault(place(row, "ranks"), "empty-range", "this range of dimension counts holds none")
+            raise fault(place(row, "ranks"), "empty-range", "this range of dimension counts is empty")
     faults.stop()
     when = None if row.get("when") is None else rules.expression(row.get("when"), scope, ir.BOOL)
     return [Support(member.name, ranks, tuple(types), when) for member in members]
@@ -289,7 +289,7 @@ def _data_type(general: General, node: Scalar, faults: Faults) -> str:
     known = [entry.name for entry in general.enums["TENSOR_DATA_TYPE"].entries if entry.bits]
     if name not in known:
         with faults:
-            message = f"{name!r} is no data type of tensors"
+            message = f"{name!r} is not a tensor data type"
             raise fault(node.position, "unknown-type", message, nearest(name, known))
     return name
 
@@ -300,7 +300,7 @@ def _example(general: General, node: Mapping, members: Map[str, Member]) -> Exam
     for entry in mapping(node, "members").entries:
         if entry.name not in plain:
             with faults:
-                message = f"{entry.name!r} is no member beside the tensors"
+                message = f"{entry.name!r} is not a member other than a tensor"
                 raise fault(entry.key.position, "unknown-name", message, nearest(entry.name, plain))
     tensors: dict[str, TensorData] = {}
     known = {name: member for name, member in members.items() if member.is_tensor}

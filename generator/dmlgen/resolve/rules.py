@@ -5,18 +5,32 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping as Map
 from dataclasses import replace
+from types import MappingProxyType
 from typing import cast
 
 from dmlgen import sugar
 from dmlgen.diagnostics import nearest
 from dmlgen.expr import ir
 from dmlgen.expr.parse import Scope, parse
-from dmlgen.message import softened
-from dmlgen.registry import Check, Definition, Form, Inference, Member, Provenance, Rule, Stage, TensorRules
+from dmlgen.message import Part, joined, softened
+from dmlgen.registry import (
+    Check,
+    Definition,
+    Form,
+    Hint,
+    Inference,
+    Member,
+    Provenance,
+    Rule,
+    Stage,
+    TensorRules,
+)
 from dmlgen.resolve.general import General
 from dmlgen.resolve.nodes import Faults, fault, flag, mapping, mappings, place, required, scalars, text
 from dmlgen.source import Mapping, Node, Scalar
+from dmlgen.sugar import Wording
 
+_SHOWN = ("int", "bool", "float", "ints", "enum")  # types of values that a message can show
 _STAGES = {stage.name.lower(): stage for stage in Stage}
 
 
@@ -36,7 +50,7 @@ def define(node: Mapping, scope: Scope) -> tuple[Scope, tuple[Definition, ...]]:
     for entry in node.entries:
         with faults:
             if entry.name in scope.names:
-                raise fault(entry.key.position, "name-clash", f"{entry.name} is a name already")
+                raise fault(entry.key.position, "name-clash", f"the name {entry.name} is already taken")
             value = expression(entry.value, scope)
             definitions.append(Definition(entry.name, value))
             scope = scope.with_names({entry.name: ir.Definition(entry.name, value)})
@@ -44,11 +58,54 @@ def define(node: Mapping, scope: Scope) -> tuple[Scope, tuple[Definition, ...]]:
     return scope, tuple(definitions)
 
 
+def wording(
+    general: General, node: Mapping, scope: Scope, tensors: Map[str, Member] = MappingProxyType({})
+) -> Wording:
+    """What a rule's `says`, `because` and `hint` say, with expressions in braces."""
+    hint = mapping(node, "hint")
+
+    def inner(loops: sugar.Loops) -> Scope:
+        return scope.with_names({loop.variable.name: loop.variable for loop in loops})
+
+    def hint_of(loops: sugar.Loops) -> Hint | None:
+        if not hint.entries:
+            return None
+        when = expression(required(hint, "when"), inner(loops), ir.BOOL)
+        return Hint(when, ("; ", *template(hint.get("says"), inner(loops))))
+
+    return Wording(
+        position=place(node, "id"),
+        says=lambda loops: template(node.get("says"), inner(loops)),
+        because=lambda loops: template(node.get("because"), inner(loops)),
+        hint=hint_of,
+        general=general.hints,
+        inputs=frozenset(name for name, member in tensors.items() if member.role == "input"),
+    )
+
+
+def template(node: Node | None, scope: Scope) -> tuple[Part, ...]:
+    """A text in which expressions in braces stand for their values; () where there is no text."""
+    if node is None:
+        return ()
+    assert isinstance(node, Scalar)
+    text_, parts, start = str(node.value), list[Part](), 0
+    for match in re.finditer(r"\{([^{}]*)\}|[{}]", text_):
+        if match[1] is None:
+            raise fault(node.at(match.start()), "message", "unmatched brace")
+        offset = match.start(1)
+        value = parse(match[1], scope, lambda i, offset=offset: node.at(offset + i))  # type: ignore[misc]
+        if value.type.kind not in _SHOWN:
+            raise fault(node.at(offset), "message", f"a {value.type} cannot be shown in a message")
+        parts += [text_[start : match.start()], value]
+        start = match.end()
+    return joined([*parts, text_[start:]])
+
+
 def known_tensor(node: Scalar, tensors: Map[str, Member]) -> Member:
     """The tensor member that a scalar names."""
     name = str(node.value)
     if name not in tensors:
-        raise fault(node.position, "unknown-name", f"{name!r} is no tensor member", nearest(name, tensors))
+        raise fault(node.position, "unknown-name", f"{name!r} is not a tensor member", nearest(name, tensors))
     return tensors[name]
 
 
@@ -77,7 +134,7 @@ def tensor_rules(general: General, node: Mapping) -> TensorRules:
             checks: tuple[Check, ...] = ()  # where every output has its own way to judge it
             if item.get("require") is not None:
                 condition = expression(item.get("require"), scope, ir.BOOL)
-                checks = sugar.require(condition, _guard(item, scope), text(item, "because") or None)
+                checks = sugar.require(condition, _guard(item, scope), wording(general, item, scope))
             rules.append(_rule(general, item, "TENSOR", checks))
     defaults: dict[str, ir.Expr] = {}
     for entry in mapping(node, "defaults").entries:
@@ -107,14 +164,14 @@ def operator_rule(
         raise fault(place(node, "broken_by"), "rule-form", message)
     inferences: tuple[Inference, ...] = ()
     if forms == ["same"]:
-        checks, inferences = _same(general, node, tensors)
+        checks, inferences = _same(general, node, scope, tensors)
     elif forms == ["shape"]:
         checks, inferences = _shape(general, node, scope, tensors)
     elif forms == ["infer"]:
         checks, inferences = _infer(general, node, scope, tensors)
     else:
         condition = expression(node.get("require"), scope, ir.BOOL)
-        checks = sugar.require(condition, _guard(node, scope), text(node, "because") or None)
+        checks = sugar.require(condition, _guard(node, scope), wording(general, node, scope, tensors))
     if advice:
         checks = tuple(replace(check, message=softened(check.message)) for check in checks)
     return _rule(general, node, operator, checks), inferences
@@ -139,6 +196,7 @@ def _rule(general: General, node: Mapping, owner: str, checks: tuple[Check, ...]
         source=cast(Provenance, text(node, "source", "header")),
         position=node.position,
         message=text(node, "message"),
+        because=text(node, "because"),
         broken_by=text(node, "broken_by"),
     )
 
@@ -148,7 +206,7 @@ def _guard(node: Mapping, scope: Scope) -> ir.Expr | None:
 
 
 def _same(
-    general: General, node: Mapping, tensors: Map[str, Member]
+    general: General, node: Mapping, scope: Scope, tensors: Map[str, Member]
 ) -> tuple[tuple[Check, ...], tuple[Inference, ...]]:
     """`same: FIELD, of: [...]`: an output has the field of the first input, where that is there."""
     if node.get("when") is not None:
@@ -162,7 +220,7 @@ def _same(
         ir.Tensors(member.name) if member.count else ir.Tensor(member.name) for member in members
     ]
     optional = {member.name for member in members if member.optional}
-    checks = sugar.same(field, type_, references, optional)
+    checks = sugar.same(field, type_, references, optional, wording(general, node, scope, tensors))
     if field == "DimensionCount":
         return checks, ()
     sources = [member for member in members if member.role == "input" and not member.count]
@@ -207,12 +265,13 @@ def _shape(
     given = [ir.Present(tensor)] if member.optional else []
     guard = sugar.conjunction(part for part in (*given, _guard(node, scope)) if part is not None)
     expected = [expression(item, scope, ir.INT) for item in scalars(node, "is")]
+    words = wording(general, node, scope, tensors)
     checks: list[Check] = []
     for axis, value in enumerate(expected):
         size = ir.Index(sizes, ir.Number(axis, ir.INT))
         if not (isinstance(value, ir.Definition) and value.value == size):
             condition = ir.Compare("==", size, value)
-            checks += sugar.require(condition, guard, text(node, "because") or None)
+            checks += sugar.require(condition, guard, words)
     inferences: tuple[Inference, ...] = ()
     if member.role == "output" and not any(
         isinstance(part, ir.Tensor) and part.name == member.name
@@ -234,7 +293,7 @@ def _infer(
     guard = sugar.conjunction(part for part in (*given, when) if part is not None)
     found = ir.Field(ir.Tensor(tensor), field, general.fields[field])
     condition = ir.Compare("==", found, inference.value)
-    checks = sugar.require(condition, guard, text(node, "because") or None)
+    checks = sugar.require(condition, guard, wording(general, node, scope, tensors))
     return checks, (inference,)
 
 
@@ -248,7 +307,7 @@ def infers(
     tensor, field, start = match[1], match[2], match.end()
     outputs = {name: member for name, member in tensors.items() if member.role == "output"}
     if tensor not in outputs:
-        message = f"{tensor} is no output tensor; only outputs are inferred"
+        message = f"{tensor} is not an output tensor; only outputs are inferred"
         raise fault(source.at(0), "unknown-name", message, nearest(tensor, outputs))
     type_ = general.fields[field]
     value = parse(statement[start:], scope, lambda offset: source.at(start + offset), type_)

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, BinaryIO, NoReturn
 
-from . import __version__
+from . import __version__, registry
 from .description import Description
 from .enums import NEWEST, FeatureLevel, feature_level
 from .errors import JsonError
-from .explain import explain
+from .explain import explain, explain_rule
 from .json_form import dispatchables, from_json, is_model
 from .quoting import shown
 from .violation import Violation
@@ -31,6 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.run is None:
         parser.print_help(sys.stderr)
         return 2
+    if options.command == "rule":
+        return int(options.run(options.identifier))
     try:
         if options.file == "-":
             return int(options.run(sys.stdin.buffer, options.feature_level))
@@ -52,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"dmlops {__version__}")
     parser.set_defaults(run=None)
-    commands = parser.add_subparsers(metavar="COMMAND")
+    commands = parser.add_subparsers(metavar="COMMAND", dest="command")
     for name, run, summary in (
         (
             "validate",
@@ -67,7 +69,20 @@ def _parser() -> argparse.ArgumentParser:
             "--feature-level", type=_level, default=NEWEST, help=f"such as {NEWEST}, the default"
         )
         command.set_defaults(run=run)
+    summary = "say what a rule demands, and where that is from"
+    command = commands.add_parser("rule", help=summary, description=summary)
+    command.add_argument("identifier", metavar="ID", help="such as DML-GEMM-inner-size")
+    command.set_defaults(run=_rule)
     return parser
+
+
+def _rule(identifier: str) -> int:
+    try:
+        print(explain_rule(registry.rule(identifier)))
+    except KeyError as error:
+        print(f"dmlops: {error.args[0]}", file=sys.stderr)
+        return 2
+    return 0
 
 
 def _level(text: str) -> FeatureLevel:
@@ -99,7 +114,7 @@ def _explain(file: BinaryIO, level: FeatureLevel) -> int:
         try:
             text, valid = explain(entry.description(), level)
         except JsonError as error:
-            text, valid = f"This is not a description: {error}", False
+            text, valid = f"Not a valid description: {error}", False
         print(text)
         clean &= valid
     if not entries:
@@ -234,9 +249,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
         names = [name for name, _ in pairs]
-        raise JsonError(
-            "", f"the name {next(n for n in names if names.count(n) > 1)!a:.60} stands twice in one object"
-        )
+        raise JsonError("", f"duplicate key {next(n for n in names if names.count(n) > 1)!a:.60}")
     return value
 
 

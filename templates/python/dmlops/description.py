@@ -50,7 +50,8 @@ class Description(Value):
     each level from then on, by tensor. `LEVELS` are the levels at which a table or a rule changes. Where
     tables depend on other members, `SUPPORT` has what any description may use, and `CASES` has the rows by
     the position of the condition under which they hold, -1 for always. `FUSABLE` are the operators that it
-    takes as activation, each with the level from which it does.
+    takes as activation, each with the level from which it does. `READS` has for each rule the members and
+    fields that it reads, with spaces between.
 
     Members may be given as lists, NumPy numbers and names of enumerators ("FLOAT32"). What has a wrong type
     stays, for `validate` to tell. An output that is left out is None until `infer` fills it in.
@@ -66,6 +67,7 @@ class Description(Value):
     SINCE: ClassVar[FeatureLevel]
     MEMBERS: ClassVar[tuple[Member, ...]]
     RULES: ClassVar[tuple[Rule, ...]]
+    READS: ClassVar[Mapping[str, str]] = {}
     SUPPORT: ClassVar[Tables]
     LEVELS: ClassVar[tuple[FeatureLevel, ...]]
     CASES: ClassVar[Cases] = {}
@@ -73,9 +75,10 @@ class Description(Value):
     IN_PLACE: ClassVar[tuple[str, ...]] = ()  # the inputs whose buffer an output may share
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         raise NotImplementedError
 
@@ -110,7 +113,7 @@ class Description(Value):
         return []
 
     def infer(self) -> Self:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Where one of the two is a choice, as the type of a CAST's output or the sizes of a SLICE1's, give the
         output with no more than that: TensorDesc(FLOAT16, ()) or TensorDesc(UNKNOWN, (2, 3)). An output that

@@ -1,13 +1,24 @@
-"""Violations and advice for a person: what is wrong, how to mend it, and what a description needs to run."""
+"""Violations and advice for a person: what is wrong, how to fix it, and what a description needs to run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from .description import Description
 from .enums import FeatureLevel
 from .registry import LEVELS
 from .violation import Violation
+
+if TYPE_CHECKING:
+    from .rule_texts import RuleText
+
+_SOURCES = {
+    "docs": "Microsoft's public pages",
+    "header": "DirectML.h",
+    "observed": "what DirectML was seen to do",
+    "ours": "a decision of this registry",
+}
 
 
 def explain(desc: Description, level: FeatureLevel) -> tuple[str, bool]:
@@ -21,6 +32,20 @@ def explain(desc: Description, level: FeatureLevel) -> tuple[str, bool]:
     needed = desc.min_feature_level()
     lines += ["", "No feature level accepts it as it stands." if needed is None else _availability(needed)]
     return "\n".join(lines), not violations
+
+
+def explain_rule(rule: RuleText) -> str:
+    """What there is to say of a rule."""
+    until = f" to below {rule.until}" if rule.until is not None else " on"
+    lines = [
+        rule.id,
+        f"    {rule.text}",
+        *(f"    {formula}" for formula in rule.formulas),
+        f"Operator: {rule.operator or 'every one'}, from feature level {rule.since}{until}.",
+        f"Source: {_SOURCES[rule.source]}.",
+        *([f"Page: {rule.page}"] if rule.page is not None else []),
+    ]
+    return "\n".join(lines)
 
 
 def _listed(violations: list[Violation]) -> Iterator[str]:

@@ -158,7 +158,7 @@ def _tensor(value: Any, path: str) -> TensorDesc:
             fields[name] = read
     for name in ("DataType", "Sizes"):
         if name not in fields:
-            raise JsonError(f"{path}.{name}", "absent; every tensor has it")
+            raise JsonError(f"{path}.{name}", "missing; every tensor needs it")
     count = fields.pop("DimensionCount", len(fields["Sizes"]))
     if count != len(fields["Sizes"]):
         raise JsonError(
@@ -229,7 +229,7 @@ def _object(value: Any, path: str, names: Iterable[str]) -> Mapping[str, Any]:
     known = list(names)
     for name in value:
         if name not in known:
-            raise JsonError(_below(path, cut(str(name))), f"unknown name{nearest(str(name), known)}")
+            raise JsonError(_below(path, cut(str(name))), f"unknown member{nearest(str(name), known)}")
     return value
 
 
@@ -238,4 +238,5 @@ def _below(path: str, name: str) -> str:
 
 
 def _unexpected(error: WrongType) -> JsonError:
-    return JsonError(error.path, f"found {error.value}; expected {error.expected}{error.hint}")
+    found = "is missing" if error.value == shown(None) else f"found {error.value}"
+    return JsonError(error.path, f"{found}; expected {error.expected}{error.hint}")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Violation:
     """A rule that a description breaks.
 
-    `rule` is its stable identifier, DML-GATHER-axis-range; `member` the path of the member to mend,
+    `rule` is its stable identifier, DML-GATHER-axis-range; `member` the path of the member to fix,
     OutputTensor.Sizes; `message` the value found and what would be right.
     """
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
@@ -52,6 +53,11 @@ class ActivationGelu(Description):
         Rule("DML-ACTIVATION_GELU-same-type", "docs"),
         Rule("DML-ACTIVATION_GELU-same-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ACTIVATION_GELU-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ACTIVATION_GELU-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ACTIVATION_GELU-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_5_1: _SINCE_5_1,
         FeatureLevel.LEVEL_5_2: _SINCE_5_1,
@@ -86,9 +92,10 @@ class ActivationGelu(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -137,7 +144,7 @@ class ActivationGelu(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -167,10 +174,10 @@ class ActivationGelu(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ActivationGelu:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
@@ -58,6 +58,12 @@ class ActivationHardmax1(Description):
         Rule("DML-ACTIVATION_HARDMAX1-same-type", "docs"),
         Rule("DML-ACTIVATION_HARDMAX1-same-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ACTIVATION_HARDMAX1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ACTIVATION_HARDMAX1-axes-range": "Axes InputTensor.DimensionCount",
+        "DML-ACTIVATION_HARDMAX1-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ACTIVATION_HARDMAX1-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_5_1: _SINCE_5_1,
         FeatureLevel.LEVEL_5_2: _SINCE_5_1,
@@ -100,9 +106,10 @@ class ActivationHardmax1(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -156,7 +163,7 @@ class ActivationHardmax1(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -171,11 +178,12 @@ class ActivationHardmax1(Description):
         # DML-ACTIVATION_HARDMAX1-axes-range
         for i in range(len(axes)):
             if axes[i] >= input_tensor_rank:
+                hint = f"; axes count from 0, and {axes[i]} is {axes[i] - 4294967296} as an unsigned number" if axes[i] >= 2147483648 else ""  # fmt: skip
                 violations.append(
                     Violation(
                         "DML-ACTIVATION_HARDMAX1-axes-range",
                         "Axes",
-                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}",
+                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}{hint}",
                     )
                 )
                 break
@@ -197,10 +205,10 @@ class ActivationHardmax1(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ActivationHardmax1:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

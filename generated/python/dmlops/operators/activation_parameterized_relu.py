@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
@@ -95,6 +96,11 @@ class ActivationParameterizedRelu(Description):
         Rule("DML-ACTIVATION_PARAMETERIZED_RELU-same-type", "docs"),
         Rule("DML-ACTIVATION_PARAMETERIZED_RELU-same-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ACTIVATION_PARAMETERIZED_RELU-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount SlopeTensor.DimensionCount",
+        "DML-ACTIVATION_PARAMETERIZED_RELU-same-type": "InputTensor.DataType OutputTensor.DataType SlopeTensor.DataType",
+        "DML-ACTIVATION_PARAMETERIZED_RELU-same-sizes": "InputTensor.Sizes OutputTensor.Sizes SlopeTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
@@ -146,9 +152,10 @@ class ActivationParameterizedRelu(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -212,7 +219,7 @@ class ActivationParameterizedRelu(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -245,11 +252,12 @@ class ActivationParameterizedRelu(Description):
             )
         # DML-ACTIVATION_PARAMETERIZED_RELU-same-sizes
         if slope_tensor_sizes != input_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if slope_tensor_rank == len(input_tensor_sizes) and all(slope_tensor_sizes[d] == input_tensor_sizes[d] or slope_tensor_sizes[d] == 1 for d in range(slope_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ACTIVATION_PARAMETERIZED_RELU-same-sizes",
                     "SlopeTensor.Sizes",
-                    f"SlopeTensor.Sizes is {list(slope_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"SlopeTensor.Sizes is {list(slope_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
                 )
             )
         if output_tensor_sizes != input_tensor_sizes:
@@ -260,10 +268,10 @@ class ActivationParameterizedRelu(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ActivationParameterizedRelu:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
@@ -70,6 +71,11 @@ class ActivationReluGrad(Description):
         Rule("DML-ACTIVATION_RELU_GRAD-same-type", "docs"),
         Rule("DML-ACTIVATION_RELU_GRAD-same-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ACTIVATION_RELU_GRAD-same-rank": "InputGradientTensor.DimensionCount InputTensor.DimensionCount OutputGradientTensor.DimensionCount",
+        "DML-ACTIVATION_RELU_GRAD-same-type": "InputGradientTensor.DataType InputTensor.DataType OutputGradientTensor.DataType",
+        "DML-ACTIVATION_RELU_GRAD-same-sizes": "InputGradientTensor.Sizes InputTensor.Sizes OutputGradientTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
         FeatureLevel.LEVEL_3_1: _SINCE_3_0,
@@ -116,9 +122,10 @@ class ActivationReluGrad(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -182,7 +189,7 @@ class ActivationReluGrad(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -215,11 +222,12 @@ class ActivationReluGrad(Description):
             )
         # DML-ACTIVATION_RELU_GRAD-same-sizes
         if input_gradient_tensor_sizes != input_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if input_gradient_tensor_rank == len(input_tensor_sizes) and all(input_gradient_tensor_sizes[d] == input_tensor_sizes[d] or input_gradient_tensor_sizes[d] == 1 for d in range(input_gradient_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ACTIVATION_RELU_GRAD-same-sizes",
                     "InputGradientTensor.Sizes",
-                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
                 )
             )
         if output_gradient_tensor_sizes != input_tensor_sizes:
@@ -230,10 +238,10 @@ class ActivationReluGrad(Description):
                     f"OutputGradientTensor.Sizes is {list(output_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ActivationReluGrad:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsFloat, final
 
 from .. import judgement
+from ..arithmetic import entry
 from ..description import Description, Rule, Support, Tables, given, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
@@ -89,6 +91,11 @@ class AdamOptimizer(Description):
         Rule("DML-ADAM_OPTIMIZER-same-sizes", "docs"),
         Rule("DML-ADAM_OPTIMIZER-training-step-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ADAM_OPTIMIZER-same-type": "GradientTensor.DataType InputFirstMomentTensor.DataType InputParametersTensor.DataType InputSecondMomentTensor.DataType OutputFirstMomentTensor.DataType OutputParametersTensor.DataType OutputSecondMomentTensor.DataType",
+        "DML-ADAM_OPTIMIZER-same-sizes": "GradientTensor.Sizes InputFirstMomentTensor.Sizes InputParametersTensor.Sizes InputSecondMomentTensor.Sizes OutputFirstMomentTensor.Sizes OutputParametersTensor.Sizes OutputSecondMomentTensor.Sizes",
+        "DML-ADAM_OPTIMIZER-training-step-sizes": "TrainingStepTensor.DimensionCount TrainingStepTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
         FeatureLevel.LEVEL_3_1: _SINCE_3_0,
@@ -168,9 +175,10 @@ class AdamOptimizer(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -252,7 +260,7 @@ class AdamOptimizer(Description):
         ):  # fmt: skip
             judgement.dimension_counts(self, level, violations)
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_parameters_tensor_data_type = input_parameters_tensor.DataType
@@ -327,27 +335,30 @@ class AdamOptimizer(Description):
             )
         # DML-ADAM_OPTIMIZER-same-sizes
         if input_first_moment_tensor_sizes != input_parameters_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(input_parameters_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if input_first_moment_tensor_rank == len(input_parameters_tensor_sizes) and all(input_first_moment_tensor_sizes[d] == entry(input_parameters_tensor_sizes, d) or input_first_moment_tensor_sizes[d] == 1 for d in range(input_first_moment_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ADAM_OPTIMIZER-same-sizes",
                     "InputFirstMomentTensor.Sizes",
-                    f"InputFirstMomentTensor.Sizes is {list(input_first_moment_tensor_sizes)}; it must equal InputParametersTensor.Sizes, {list(input_parameters_tensor_sizes)}",
+                    f"InputFirstMomentTensor.Sizes is {list(input_first_moment_tensor_sizes)}; it must equal InputParametersTensor.Sizes, {list(input_parameters_tensor_sizes)}{hint}",
                 )
             )
         if input_second_moment_tensor_sizes != input_parameters_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(input_parameters_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if input_second_moment_tensor_rank == len(input_parameters_tensor_sizes) and all(input_second_moment_tensor_sizes[d] == entry(input_parameters_tensor_sizes, d) or input_second_moment_tensor_sizes[d] == 1 for d in range(input_second_moment_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ADAM_OPTIMIZER-same-sizes",
                     "InputSecondMomentTensor.Sizes",
-                    f"InputSecondMomentTensor.Sizes is {list(input_second_moment_tensor_sizes)}; it must equal InputParametersTensor.Sizes, {list(input_parameters_tensor_sizes)}",
+                    f"InputSecondMomentTensor.Sizes is {list(input_second_moment_tensor_sizes)}; it must equal InputParametersTensor.Sizes, {list(input_parameters_tensor_sizes)}{hint}",
                 )
             )
         if gradient_tensor_sizes != input_parameters_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(input_parameters_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if gradient_tensor_rank == len(input_parameters_tensor_sizes) and all(gradient_tensor_sizes[d] == entry(input_parameters_tensor_sizes, d) or gradient_tensor_sizes[d] == 1 for d in range(gradient_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ADAM_OPTIMIZER-same-sizes",
                     "GradientTensor.Sizes",
-                    f"GradientTensor.Sizes is {list(gradient_tensor_sizes)}; it must equal InputParametersTensor.Sizes, {list(input_parameters_tensor_sizes)}",
+                    f"GradientTensor.Sizes is {list(gradient_tensor_sizes)}; it must equal InputParametersTensor.Sizes, {list(input_parameters_tensor_sizes)}{hint}",
                 )
             )
         if output_parameters_tensor_sizes != input_parameters_tensor_sizes:
@@ -385,10 +396,10 @@ class AdamOptimizer(Description):
                     )
                 )
                 break
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> AdamOptimizer:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
@@ -75,6 +75,16 @@ class AveragePooling1(Description):
         Rule("DML-AVERAGE_POOLING1-window-fits", "ours"),
         Rule("DML-AVERAGE_POOLING1-output-sizes", "ours"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-AVERAGE_POOLING1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-AVERAGE_POOLING1-dimension-count": "DimensionCount InputTensor.DimensionCount",
+        "DML-AVERAGE_POOLING1-strides-range": "Strides",
+        "DML-AVERAGE_POOLING1-window-size-range": "WindowSize",
+        "DML-AVERAGE_POOLING1-dilations-range": "Dilations",
+        "DML-AVERAGE_POOLING1-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-AVERAGE_POOLING1-window-fits": "Dilations EndPadding InputTensor.DimensionCount InputTensor.Sizes StartPadding WindowSize",
+        "DML-AVERAGE_POOLING1-output-sizes": "Dilations EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides WindowSize",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_2: _SINCE_6_2,
         FeatureLevel.LEVEL_6_3: _SINCE_6_2,
@@ -133,9 +143,10 @@ class AveragePooling1(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -208,11 +219,11 @@ class AveragePooling1(Description):
                 Violation(
                     "DML-AVERAGE_POOLING1-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount - 2, {input_tensor_rank - 2} (batches and channels are no spatial dimensions)",
+                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount ({input_tensor_rank}) - 2, {input_tensor_rank - 2} (batch and channel are not spatial dimensions)",
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -276,7 +287,7 @@ class AveragePooling1(Description):
                     Violation(
                         "DML-AVERAGE_POOLING1-window-fits",
                         "WindowSize",
-                        f"WindowExtents[{i}] is {entry(window_extents, i)}; it must be at most PaddedSizes[{i}], {entry(padded_sizes, i)} (the padded input holds the dilated window at least once)",
+                        f"(WindowSize[{i}] ({window_size[i]}) - 1) x Dilations[{i}] ({entry(dilations, i)}) + 1 is {entry(window_extents, i)}; it must be at most InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), {entry(padded_sizes, i)} (the padded input holds the dilated window at least once)",
                     )
                 )
                 break
@@ -286,13 +297,13 @@ class AveragePooling1(Description):
                 Violation(
                     "DML-AVERAGE_POOLING1-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal PooledSizes, {list(pooled_sizes)}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(pooled_sizes)} (each spatial size is (padded input - window {list(window_extents)}) / Strides {list(strides)}, rounded down, plus 1)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> AveragePooling1:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

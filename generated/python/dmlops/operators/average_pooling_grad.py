@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
@@ -72,6 +72,15 @@ class AveragePoolingGrad(Description):
         Rule("DML-AVERAGE_POOLING_GRAD-window-fits", "ours"),
         Rule("DML-AVERAGE_POOLING_GRAD-input-gradient-sizes", "ours"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-AVERAGE_POOLING_GRAD-same-rank": "InputGradientTensor.DimensionCount OutputGradientTensor.DimensionCount",
+        "DML-AVERAGE_POOLING_GRAD-dimension-count": "DimensionCount InputGradientTensor.DimensionCount",
+        "DML-AVERAGE_POOLING_GRAD-strides-range": "Strides",
+        "DML-AVERAGE_POOLING_GRAD-window-size-range": "WindowSize",
+        "DML-AVERAGE_POOLING_GRAD-same-type": "InputGradientTensor.DataType OutputGradientTensor.DataType",
+        "DML-AVERAGE_POOLING_GRAD-window-fits": "EndPadding OutputGradientTensor.DimensionCount OutputGradientTensor.Sizes StartPadding WindowSize",
+        "DML-AVERAGE_POOLING_GRAD-input-gradient-sizes": "EndPadding InputGradientTensor.Sizes OutputGradientTensor.DimensionCount OutputGradientTensor.Sizes StartPadding Strides WindowSize",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
         FeatureLevel.LEVEL_3_1: _SINCE_3_0,
@@ -135,9 +144,10 @@ class AveragePoolingGrad(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -207,11 +217,11 @@ class AveragePoolingGrad(Description):
                 Violation(
                     "DML-AVERAGE_POOLING_GRAD-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputGradientTensor.DimensionCount - 2, {input_gradient_tensor_rank - 2} (batches and channels are no spatial dimensions)",
+                    f"DimensionCount is {dimension_count}; it must equal InputGradientTensor.DimensionCount ({input_gradient_tensor_rank}) - 2, {input_gradient_tensor_rank - 2} (batch and channel are not spatial dimensions)",
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_gradient_tensor_data_type = input_gradient_tensor.DataType
@@ -259,27 +269,29 @@ class AveragePoolingGrad(Description):
         # DML-AVERAGE_POOLING_GRAD-window-fits
         for i in range(len(window_size)):
             if window_size[i] > entry(padded_sizes, i):
+                hint = f"; axes count from 0, and {window_size[i]} is {window_size[i] - 4294967296} as an unsigned number" if window_size[i] >= 2147483648 else ""  # fmt: skip
                 violations.append(
                     Violation(
                         "DML-AVERAGE_POOLING_GRAD-window-fits",
                         "WindowSize",
-                        f"WindowSize[{i}] is {window_size[i]}; it must be at most PaddedSizes[{i}], {entry(padded_sizes, i)} (the padded sizes hold the window at least once)",
+                        f"WindowSize[{i}] is {window_size[i]}; it must be at most OutputGradientTensor.Sizes[{i + 2}] ({entry(output_gradient_tensor_sizes, i + 2)}) + StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), {entry(padded_sizes, i)} (the padded sizes hold the window at least once){hint}",
                     )
                 )
                 break
         # DML-AVERAGE_POOLING_GRAD-input-gradient-sizes
         if input_gradient_tensor_sizes != pooled_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(pooled_sizes)}, with a stride of 0 in each dimension that repeats" if input_gradient_tensor_rank == len(pooled_sizes) and all(input_gradient_tensor_sizes[d] == entry(pooled_sizes, d) or input_gradient_tensor_sizes[d] == 1 for d in range(input_gradient_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-AVERAGE_POOLING_GRAD-input-gradient-sizes",
                     "InputGradientTensor.Sizes",
-                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal PooledSizes, {list(pooled_sizes)} (every window has one gradient)",
+                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must be {list(pooled_sizes)} (every window has one gradient){hint}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> AveragePoolingGrad:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -96,6 +96,17 @@ class BatchNormalization(Description):
         Rule("DML-BATCH_NORMALIZATION-variance-not-spatial", "docs", until=FeatureLevel.LEVEL_4_0),
         Rule("DML-BATCH_NORMALIZATION-same-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-BATCH_NORMALIZATION-same-rank": "BiasTensor.DimensionCount InputTensor.DimensionCount MeanTensor.DimensionCount OutputTensor.DimensionCount ScaleTensor.DimensionCount VarianceTensor.DimensionCount",
+        "DML-BATCH_NORMALIZATION-same-type": "BiasTensor.DataType InputTensor.DataType MeanTensor.DataType OutputTensor.DataType ScaleTensor.DataType VarianceTensor.DataType",
+        "DML-BATCH_NORMALIZATION-mean-broadcast": "InputTensor.Sizes MeanTensor.DimensionCount MeanTensor.Sizes",
+        "DML-BATCH_NORMALIZATION-variance-broadcast": "InputTensor.Sizes VarianceTensor.DimensionCount VarianceTensor.Sizes",
+        "DML-BATCH_NORMALIZATION-scale-broadcast": "InputTensor.Sizes ScaleTensor.DimensionCount ScaleTensor.Sizes",
+        "DML-BATCH_NORMALIZATION-bias-broadcast": "BiasTensor.DimensionCount BiasTensor.Sizes InputTensor.Sizes",
+        "DML-BATCH_NORMALIZATION-mean-not-spatial": "InputTensor.DimensionCount InputTensor.Sizes MeanTensor.Sizes Spatial",
+        "DML-BATCH_NORMALIZATION-variance-not-spatial": "InputTensor.DimensionCount InputTensor.Sizes Spatial VarianceTensor.Sizes",
+        "DML-BATCH_NORMALIZATION-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -193,9 +204,10 @@ class BatchNormalization(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -309,7 +321,7 @@ class BatchNormalization(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -445,10 +457,10 @@ class BatchNormalization(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> BatchNormalization:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsFloat, final
 
 from .. import judgement
+from ..arithmetic import entry
 from ..description import Description, Rule, Support, Tables, given, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
@@ -75,6 +76,13 @@ class BatchNormalizationTraining(Description):
         Rule("DML-BATCH_NORMALIZATION_TRAINING-scale-sizes", "docs"),
         Rule("DML-BATCH_NORMALIZATION_TRAINING-input-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-BATCH_NORMALIZATION_TRAINING-same-rank": "BiasTensor.DimensionCount FusedAddTensor FusedAddTensor.DimensionCount InputTensor.DimensionCount OutputMeanTensor.DimensionCount OutputTensor.DimensionCount OutputVarianceTensor.DimensionCount ScaleTensor.DimensionCount",
+        "DML-BATCH_NORMALIZATION_TRAINING-same-type": "BiasTensor.DataType FusedAddTensor FusedAddTensor.DataType InputTensor.DataType OutputMeanTensor.DataType OutputTensor.DataType OutputVarianceTensor.DataType ScaleTensor.DataType",
+        "DML-BATCH_NORMALIZATION_TRAINING-scale-broadcast": "InputTensor.Sizes ScaleTensor.DimensionCount ScaleTensor.Sizes",
+        "DML-BATCH_NORMALIZATION_TRAINING-scale-sizes": "BiasTensor.Sizes OutputMeanTensor.Sizes OutputVarianceTensor.Sizes ScaleTensor.Sizes",
+        "DML-BATCH_NORMALIZATION_TRAINING-input-sizes": "FusedAddTensor FusedAddTensor.Sizes InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_4_1: _SINCE_4_1,
         FeatureLevel.LEVEL_5_0: _SINCE_4_1,
@@ -162,9 +170,10 @@ class BatchNormalizationTraining(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -290,7 +299,7 @@ class BatchNormalizationTraining(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -374,11 +383,12 @@ class BatchNormalizationTraining(Description):
                 break
         # DML-BATCH_NORMALIZATION_TRAINING-scale-sizes
         if bias_tensor_sizes != scale_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(scale_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if bias_tensor_rank == len(scale_tensor_sizes) and all(bias_tensor_sizes[d] == scale_tensor_sizes[d] or bias_tensor_sizes[d] == 1 for d in range(bias_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING-scale-sizes",
                     "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes is {list(bias_tensor_sizes)}; it must equal ScaleTensor.Sizes, {list(scale_tensor_sizes)}",
+                    f"BiasTensor.Sizes is {list(bias_tensor_sizes)}; it must equal ScaleTensor.Sizes, {list(scale_tensor_sizes)}{hint}",
                 )
             )
         if output_mean_tensor_sizes != scale_tensor_sizes:
@@ -399,11 +409,12 @@ class BatchNormalizationTraining(Description):
             )
         # DML-BATCH_NORMALIZATION_TRAINING-input-sizes
         if fused_add_tensor is not None and fused_add_tensor_sizes != input_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if fused_add_tensor_rank == len(input_tensor_sizes) and all(fused_add_tensor_sizes[d] == entry(input_tensor_sizes, d) or fused_add_tensor_sizes[d] == 1 for d in range(fused_add_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING-input-sizes",
                     "FusedAddTensor.Sizes",
-                    f"FusedAddTensor.Sizes is {list(fused_add_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"FusedAddTensor.Sizes is {list(fused_add_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
                 )
             )
         if output_tensor_sizes != input_tensor_sizes:
@@ -414,10 +425,10 @@ class BatchNormalizationTraining(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> BatchNormalizationTraining:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsFloat, final
 
@@ -76,6 +77,13 @@ class BatchNormalizationTrainingGrad(Description):
         Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-broadcast", "docs"),
         Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank": "InputGradientTensor.DimensionCount InputTensor.DimensionCount MeanTensor.DimensionCount OutputBiasGradientTensor.DimensionCount OutputGradientTensor.DimensionCount OutputScaleGradientTensor.DimensionCount ScaleTensor.DimensionCount VarianceTensor.DimensionCount",
+        "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type": "InputGradientTensor.DataType InputTensor.DataType MeanTensor.DataType OutputBiasGradientTensor.DataType OutputGradientTensor.DataType OutputScaleGradientTensor.DataType ScaleTensor.DataType VarianceTensor.DataType",
+        "DML-BATCH_NORMALIZATION_TRAINING_GRAD-input-sizes": "InputGradientTensor.Sizes InputTensor.Sizes OutputGradientTensor.Sizes",
+        "DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-broadcast": "InputTensor.Sizes MeanTensor.DimensionCount MeanTensor.Sizes",
+        "DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes": "MeanTensor.Sizes OutputBiasGradientTensor.Sizes OutputScaleGradientTensor.Sizes ScaleTensor.Sizes VarianceTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_4_1: _SINCE_4_1,
         FeatureLevel.LEVEL_5_0: _SINCE_4_1,
@@ -140,9 +148,10 @@ class BatchNormalizationTrainingGrad(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -281,7 +290,7 @@ class BatchNormalizationTrainingGrad(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -364,11 +373,12 @@ class BatchNormalizationTrainingGrad(Description):
             )
         # DML-BATCH_NORMALIZATION_TRAINING_GRAD-input-sizes
         if input_gradient_tensor_sizes != input_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if input_gradient_tensor_rank == len(input_tensor_sizes) and all(input_gradient_tensor_sizes[d] == input_tensor_sizes[d] or input_gradient_tensor_sizes[d] == 1 for d in range(input_gradient_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-input-sizes",
                     "InputGradientTensor.Sizes",
-                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
                 )
             )
         if output_gradient_tensor_sizes != input_tensor_sizes:
@@ -392,19 +402,21 @@ class BatchNormalizationTrainingGrad(Description):
                 break
         # DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes
         if variance_tensor_sizes != mean_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(mean_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if variance_tensor_rank == len(mean_tensor_sizes) and all(variance_tensor_sizes[d] == mean_tensor_sizes[d] or variance_tensor_sizes[d] == 1 for d in range(variance_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes",
                     "VarianceTensor.Sizes",
-                    f"VarianceTensor.Sizes is {list(variance_tensor_sizes)}; it must equal MeanTensor.Sizes, {list(mean_tensor_sizes)}",
+                    f"VarianceTensor.Sizes is {list(variance_tensor_sizes)}; it must equal MeanTensor.Sizes, {list(mean_tensor_sizes)}{hint}",
                 )
             )
         if scale_tensor_sizes != mean_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(mean_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if scale_tensor_rank == len(mean_tensor_sizes) and all(scale_tensor_sizes[d] == mean_tensor_sizes[d] or scale_tensor_sizes[d] == 1 for d in range(scale_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes",
                     "ScaleTensor.Sizes",
-                    f"ScaleTensor.Sizes is {list(scale_tensor_sizes)}; it must equal MeanTensor.Sizes, {list(mean_tensor_sizes)}",
+                    f"ScaleTensor.Sizes is {list(scale_tensor_sizes)}; it must equal MeanTensor.Sizes, {list(mean_tensor_sizes)}{hint}",
                 )
             )
         if output_scale_gradient_tensor_sizes != mean_tensor_sizes:
@@ -423,10 +435,10 @@ class BatchNormalizationTrainingGrad(Description):
                     f"OutputBiasGradientTensor.Sizes is {list(output_bias_gradient_tensor_sizes)}; it must equal MeanTensor.Sizes, {list(mean_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> BatchNormalizationTrainingGrad:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
@@ -104,6 +105,19 @@ class Convolution(Description):
         Rule("DML-CONVOLUTION-bias-sizes", "docs"),
         Rule("DML-CONVOLUTION-output-sizes", "ours"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-CONVOLUTION-same-rank": "BiasTensor BiasTensor.DimensionCount FilterTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-CONVOLUTION-dimension-count": "DimensionCount InputTensor.DimensionCount",
+        "DML-CONVOLUTION-group-count": "GroupCount",
+        "DML-CONVOLUTION-strides": "Strides",
+        "DML-CONVOLUTION-dilations": "Dilations",
+        "DML-CONVOLUTION-same-type": "BiasTensor BiasTensor.DataType FilterTensor.DataType InputTensor.DataType OutputTensor.DataType",
+        "DML-CONVOLUTION-filter-groups": "FilterTensor.Sizes GroupCount",
+        "DML-CONVOLUTION-input-channels": "Direction FilterTensor.Sizes GroupCount InputTensor.Sizes",
+        "DML-CONVOLUTION-filter-fits": "Dilations Direction EndPadding FilterTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes StartPadding",
+        "DML-CONVOLUTION-bias-sizes": "BiasTensor BiasTensor.Sizes Direction FilterTensor.Sizes GroupCount InputTensor.DimensionCount",
+        "DML-CONVOLUTION-output-sizes": "Dilations Direction EndPadding FilterTensor.Sizes GroupCount InputTensor.DimensionCount InputTensor.Sizes OutputPadding OutputTensor.Sizes StartPadding Strides",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -222,9 +236,10 @@ class Convolution(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -333,7 +348,7 @@ class Convolution(Description):
                 Violation(
                     "DML-CONVOLUTION-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount - 2, {input_tensor_rank - 2} (all dimensions but batch and channel are spatial)",
+                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount ({input_tensor_rank}) - 2, {input_tensor_rank - 2} (all dimensions but batch and channel are spatial)",
                 )
             )
         # DML-CONVOLUTION-group-count
@@ -346,7 +361,7 @@ class Convolution(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -418,16 +433,24 @@ class Convolution(Description):
                 Violation(
                     "DML-CONVOLUTION-filter-groups",
                     "FilterTensor.Sizes",
-                    f"FilterTensor.Sizes[0] % GroupCount is {remainder(filter_tensor_sizes[0], group_count)}; it must equal 0 (each group has as many filters)",
+                    f"FilterTensor.Sizes[0] is {filter_tensor_sizes[0]}; it must be a multiple of GroupCount, {group_count} (each group has as many filters)",
                 )
             )
         # DML-CONVOLUTION-input-channels
-        if entry(input_tensor_sizes, 1) != (saturate(entry(filter_tensor_sizes, 1) * group_count) if direction == CONVOLUTION_DIRECTION_FORWARD else filter_tensor_sizes[0]):  # fmt: skip
+        if direction == CONVOLUTION_DIRECTION_FORWARD and entry(input_tensor_sizes, 1) != entry(filter_tensor_sizes, 1) * group_count:  # fmt: skip
             violations.append(
                 Violation(
                     "DML-CONVOLUTION-input-channels",
                     "InputTensor.Sizes",
-                    f"InputTensor.Sizes[1] is {entry(input_tensor_sizes, 1)}; it must equal FilterTensor.Sizes[1] * GroupCount if Direction == FORWARD else FilterTensor.Sizes[0], {saturate(saturate(entry(filter_tensor_sizes, 1) * group_count) if direction == CONVOLUTION_DIRECTION_FORWARD else filter_tensor_sizes[0])} (the filters of all groups cover the input's channels)",
+                    f"InputTensor.Sizes[1] is {entry(input_tensor_sizes, 1)}; with Direction {name_of(ConvolutionDirection, direction)} it must equal FilterTensor.Sizes[1] ({entry(filter_tensor_sizes, 1)}) x GroupCount ({group_count}), {saturate(entry(filter_tensor_sizes, 1) * group_count)} (the filters of all groups cover the input's channels)",
+                )
+            )
+        if direction != CONVOLUTION_DIRECTION_FORWARD and entry(input_tensor_sizes, 1) != filter_tensor_sizes[0]:  # fmt: skip
+            violations.append(
+                Violation(
+                    "DML-CONVOLUTION-input-channels",
+                    "InputTensor.Sizes",
+                    f"InputTensor.Sizes[1] is {entry(input_tensor_sizes, 1)}; with Direction {name_of(ConvolutionDirection, direction)} it must equal FilterTensor.Sizes[0], {filter_tensor_sizes[0]} (the filters of all groups cover the input's channels)",
                 )
             )
         # DML-CONVOLUTION-filter-fits
@@ -437,17 +460,18 @@ class Convolution(Description):
                     Violation(
                         "DML-CONVOLUTION-filter-fits",
                         "InputTensor.Sizes",
-                        f"InputTensor.Sizes[{d + 2}] + StartPadding[{d}] + EndPadding[{d}] is {entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d)}; it must be at least DilatedFilterSizes[{d}], {entry(dilated_filter_sizes, d)} (the filter lies within the padded input)",
+                        f"InputTensor.Sizes[{d + 2}] ({entry(input_tensor_sizes, d + 2)}) + StartPadding[{d}] ({entry(start_padding, d)}) + EndPadding[{d}] ({entry(end_padding, d)}) is {entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d)}; it must be at least (FilterTensor.Sizes[{d + 2}] ({entry(filter_tensor_sizes, d + 2)}) - 1) x Dilations[{d}] ({entry(dilations, d)}) + 1, {entry(dilated_filter_sizes, d)} (the filter lies within the padded input)",
                     )
                 )
                 break
         # DML-CONVOLUTION-bias-sizes
         if bias_tensor is not None and bias_tensor_sizes != (1, output_channel_count, *tuple(1 for d in range(input_tensor_rank - 2))):  # fmt: skip
+            hint = "; a bias lies along dimension 1" if saturate(prod(bias_tensor_sizes)) == output_channel_count else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-CONVOLUTION-bias-sizes",
                     "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes is {list(bias_tensor_sizes)}; it must equal [1, OutputChannelCount] + [1 for d in range(InputTensor.DimensionCount - 2)], {[1, output_channel_count, *tuple(1 for d in range(input_tensor_rank - 2))]}",
+                    f"BiasTensor.Sizes is {list(bias_tensor_sizes)}; it must be {[1, output_channel_count, *tuple(1 for d in range(input_tensor_rank - 2))]} (one value for each output channel){hint}",
                 )
             )
         # DML-CONVOLUTION-output-sizes
@@ -456,13 +480,13 @@ class Convolution(Description):
                 Violation(
                     "DML-CONVOLUTION-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes, {[input_tensor_sizes[0], output_channel_count, *spatial_sizes]}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {[input_tensor_sizes[0], output_channel_count, *spatial_sizes]} (batch, output channels, then FORWARD: (padded input - dilated filter {list(dilated_filter_sizes)}) / Strides {list(strides)}, rounded down, plus 1 and OutputPadding; BACKWARD: (input - 1) x Strides + dilated filter - padding + OutputPadding)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Convolution:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
@@ -121,6 +121,22 @@ class ConvolutionInteger(Description):
         Rule("DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", "docs"),
         Rule("DML-CONVOLUTION_INTEGER-same-rank-zero-points", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-CONVOLUTION_INTEGER-dimension-count": "DimensionCount InputTensor.DimensionCount",
+        "DML-CONVOLUTION_INTEGER-group-count": "GroupCount",
+        "DML-CONVOLUTION_INTEGER-strides": "Strides",
+        "DML-CONVOLUTION_INTEGER-dilations": "Dilations",
+        "DML-CONVOLUTION_INTEGER-same-type-input-zero-point": "InputTensor.DataType InputZeroPointTensor InputZeroPointTensor.DataType",
+        "DML-CONVOLUTION_INTEGER-same-type-filter-zero-point": "FilterTensor.DataType FilterZeroPointTensor FilterZeroPointTensor.DataType",
+        "DML-CONVOLUTION_INTEGER-filter-groups": "FilterTensor.Sizes GroupCount",
+        "DML-CONVOLUTION_INTEGER-input-channels": "FilterTensor.Sizes GroupCount InputTensor.Sizes",
+        "DML-CONVOLUTION_INTEGER-filter-fits": "Dilations EndPadding FilterTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes StartPadding",
+        "DML-CONVOLUTION_INTEGER-input-zero-point-sizes": "InputZeroPointTensor InputZeroPointTensor.DimensionCount InputZeroPointTensor.Sizes",
+        "DML-CONVOLUTION_INTEGER-filter-zero-point-sizes": "FilterTensor.Sizes FilterZeroPointTensor FilterZeroPointTensor.DimensionCount FilterZeroPointTensor.Sizes",
+        "DML-CONVOLUTION_INTEGER-output-sizes": "Dilations EndPadding FilterTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides",
+        "DML-CONVOLUTION_INTEGER-same-rank-input-filter-output": "FilterTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-CONVOLUTION_INTEGER-same-rank-zero-points": "FilterZeroPointTensor FilterZeroPointTensor.DimensionCount InputZeroPointTensor InputZeroPointTensor.DimensionCount",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
         FeatureLevel.LEVEL_3_0: _SINCE_2_1,
@@ -200,9 +216,10 @@ class ConvolutionInteger(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -284,7 +301,7 @@ class ConvolutionInteger(Description):
                 Violation(
                     "DML-CONVOLUTION_INTEGER-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount - 2, {input_tensor_rank - 2} (all dimensions but batch and channel are spatial)",
+                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount ({input_tensor_rank}) - 2, {input_tensor_rank - 2} (all dimensions but batch and channel are spatial)",
                 )
             )
         # DML-CONVOLUTION_INTEGER-group-count
@@ -323,7 +340,7 @@ class ConvolutionInteger(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -391,7 +408,7 @@ class ConvolutionInteger(Description):
                 Violation(
                     "DML-CONVOLUTION_INTEGER-filter-groups",
                     "FilterTensor.Sizes",
-                    f"FilterTensor.Sizes[0] % GroupCount is {remainder(filter_tensor_sizes[0], group_count)}; it must equal 0 (each group has as many filters)",
+                    f"FilterTensor.Sizes[0] is {filter_tensor_sizes[0]}; it must be a multiple of GroupCount, {group_count} (each group has as many filters)",
                 )
             )
         # DML-CONVOLUTION_INTEGER-input-channels
@@ -400,7 +417,7 @@ class ConvolutionInteger(Description):
                 Violation(
                     "DML-CONVOLUTION_INTEGER-input-channels",
                     "InputTensor.Sizes",
-                    f"InputTensor.Sizes[1] is {entry(input_tensor_sizes, 1)}; it must equal FilterTensor.Sizes[1] * GroupCount, {saturate(entry(filter_tensor_sizes, 1) * group_count)} (the filters of all groups cover the input's channels)",
+                    f"InputTensor.Sizes[1] is {entry(input_tensor_sizes, 1)}; it must equal FilterTensor.Sizes[1] ({entry(filter_tensor_sizes, 1)}) x GroupCount ({group_count}), {saturate(entry(filter_tensor_sizes, 1) * group_count)} (the filters of all groups cover the input's channels)",
                 )
             )
         # DML-CONVOLUTION_INTEGER-filter-fits
@@ -410,7 +427,7 @@ class ConvolutionInteger(Description):
                     Violation(
                         "DML-CONVOLUTION_INTEGER-filter-fits",
                         "InputTensor.DimensionCount",
-                        f"PaddedSizes[{d}] is {entry(padded_sizes, d)}; it must be at least DilatedFilterSizes[{d}], {entry(dilated_filter_sizes, d)} (the filter lies within the padded input)",
+                        f"InputTensor.Sizes[{d + 2}] ({entry(input_tensor_sizes, d + 2)}) + StartPadding[{d}] ({entry(start_padding, d)}) + EndPadding[{d}] ({entry(end_padding, d)}) is {entry(padded_sizes, d)}; it must be at least (FilterTensor.Sizes[{d + 2}] ({entry(filter_tensor_sizes, d + 2)}) - 1) x Dilations[{d}] ({entry(dilations, d)}) + 1, {entry(dilated_filter_sizes, d)} (the filter lies within the padded input)",
                     )
                 )
                 break
@@ -431,7 +448,7 @@ class ConvolutionInteger(Description):
                 Violation(
                     "DML-CONVOLUTION_INTEGER-filter-zero-point-sizes",
                     "FilterZeroPointTensor.Sizes",
-                    f"FilterZeroPointTensor.Sizes[{min(filter_zero_point_tensor_rank - 1, 1)}] is {entry(filter_zero_point_tensor_sizes, min(filter_zero_point_tensor_rank - 1, 1))}; it must be 1 or OutputChannelCount, {output_channel_count} (one for the whole filter, or one for each output channel)",
+                    f"FilterZeroPointTensor.Sizes[{min(filter_zero_point_tensor_rank - 1, 1)}] is {entry(filter_zero_point_tensor_sizes, min(filter_zero_point_tensor_rank - 1, 1))}; it must be 1 or FilterTensor.Sizes[0], {output_channel_count} (one for the whole filter, or one for each output channel)",
                 )
             )
         for d in range(filter_zero_point_tensor_rank):
@@ -450,13 +467,13 @@ class ConvolutionInteger(Description):
                 Violation(
                     "DML-CONVOLUTION_INTEGER-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes, {[input_tensor_sizes[0], output_channel_count, *spatial_sizes]}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {[input_tensor_sizes[0], output_channel_count, *spatial_sizes]} (batch, output channels, then (padded input - dilated filter {list(dilated_filter_sizes)}) / Strides {list(strides)}, rounded down, plus 1)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ConvolutionInteger:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

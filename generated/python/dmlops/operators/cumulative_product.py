@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
@@ -90,6 +91,12 @@ class CumulativeProduct(Description):
         Rule("DML-CUMULATIVE_PRODUCT-same-type", "docs"),
         Rule("DML-CUMULATIVE_PRODUCT-same-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-CUMULATIVE_PRODUCT-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-CUMULATIVE_PRODUCT-axis-range": "Axis InputTensor.DimensionCount",
+        "DML-CUMULATIVE_PRODUCT-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-CUMULATIVE_PRODUCT-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_1: _SINCE_3_1,
         FeatureLevel.LEVEL_4_0: _SINCE_4_0,
@@ -144,9 +151,10 @@ class CumulativeProduct(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -202,15 +210,16 @@ class CumulativeProduct(Description):
             )
         # DML-CUMULATIVE_PRODUCT-axis-range
         if axis >= input_tensor_rank:
+            hint = f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-CUMULATIVE_PRODUCT-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}{hint}",
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -240,10 +249,10 @@ class CumulativeProduct(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> CumulativeProduct:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

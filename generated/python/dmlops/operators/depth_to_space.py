@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
@@ -93,6 +94,12 @@ class DepthToSpace(Description):
         Rule("DML-DEPTH_TO_SPACE-channels-divisible", "ours"),
         Rule("DML-DEPTH_TO_SPACE-output-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-DEPTH_TO_SPACE-block-size-range": "BlockSize",
+        "DML-DEPTH_TO_SPACE-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-DEPTH_TO_SPACE-channels-divisible": "BlockSize InputTensor.Sizes",
+        "DML-DEPTH_TO_SPACE-output-sizes": "BlockSize InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -143,9 +150,10 @@ class DepthToSpace(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -196,7 +204,7 @@ class DepthToSpace(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -223,7 +231,7 @@ class DepthToSpace(Description):
                 Violation(
                     "DML-DEPTH_TO_SPACE-channels-divisible",
                     "InputTensor.Sizes",
-                    f"InputTensor.Sizes[1] % (BlockSize * BlockSize) is {remainder(entry(input_tensor_sizes, 1), saturate(block_size * block_size))}; it must equal 0 (a block takes that many channels)",
+                    f"InputTensor.Sizes[1] is {entry(input_tensor_sizes, 1)}; it must be a multiple of BlockSize ({block_size}) x BlockSize ({block_size}), {saturate(block_size * block_size)} (a block takes that many channels)",
                 )
             )
         # DML-DEPTH_TO_SPACE-output-sizes
@@ -232,13 +240,13 @@ class DepthToSpace(Description):
                 Violation(
                     "DML-DEPTH_TO_SPACE-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal [InputTensor.Sizes[0], InputTensor.Sizes[1] // (BlockSize * BlockSize), InputTensor.Sizes[2] * BlockSize, InputTensor.Sizes[3] * BlockSize], {[input_tensor_sizes[0], quotient(entry(input_tensor_sizes, 1), saturate(block_size * block_size)), saturate(entry(input_tensor_sizes, 2) * block_size), saturate(entry(input_tensor_sizes, 3) * block_size)]}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {[input_tensor_sizes[0], quotient(entry(input_tensor_sizes, 1), saturate(block_size * block_size)), saturate(entry(input_tensor_sizes, 2) * block_size), saturate(entry(input_tensor_sizes, 3) * block_size)]} (channels divided by BlockSize squared; height and width times BlockSize, {block_size})",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> DepthToSpace:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
@@ -92,6 +92,16 @@ class Dequantize(Description):
         Rule("DML-DEQUANTIZE-scale-type", "ours"),
         Rule("DML-DEQUANTIZE-zero-point-type", "ours"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-DEQUANTIZE-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount QuantizationTensors QuantizationTensors.DimensionCount",
+        "DML-DEQUANTIZE-quantization-type": "QuantizationType",
+        "DML-DEQUANTIZE-quantization-tensor-count": "QuantizationTensorCount QuantizationType",
+        "DML-DEQUANTIZE-block-sizes": "InputTensor.DimensionCount InputTensor.Sizes QuantizationTensors.Sizes",
+        "DML-DEQUANTIZE-zero-point-sizes": "QuantizationTensors.Sizes QuantizationType",
+        "DML-DEQUANTIZE-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+        "DML-DEQUANTIZE-scale-type": "OutputTensor.DataType QuantizationTensors.DataType",
+        "DML-DEQUANTIZE-zero-point-type": "InputTensor.DataType QuantizationTensors.DataType QuantizationType",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_3: _SINCE_6_3,
         FeatureLevel.LEVEL_6_4: _SINCE_6_3,
@@ -133,9 +143,10 @@ class Dequantize(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -230,7 +241,7 @@ class Dequantize(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -250,17 +261,18 @@ class Dequantize(Description):
                     Violation(
                         "DML-DEQUANTIZE-block-sizes",
                         "InputTensor.Sizes",
-                        f"InputTensor.Sizes[{d}] % QuantizationTensors[0].Sizes[{d}] is {remainder(input_tensor_sizes[d], entry(tensor_at(quantization_tensors, 0).Sizes, d))}; it must equal 0 (along each dimension a scale serves a block of input elements, and all blocks are of one size)",
+                        f"InputTensor.Sizes[{d}] is {input_tensor_sizes[d]}; it must be a multiple of QuantizationTensors[0].Sizes[{d}], {entry(tensor_at(quantization_tensors, 0).Sizes, d)} (along each dimension a scale serves a block of input elements, and all blocks are of one size)",
                     )
                 )
                 break
         # DML-DEQUANTIZE-zero-point-sizes
         if quantization_type == QUANTIZATION_TYPE_SCALE_ZERO_POINT and tensor_at(quantization_tensors, 1).Sizes != tensor_at(quantization_tensors, 0).Sizes:  # fmt: skip
+            hint = f"; DirectML broadcasts by strides: Sizes {list(tensor_at(quantization_tensors, 0).Sizes)}, with a stride of 0 in each dimension that repeats" if tensor_at(quantization_tensors, 1).DimensionCount == len(tensor_at(quantization_tensors, 0).Sizes) and all(tensor_at(quantization_tensors, 1).Sizes[d] == entry(tensor_at(quantization_tensors, 0).Sizes, d) or tensor_at(quantization_tensors, 1).Sizes[d] == 1 for d in range(tensor_at(quantization_tensors, 1).DimensionCount)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-DEQUANTIZE-zero-point-sizes",
                     "QuantizationTensors.Sizes",
-                    f"QuantizationTensors[1].Sizes is {list(tensor_at(quantization_tensors, 1).Sizes)}; it must equal QuantizationTensors[0].Sizes, {list(tensor_at(quantization_tensors, 0).Sizes)} (each scale has its zero point)",
+                    f"QuantizationTensors[1].Sizes is {list(tensor_at(quantization_tensors, 1).Sizes)}; it must equal QuantizationTensors[0].Sizes, {list(tensor_at(quantization_tensors, 0).Sizes)} (each scale has its zero point){hint}",
                 )
             )
         # DML-DEQUANTIZE-same-sizes
@@ -290,10 +302,10 @@ class Dequantize(Description):
                     f"QuantizationTensors[1].DataType is {name_of(TensorDataType, tensor_at(quantization_tensors, 1).DataType)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Dequantize:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

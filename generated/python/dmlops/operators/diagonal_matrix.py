@@ -149,9 +149,10 @@ class DiagonalMatrix(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -186,7 +187,7 @@ class DiagonalMatrix(Description):
         ):  # fmt: skip
             judgement.dimension_counts(self, level, violations)
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         output_tensor_data_type = output_tensor.DataType
@@ -196,10 +197,10 @@ class DiagonalMatrix(Description):
             or output_tensor_data_type not in output_tensor_types
         ):  # fmt: skip
             judgement.values(self, level, violations)
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> DiagonalMatrix:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

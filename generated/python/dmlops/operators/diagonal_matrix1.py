@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
@@ -70,6 +71,12 @@ class DiagonalMatrix1(Description):
         Rule("DML-DIAGONAL_MATRIX1-value-data-type", "docs"),
         Rule("DML-DIAGONAL_MATRIX1-same-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-DIAGONAL_MATRIX1-same-rank": "InputTensor InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-DIAGONAL_MATRIX1-same-type": "InputTensor InputTensor.DataType OutputTensor.DataType",
+        "DML-DIAGONAL_MATRIX1-value-data-type": "OutputTensor.DataType ValueDataType",
+        "DML-DIAGONAL_MATRIX1-same-sizes": "InputTensor InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_5_1: _SINCE_5_1,
         FeatureLevel.LEVEL_5_2: _SINCE_5_1,
@@ -120,9 +127,10 @@ class DiagonalMatrix1(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -179,7 +187,7 @@ class DiagonalMatrix1(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = (input_tensor or ABSENT).DataType
@@ -218,10 +226,10 @@ class DiagonalMatrix1(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> DiagonalMatrix1:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
@@ -72,6 +73,13 @@ class DynamicQuantizeLinear(Description):
         Rule("DML-DYNAMIC_QUANTIZE_LINEAR-output-zero-point-sizes", "docs"),
         Rule("DML-DYNAMIC_QUANTIZE_LINEAR-output-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-DYNAMIC_QUANTIZE_LINEAR-same-rank": "InputTensor.DimensionCount OutputScaleTensor.DimensionCount OutputTensor.DimensionCount OutputZeroPointTensor.DimensionCount",
+        "DML-DYNAMIC_QUANTIZE_LINEAR-same-type": "OutputTensor.DataType OutputZeroPointTensor.DataType",
+        "DML-DYNAMIC_QUANTIZE_LINEAR-output-scale-sizes": "InputTensor.DimensionCount OutputScaleTensor.Sizes",
+        "DML-DYNAMIC_QUANTIZE_LINEAR-output-zero-point-sizes": "InputTensor.DimensionCount OutputZeroPointTensor.Sizes",
+        "DML-DYNAMIC_QUANTIZE_LINEAR-output-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_4_0: _SINCE_4_0,
         FeatureLevel.LEVEL_4_1: _SINCE_4_0,
@@ -117,9 +125,10 @@ class DynamicQuantizeLinear(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -198,7 +207,7 @@ class DynamicQuantizeLinear(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -229,7 +238,7 @@ class DynamicQuantizeLinear(Description):
                 Violation(
                     "DML-DYNAMIC_QUANTIZE_LINEAR-output-scale-sizes",
                     "OutputScaleTensor.Sizes",
-                    f"OutputScaleTensor.Sizes is {list(output_scale_tensor_sizes)}; it must equal [1 for d in range(InputTensor.DimensionCount)], {[1 for d in range(input_tensor_rank)]} (one scale serves the whole input)",
+                    f"OutputScaleTensor.Sizes is {list(output_scale_tensor_sizes)}; it must be {[1 for d in range(input_tensor_rank)]} (one scale serves the whole input)",
                 )
             )
         # DML-DYNAMIC_QUANTIZE_LINEAR-output-zero-point-sizes
@@ -238,7 +247,7 @@ class DynamicQuantizeLinear(Description):
                 Violation(
                     "DML-DYNAMIC_QUANTIZE_LINEAR-output-zero-point-sizes",
                     "OutputZeroPointTensor.Sizes",
-                    f"OutputZeroPointTensor.Sizes is {list(output_zero_point_tensor_sizes)}; it must equal [1 for d in range(InputTensor.DimensionCount)], {[1 for d in range(input_tensor_rank)]} (one zero point serves the whole input)",
+                    f"OutputZeroPointTensor.Sizes is {list(output_zero_point_tensor_sizes)}; it must be {[1 for d in range(input_tensor_rank)]} (one zero point serves the whole input)",
                 )
             )
         # DML-DYNAMIC_QUANTIZE_LINEAR-output-sizes
@@ -250,10 +259,10 @@ class DynamicQuantizeLinear(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> DynamicQuantizeLinear:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsFloat, final
 
@@ -86,6 +87,11 @@ class ElementWiseClipGrad(Description):
         Rule("DML-ELEMENT_WISE_CLIP_GRAD-same-type", "docs"),
         Rule("DML-ELEMENT_WISE_CLIP_GRAD-same-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_CLIP_GRAD-same-rank": "InputGradientTensor.DimensionCount InputTensor.DimensionCount OutputGradientTensor.DimensionCount",
+        "DML-ELEMENT_WISE_CLIP_GRAD-same-type": "InputGradientTensor.DataType InputTensor.DataType OutputGradientTensor.DataType",
+        "DML-ELEMENT_WISE_CLIP_GRAD-same-sizes": "InputGradientTensor.Sizes InputTensor.Sizes OutputGradientTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_1: _SINCE_3_1,
         FeatureLevel.LEVEL_4_0: _SINCE_3_1,
@@ -139,9 +145,10 @@ class ElementWiseClipGrad(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -205,7 +212,7 @@ class ElementWiseClipGrad(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -238,11 +245,12 @@ class ElementWiseClipGrad(Description):
             )
         # DML-ELEMENT_WISE_CLIP_GRAD-same-sizes
         if input_gradient_tensor_sizes != input_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if input_gradient_tensor_rank == len(input_tensor_sizes) and all(input_gradient_tensor_sizes[d] == input_tensor_sizes[d] or input_gradient_tensor_sizes[d] == 1 for d in range(input_gradient_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ELEMENT_WISE_CLIP_GRAD-same-sizes",
                     "InputGradientTensor.Sizes",
-                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
                 )
             )
         if output_gradient_tensor_sizes != input_tensor_sizes:
@@ -253,10 +261,10 @@ class ElementWiseClipGrad(Description):
                     f"OutputGradientTensor.Sizes is {list(output_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseClipGrad:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsFloat, final
 
@@ -71,6 +72,12 @@ class ElementWiseClipGrad1(Description):
         Rule("DML-ELEMENT_WISE_CLIP_GRAD1-min-max-data-type", "docs"),
         Rule("DML-ELEMENT_WISE_CLIP_GRAD1-same-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_CLIP_GRAD1-same-rank": "InputGradientTensor.DimensionCount InputTensor.DimensionCount OutputGradientTensor.DimensionCount",
+        "DML-ELEMENT_WISE_CLIP_GRAD1-same-type": "InputGradientTensor.DataType InputTensor.DataType OutputGradientTensor.DataType",
+        "DML-ELEMENT_WISE_CLIP_GRAD1-min-max-data-type": "InputTensor.DataType MinMaxDataType",
+        "DML-ELEMENT_WISE_CLIP_GRAD1-same-sizes": "InputGradientTensor.Sizes InputTensor.Sizes OutputGradientTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_5_0: _SINCE_5_0,
         FeatureLevel.LEVEL_5_1: _SINCE_5_0,
@@ -122,9 +129,10 @@ class ElementWiseClipGrad1(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -194,7 +202,7 @@ class ElementWiseClipGrad1(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -236,11 +244,12 @@ class ElementWiseClipGrad1(Description):
             )
         # DML-ELEMENT_WISE_CLIP_GRAD1-same-sizes
         if input_gradient_tensor_sizes != input_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if input_gradient_tensor_rank == len(input_tensor_sizes) and all(input_gradient_tensor_sizes[d] == input_tensor_sizes[d] or input_gradient_tensor_sizes[d] == 1 for d in range(input_gradient_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ELEMENT_WISE_CLIP_GRAD1-same-sizes",
                     "InputGradientTensor.Sizes",
-                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
                 )
             )
         if output_gradient_tensor_sizes != input_tensor_sizes:
@@ -251,10 +260,10 @@ class ElementWiseClipGrad1(Description):
                     f"OutputGradientTensor.Sizes is {list(output_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseClipGrad1:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsFloat, final
 
@@ -47,7 +48,7 @@ class ElementWiseConstantPow(Description):
     """Raises each element to one and the same power.
 
     InputTensor: The bases.
-    OutputTensor: The powers; NaN of a negative base with an exponent that is no whole number.
+    OutputTensor: The powers; NaN of a negative base with an exponent that is not a whole number.
     ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
     Exponent: The exponent of all bases.
 
@@ -69,6 +70,11 @@ class ElementWiseConstantPow(Description):
         Rule("DML-ELEMENT_WISE_CONSTANT_POW-same-type", "docs"),
         Rule("DML-ELEMENT_WISE_CONSTANT_POW-same-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_CONSTANT_POW-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_CONSTANT_POW-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ELEMENT_WISE_CONSTANT_POW-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -122,9 +128,10 @@ class ElementWiseConstantPow(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -173,7 +180,7 @@ class ElementWiseConstantPow(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -203,10 +210,10 @@ class ElementWiseConstantPow(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseConstantPow:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 from .. import judgement
+from ..arithmetic import entry
 from ..description import Description, Rule, Support, Tables, given, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
@@ -117,6 +119,13 @@ class ElementWiseDequantizeLinear(Description):
         Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output", "docs"),
         Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given": "ZeroPointTensor",
+        "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount ScaleTensor.DimensionCount ZeroPointTensor ZeroPointTensor.DimensionCount",
+        "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point": "InputTensor.DataType ZeroPointTensor ZeroPointTensor.DataType",
+        "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output": "OutputTensor.DataType ScaleTensor.DataType",
+        "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes": "InputTensor.Sizes OutputTensor.Sizes ScaleTensor.Sizes ZeroPointTensor ZeroPointTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -173,9 +182,10 @@ class ElementWiseDequantizeLinear(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -264,7 +274,7 @@ class ElementWiseDequantizeLinear(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -300,19 +310,21 @@ class ElementWiseDequantizeLinear(Description):
             )
         # DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes
         if scale_tensor_sizes != input_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if scale_tensor_rank == len(input_tensor_sizes) and all(scale_tensor_sizes[d] == input_tensor_sizes[d] or scale_tensor_sizes[d] == 1 for d in range(scale_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes",
                     "ScaleTensor.Sizes",
-                    f"ScaleTensor.Sizes is {list(scale_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"ScaleTensor.Sizes is {list(scale_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
                 )
             )
         if zero_point_tensor is not None and zero_point_tensor_sizes != input_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if zero_point_tensor_rank == len(input_tensor_sizes) and all(zero_point_tensor_sizes[d] == entry(input_tensor_sizes, d) or zero_point_tensor_sizes[d] == 1 for d in range(zero_point_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes",
                     "ZeroPointTensor.Sizes",
-                    f"ZeroPointTensor.Sizes is {list(zero_point_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"ZeroPointTensor.Sizes is {list(zero_point_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
                 )
             )
         if output_tensor_sizes != input_tensor_sizes:
@@ -323,10 +335,10 @@ class ElementWiseDequantizeLinear(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseDequantizeLinear:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

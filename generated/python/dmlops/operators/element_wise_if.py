@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
@@ -103,6 +104,11 @@ class ElementWiseIf(Description):
         Rule("DML-ELEMENT_WISE_IF-same-type", "docs"),
         Rule("DML-ELEMENT_WISE_IF-same-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_IF-same-rank": "ATensor.DimensionCount BTensor.DimensionCount ConditionTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_IF-same-type": "ATensor.DataType BTensor.DataType OutputTensor.DataType",
+        "DML-ELEMENT_WISE_IF-same-sizes": "ATensor.Sizes BTensor.Sizes ConditionTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
         FeatureLevel.LEVEL_2_1: _SINCE_2_0,
@@ -156,9 +162,10 @@ class ElementWiseIf(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -237,7 +244,7 @@ class ElementWiseIf(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         condition_tensor_data_type = condition_tensor.DataType
@@ -272,19 +279,21 @@ class ElementWiseIf(Description):
             )
         # DML-ELEMENT_WISE_IF-same-sizes
         if a_tensor_sizes != condition_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(condition_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if a_tensor_rank == len(condition_tensor_sizes) and all(a_tensor_sizes[d] == condition_tensor_sizes[d] or a_tensor_sizes[d] == 1 for d in range(a_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ELEMENT_WISE_IF-same-sizes",
                     "ATensor.Sizes",
-                    f"ATensor.Sizes is {list(a_tensor_sizes)}; it must equal ConditionTensor.Sizes, {list(condition_tensor_sizes)}",
+                    f"ATensor.Sizes is {list(a_tensor_sizes)}; it must equal ConditionTensor.Sizes, {list(condition_tensor_sizes)}{hint}",
                 )
             )
         if b_tensor_sizes != condition_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(condition_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if b_tensor_rank == len(condition_tensor_sizes) and all(b_tensor_sizes[d] == condition_tensor_sizes[d] or b_tensor_sizes[d] == 1 for d in range(b_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ELEMENT_WISE_IF-same-sizes",
                     "BTensor.Sizes",
-                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ConditionTensor.Sizes, {list(condition_tensor_sizes)}",
+                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ConditionTensor.Sizes, {list(condition_tensor_sizes)}{hint}",
                 )
             )
         if output_tensor_sizes != condition_tensor_sizes:
@@ -295,10 +304,10 @@ class ElementWiseIf(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal ConditionTensor.Sizes, {list(condition_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseIf:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

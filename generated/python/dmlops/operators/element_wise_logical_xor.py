@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
@@ -80,6 +81,11 @@ class ElementWiseLogicalXor(Description):
         Rule("DML-ELEMENT_WISE_LOGICAL_XOR-same-type", "docs"),
         Rule("DML-ELEMENT_WISE_LOGICAL_XOR-same-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_LOGICAL_XOR-same-rank": "ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_LOGICAL_XOR-same-type": "ATensor.DataType BTensor.DataType OutputTensor.DataType",
+        "DML-ELEMENT_WISE_LOGICAL_XOR-same-sizes": "ATensor.Sizes BTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
@@ -130,9 +136,10 @@ class ElementWiseLogicalXor(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -196,7 +203,7 @@ class ElementWiseLogicalXor(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         a_tensor_data_type = a_tensor.DataType
@@ -229,11 +236,12 @@ class ElementWiseLogicalXor(Description):
             )
         # DML-ELEMENT_WISE_LOGICAL_XOR-same-sizes
         if b_tensor_sizes != a_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(a_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if b_tensor_rank == len(a_tensor_sizes) and all(b_tensor_sizes[d] == a_tensor_sizes[d] or b_tensor_sizes[d] == 1 for d in range(b_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ELEMENT_WISE_LOGICAL_XOR-same-sizes",
                     "BTensor.Sizes",
-                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ATensor.Sizes, {list(a_tensor_sizes)}",
+                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ATensor.Sizes, {list(a_tensor_sizes)}{hint}",
                 )
             )
         if output_tensor_sizes != a_tensor_sizes:
@@ -244,10 +252,10 @@ class ElementWiseLogicalXor(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal ATensor.Sizes, {list(a_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseLogicalXor:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

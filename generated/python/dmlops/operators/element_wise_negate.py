@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
@@ -57,6 +58,11 @@ class ElementWiseNegate(Description):
         Rule("DML-ELEMENT_WISE_NEGATE-same-type", "docs"),
         Rule("DML-ELEMENT_WISE_NEGATE-same-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_NEGATE-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_NEGATE-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ELEMENT_WISE_NEGATE-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_5_0: _SINCE_5_0,
         FeatureLevel.LEVEL_5_1: _SINCE_5_0,
@@ -92,9 +98,10 @@ class ElementWiseNegate(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -143,7 +150,7 @@ class ElementWiseNegate(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -173,10 +180,10 @@ class ElementWiseNegate(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseNegate:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
@@ -57,7 +58,7 @@ class ElementWisePow(Description):
 
     InputTensor: The bases.
     ExponentTensor: For each base, its exponent.
-    OutputTensor: The powers; exact for integers, and NaN of a negative base with an exponent that is no whole number.
+    OutputTensor: The powers; exact for integers, and NaN of a negative base with an exponent that is not a whole number.
     ScaleBias: Scale and bias to apply to the bases first, x * Scale + Bias.
 
     Rules: DML-ELEMENT_WISE_POW-same-rank, DML-ELEMENT_WISE_POW-same-type, DML-ELEMENT_WISE_POW-exponent-type,
@@ -79,6 +80,12 @@ class ElementWisePow(Description):
         Rule("DML-ELEMENT_WISE_POW-exponent-type", "docs", until=FeatureLevel.LEVEL_3_0),
         Rule("DML-ELEMENT_WISE_POW-same-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_POW-same-rank": "ExponentTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-ELEMENT_WISE_POW-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-ELEMENT_WISE_POW-exponent-type": "ExponentTensor.DataType InputTensor.DataType",
+        "DML-ELEMENT_WISE_POW-same-sizes": "ExponentTensor.Sizes InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -132,9 +139,10 @@ class ElementWisePow(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -199,7 +207,7 @@ class ElementWisePow(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -233,11 +241,12 @@ class ElementWisePow(Description):
             )
         # DML-ELEMENT_WISE_POW-same-sizes
         if exponent_tensor_sizes != input_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if exponent_tensor_rank == len(input_tensor_sizes) and all(exponent_tensor_sizes[d] == input_tensor_sizes[d] or exponent_tensor_sizes[d] == 1 for d in range(exponent_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ELEMENT_WISE_POW-same-sizes",
                     "ExponentTensor.Sizes",
-                    f"ExponentTensor.Sizes is {list(exponent_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"ExponentTensor.Sizes is {list(exponent_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
                 )
             )
         if output_tensor_sizes != input_tensor_sizes:
@@ -248,10 +257,10 @@ class ElementWisePow(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWisePow:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
@@ -100,6 +101,19 @@ class ElementWiseQuantizedLinearAdd(Description):
         Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-zero-point-sizes", "docs"),
         Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank": "AScaleTensor.DimensionCount ATensor.DimensionCount AZeroPointTensor AZeroPointTensor.DimensionCount BScaleTensor.DimensionCount BTensor.DimensionCount BZeroPointTensor BZeroPointTensor.DimensionCount OutputScaleTensor.DimensionCount OutputTensor.DimensionCount OutputZeroPointTensor OutputZeroPointTensor.DimensionCount",
+        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-a-zero-point": "ATensor.DataType AZeroPointTensor AZeroPointTensor.DataType",
+        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-b-zero-point": "BTensor.DataType BZeroPointTensor BZeroPointTensor.DataType",
+        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-output-zero-point": "OutputTensor.DataType OutputZeroPointTensor OutputZeroPointTensor.DataType",
+        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-scale-sizes": "AScaleTensor.DimensionCount AScaleTensor.Sizes",
+        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-zero-point-sizes": "AZeroPointTensor AZeroPointTensor.DimensionCount AZeroPointTensor.Sizes",
+        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-scale-sizes": "BScaleTensor.DimensionCount BScaleTensor.Sizes",
+        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-zero-point-sizes": "BZeroPointTensor BZeroPointTensor.DimensionCount BZeroPointTensor.Sizes",
+        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-scale-sizes": "OutputScaleTensor.DimensionCount OutputScaleTensor.Sizes",
+        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-zero-point-sizes": "OutputZeroPointTensor OutputZeroPointTensor.DimensionCount OutputZeroPointTensor.Sizes",
+        "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes": "ATensor.Sizes BTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_4_0: _SINCE_4_0,
         FeatureLevel.LEVEL_4_1: _SINCE_4_0,
@@ -165,9 +179,10 @@ class ElementWiseQuantizedLinearAdd(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -321,7 +336,7 @@ class ElementWiseQuantizedLinearAdd(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         a_tensor_data_type = a_tensor.DataType
@@ -442,11 +457,12 @@ class ElementWiseQuantizedLinearAdd(Description):
                 break
         # DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes
         if b_tensor_sizes != a_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(a_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if b_tensor_rank == len(a_tensor_sizes) and all(b_tensor_sizes[d] == a_tensor_sizes[d] or b_tensor_sizes[d] == 1 for d in range(b_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes",
                     "BTensor.Sizes",
-                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ATensor.Sizes, {list(a_tensor_sizes)}",
+                    f"BTensor.Sizes is {list(b_tensor_sizes)}; it must equal ATensor.Sizes, {list(a_tensor_sizes)}{hint}",
                 )
             )
         if output_tensor_sizes != a_tensor_sizes:
@@ -457,10 +473,10 @@ class ElementWiseQuantizedLinearAdd(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal ATensor.Sizes, {list(a_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ElementWiseQuantizedLinearAdd:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsFloat, final
 
@@ -89,6 +90,9 @@ class FillValueConstant(Description):
         Member("Value", "SCALAR_UNION", typed_by="ValueDataType"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (Rule("DML-FILL_VALUE_CONSTANT-value-data-type", "docs"),)
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-FILL_VALUE_CONSTANT-value-data-type": "OutputTensor.DataType ValueDataType",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
         FeatureLevel.LEVEL_3_0: _SINCE_2_1,
@@ -137,9 +141,10 @@ class FillValueConstant(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -176,7 +181,7 @@ class FillValueConstant(Description):
         ):  # fmt: skip
             judgement.dimension_counts(self, level, violations)
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         output_tensor_data_type = output_tensor.DataType
@@ -195,10 +200,10 @@ class FillValueConstant(Description):
                     f"ValueDataType is {name_of(TensorDataType, value_data_type)}; it must equal OutputTensor.DataType, {name_of(TensorDataType, output_tensor_data_type)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> FillValueConstant:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar, SupportsIndex, final
@@ -99,6 +99,17 @@ class Fold(Description):
         Rule("DML-FOLD-window-elements", "docs"),
         Rule("DML-FOLD-block-count", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-FOLD-spatial-dimensions": "DimensionCount OutputTensor.DimensionCount",
+        "DML-FOLD-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-FOLD-window-sizes-range": "WindowSizes",
+        "DML-FOLD-strides-range": "Strides",
+        "DML-FOLD-dilations-range": "Dilations",
+        "DML-FOLD-window-fits": "Dilations EndPadding OutputTensor.Sizes StartPadding WindowSizes",
+        "DML-FOLD-batch-size": "InputTensor.Sizes OutputTensor.Sizes",
+        "DML-FOLD-window-elements": "InputTensor.Sizes OutputTensor.Sizes WindowSizes",
+        "DML-FOLD-block-count": "Dilations EndPadding InputTensor.Sizes OutputTensor.Sizes StartPadding Strides WindowSizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_4: _SINCE_6_4,
     }
@@ -151,9 +162,10 @@ class Fold(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -215,11 +227,11 @@ class Fold(Description):
                 Violation(
                     "DML-FOLD-spatial-dimensions",
                     "OutputTensor.DimensionCount",
-                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal DimensionCount + 2, {dimension_count + 2} (batch and channel come before the spatial dimensions)",
+                    f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal DimensionCount ({dimension_count}) + 2, {dimension_count + 2} (batch and channel come before the spatial dimensions)",
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Arrays.
         window_extents = tuple(saturate(saturate(entry(dilations, d) * (window_sizes[d] - 1)) + 1) for d in range(len(window_sizes)))  # fmt: skip
@@ -242,12 +254,12 @@ class Fold(Description):
                     Violation(
                         "DML-FOLD-window-fits",
                         "WindowSizes",
-                        f"WindowExtents[{d}] is {entry(window_extents, d)}; it must be at most PaddedSizes[{d}], {entry(padded_sizes, d)} (at least one window lies within the padded image)",
+                        f"Dilations[{d}] ({entry(dilations, d)}) x (WindowSizes[{d}] ({window_sizes[d]}) - 1) + 1 is {entry(window_extents, d)}; it must be at most OutputTensor.Sizes[{d + 2}] ({entry(output_tensor_sizes, d + 2)}) + StartPadding[{d}] ({entry(start_padding, d)}) + EndPadding[{d}] ({entry(end_padding, d)}), {entry(padded_sizes, d)} (at least one window lies within the padded image)",
                     )
                 )
                 break
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -306,7 +318,7 @@ class Fold(Description):
                 Violation(
                     "DML-FOLD-window-elements",
                     "InputTensor.Sizes",
-                    f"InputTensor.Sizes[1] is {entry(input_tensor_sizes, 1)}; it must equal OutputTensor.Sizes[1] * product(WindowSizes), {saturate(entry(output_tensor_sizes, 1) * prod(window_sizes))} (a column holds one window in all channels)",
+                    f"InputTensor.Sizes[1] is {entry(input_tensor_sizes, 1)}; it must equal OutputTensor.Sizes[1] ({entry(output_tensor_sizes, 1)}) x the product of WindowSizes ({saturate(prod(window_sizes))}), {saturate(entry(output_tensor_sizes, 1) * prod(window_sizes))} (a column holds one window in all channels)",
                 )
             )
         # DML-FOLD-block-count
@@ -315,13 +327,13 @@ class Fold(Description):
                 Violation(
                     "DML-FOLD-block-count",
                     "InputTensor.Sizes",
-                    f"InputTensor.Sizes[2] is {entry(input_tensor_sizes, 2)}; it must equal product(BlocksPerDimension), {saturate(prod(blocks_per_dimension))} (each column is one position of the window)",
+                    f"InputTensor.Sizes[2] is {entry(input_tensor_sizes, 2)}; it must be {saturate(prod(blocks_per_dimension))} (one column for each position of the window: {list(blocks_per_dimension)} in all dimensions)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Fold:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

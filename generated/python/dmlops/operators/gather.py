@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
@@ -139,6 +140,15 @@ class Gather(Description):
         Rule("DML-GATHER-output-rank", "docs"),
         Rule("DML-GATHER-output-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-GATHER-same-rank": "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-GATHER-axis-range": "Axis InputTensor.DimensionCount",
+        "DML-GATHER-index-dimensions-range": "IndexDimensions IndicesTensor.DimensionCount",
+        "DML-GATHER-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-GATHER-indices-leading-ones": "IndexDimensions IndicesTensor.DimensionCount IndicesTensor.Sizes",
+        "DML-GATHER-output-rank": "Axis IndexDimensions IndicesTensor.DimensionCount IndicesTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes",
+        "DML-GATHER-output-sizes": "Axis IndexDimensions IndicesTensor.DimensionCount IndicesTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -198,9 +208,10 @@ class Gather(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -269,24 +280,26 @@ class Gather(Description):
             )
         # DML-GATHER-axis-range
         if axis >= input_tensor_rank:
+            hint = f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-GATHER-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}{hint}",
                 )
             )
         # DML-GATHER-index-dimensions-range
         if index_dimensions > indices_tensor_rank:
+            hint = f"; axes count from 0, and {index_dimensions} is {index_dimensions - 4294967296} as an unsigned number" if index_dimensions >= 2147483648 else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-GATHER-index-dimensions-range",
                     "IndexDimensions",
-                    f"IndexDimensions is {index_dimensions}; it must be at most IndicesTensor.DimensionCount, {indices_tensor_rank}",
+                    f"IndexDimensions is {index_dimensions}; it must be at most IndicesTensor.DimensionCount, {indices_tensor_rank}{hint}",
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -328,7 +341,7 @@ class Gather(Description):
                     Violation(
                         "DML-GATHER-output-rank",
                         "InputTensor.Sizes",
-                        f"GatheredSizes[{d}] is {gathered_sizes[d]}; it must equal 1 (sizes that do not fit the output's dimension count are cut off, and only 1 may be)",
+                        f"the gathered sizes are {list(gathered_sizes)}; OutputTensor has {output_tensor_rank} dimensions, and only leading sizes of 1 may be left out (sizes that do not fit the output's dimension count are cut off, and only 1 may be)",
                     )
                 )
                 break
@@ -338,13 +351,13 @@ class Gather(Description):
                 Violation(
                     "DML-GATHER-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal align(GatheredSizes, InputTensor.DimensionCount, 1), {list(align(gathered_sizes, input_tensor_rank, 1))}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(align(gathered_sizes, input_tensor_rank, 1))} (the sizes of the input with those of the indices in place of the axis, after leading 1s)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Gather:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
@@ -121,6 +122,13 @@ class GatherElements(Description):
         Rule("DML-GATHER_ELEMENTS-indices-sizes", "docs"),
         Rule("DML-GATHER_ELEMENTS-output-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-GATHER_ELEMENTS-same-rank": "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-GATHER_ELEMENTS-axis-range": "Axis InputTensor.DimensionCount",
+        "DML-GATHER_ELEMENTS-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-GATHER_ELEMENTS-indices-sizes": "Axis IndicesTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes",
+        "DML-GATHER_ELEMENTS-output-sizes": "IndicesTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
@@ -173,9 +181,10 @@ class GatherElements(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -242,15 +251,16 @@ class GatherElements(Description):
             )
         # DML-GATHER_ELEMENTS-axis-range
         if axis >= input_tensor_rank:
+            hint = f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-GATHER_ELEMENTS-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}{hint}",
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -293,10 +303,10 @@ class GatherElements(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal IndicesTensor.Sizes, {list(indices_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> GatherElements:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

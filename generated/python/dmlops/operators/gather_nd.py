@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
@@ -131,6 +132,17 @@ class GatherNd(Description):
         Rule("DML-GATHER_ND-output-rank", "docs"),
         Rule("DML-GATHER_ND-output-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-GATHER_ND-same-rank": "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-GATHER_ND-input-dimension-count-range": "InputDimensionCount InputTensor.DimensionCount",
+        "DML-GATHER_ND-indices-dimension-count-range": "IndicesDimensionCount IndicesTensor.DimensionCount",
+        "DML-GATHER_ND-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-GATHER_ND-input-leading-ones": "InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes",
+        "DML-GATHER_ND-indices-leading-ones": "IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes",
+        "DML-GATHER_ND-index-tuple-size": "IndicesTensor.DimensionCount IndicesTensor.Sizes InputDimensionCount",
+        "DML-GATHER_ND-output-rank": "IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes",
+        "DML-GATHER_ND-output-sizes": "IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
@@ -187,9 +199,10 @@ class GatherNd(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -266,11 +279,12 @@ class GatherNd(Description):
                 )
             )
         if input_dimension_count > input_tensor_rank:
+            hint = f"; axes count from 0, and {input_dimension_count} is {input_dimension_count - 4294967296} as an unsigned number" if input_dimension_count >= 2147483648 else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-GATHER_ND-input-dimension-count-range",
                     "InputDimensionCount",
-                    f"InputDimensionCount is {input_dimension_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"InputDimensionCount is {input_dimension_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank}{hint}",
                 )
             )
         # DML-GATHER_ND-indices-dimension-count-range
@@ -283,15 +297,16 @@ class GatherNd(Description):
                 )
             )
         if indices_dimension_count > indices_tensor_rank:
+            hint = f"; axes count from 0, and {indices_dimension_count} is {indices_dimension_count - 4294967296} as an unsigned number" if indices_dimension_count >= 2147483648 else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-GATHER_ND-indices-dimension-count-range",
                     "IndicesDimensionCount",
-                    f"IndicesDimensionCount is {indices_dimension_count}; it must be at most IndicesTensor.DimensionCount, {indices_tensor_rank}",
+                    f"IndicesDimensionCount is {indices_dimension_count}; it must be at most IndicesTensor.DimensionCount, {indices_tensor_rank}{hint}",
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -346,7 +361,7 @@ class GatherNd(Description):
                 Violation(
                     "DML-GATHER_ND-index-tuple-size",
                     "IndicesTensor.Sizes",
-                    f"IndexTupleSize is {index_tuple_size}; it must be at most InputDimensionCount, {input_dimension_count} (a tuple has at most one coordinate for each input dimension that counts)",
+                    f"IndicesTensor.Sizes[{indices_tensor_rank - 1}] is {index_tuple_size}; it must be at most InputDimensionCount, {input_dimension_count} (a tuple has at most one coordinate for each input dimension that counts)",
                 )
             )
         # DML-GATHER_ND-output-rank
@@ -355,7 +370,7 @@ class GatherNd(Description):
                 Violation(
                     "DML-GATHER_ND-output-rank",
                     "IndicesTensor.Sizes",
-                    f"len(GatheredSizes) is {len(gathered_sizes)}; it must be at most InputTensor.DimensionCount, {input_tensor_rank} (the output has room for every size that is not indexed away)",
+                    f"the gathered sizes are {list(gathered_sizes)}; they must be at most as many as the dimensions of InputTensor, {input_tensor_rank} (the output has room for every size that is not indexed away)",
                 )
             )
         # DML-GATHER_ND-output-sizes
@@ -364,13 +379,13 @@ class GatherNd(Description):
                 Violation(
                     "DML-GATHER_ND-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal align(GatheredSizes, InputTensor.DimensionCount, 1), {list(align(gathered_sizes, input_tensor_rank, 1))}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(align(gathered_sizes, input_tensor_rank, 1))} (the sizes of the indices but the last, then those of the input that are not indexed, after leading 1s)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> GatherNd:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

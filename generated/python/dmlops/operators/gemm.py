@@ -87,6 +87,14 @@ class Gemm(Description):
         Rule("DML-GEMM-output-sizes", "docs"),
         Rule("DML-GEMM-same-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-GEMM-same-rank": "ATensor.DimensionCount BTensor.DimensionCount CTensor CTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-GEMM-same-type": "ATensor.DataType BTensor.DataType CTensor CTensor.DataType OutputTensor.DataType",
+        "DML-GEMM-batch-sizes": "ATensor.DimensionCount ATensor.Sizes BTensor.Sizes",
+        "DML-GEMM-inner-size": "ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes TransA TransB",
+        "DML-GEMM-output-sizes": "ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes OutputTensor.Sizes TransA TransB",
+        "DML-GEMM-same-sizes": "CTensor CTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -188,9 +196,10 @@ class Gemm(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -275,7 +284,7 @@ class Gemm(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         a_tensor_data_type = a_tensor.DataType
@@ -336,7 +345,7 @@ class Gemm(Description):
                 Violation(
                     "DML-GEMM-inner-size",
                     "BTensor.Sizes",
-                    f"BTensor.Sizes[{b_tensor_rank - (2 if trans_b == MATRIX_TRANSFORM_NONE else 1)}] is {entry(b_tensor_sizes, b_tensor_rank - (2 if trans_b == MATRIX_TRANSFORM_NONE else 1))}; it must equal K, {k} (A has as many columns as B has rows, after their transforms)",
+                    f"BTensor.Sizes[{b_tensor_rank - (2 if trans_b == MATRIX_TRANSFORM_NONE else 1)}] is {entry(b_tensor_sizes, b_tensor_rank - (2 if trans_b == MATRIX_TRANSFORM_NONE else 1))}; it must equal ATensor.Sizes[{a_tensor_rank - (1 if trans_a == MATRIX_TRANSFORM_NONE else 2)}], {k} (A has as many columns as B has rows, after their transforms)",
                 )
             )
         # DML-GEMM-output-sizes
@@ -345,22 +354,23 @@ class Gemm(Description):
                 Violation(
                     "DML-GEMM-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N], {[*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n]}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {[*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n]} (the batch, the rows of A and the columns of B, each after its transform)",
                 )
             )
         # DML-GEMM-same-sizes
         if c_tensor is not None and c_tensor_sizes != output_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(output_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if c_tensor_rank == len(output_tensor_sizes) and all(c_tensor_sizes[d] == entry(output_tensor_sizes, d) or c_tensor_sizes[d] == 1 for d in range(c_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-GEMM-same-sizes",
                     "CTensor.Sizes",
-                    f"CTensor.Sizes is {list(c_tensor_sizes)}; it must equal OutputTensor.Sizes, {list(output_tensor_sizes)}",
+                    f"CTensor.Sizes is {list(c_tensor_sizes)}; it must equal OutputTensor.Sizes, {list(output_tensor_sizes)}{hint}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Gemm:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -100,6 +100,21 @@ class Gru(Description):
         Rule("DML-GRU-output-single-shape", "docs"),
         Rule("DML-GRU-output-given", "ours"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-GRU-activation-desc-count": "ActivationDescCount Direction",
+        "DML-GRU-same-type": "BiasTensor BiasTensor.DataType HiddenInitTensor HiddenInitTensor.DataType InputTensor.DataType OutputSequenceTensor OutputSequenceTensor.DataType OutputSingleTensor OutputSingleTensor.DataType RecurrenceTensor.DataType WeightTensor.DataType",
+        "DML-GRU-not-owned": "BiasTensor BiasTensor.Flags HiddenInitTensor HiddenInitTensor.Flags InputTensor.Flags RecurrenceTensor.Flags SequenceLengthsTensor SequenceLengthsTensor.Flags WeightTensor.Flags",
+        "DML-GRU-input-shape": "InputTensor.Sizes",
+        "DML-GRU-recurrence-shape": "RecurrenceTensor.Sizes",
+        "DML-GRU-direction-count": "Direction RecurrenceTensor.Sizes",
+        "DML-GRU-weight-shape": "InputTensor.Sizes RecurrenceTensor.Sizes WeightTensor.Sizes",
+        "DML-GRU-bias-shape": "BiasTensor BiasTensor.Sizes RecurrenceTensor.Sizes",
+        "DML-GRU-hidden-init-shape": "HiddenInitTensor HiddenInitTensor.Sizes InputTensor.Sizes RecurrenceTensor.Sizes",
+        "DML-GRU-sequence-lengths-shape": "InputTensor.Sizes SequenceLengthsTensor SequenceLengthsTensor.Sizes",
+        "DML-GRU-output-sequence-shape": "InputTensor.Sizes OutputSequenceTensor OutputSequenceTensor.Sizes RecurrenceTensor.Sizes",
+        "DML-GRU-output-single-shape": "InputTensor.Sizes OutputSingleTensor OutputSingleTensor.Sizes RecurrenceTensor.Sizes",
+        "DML-GRU-output-given": "OutputSequenceTensor OutputSingleTensor",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -207,9 +222,10 @@ class Gru(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -301,12 +317,20 @@ class Gru(Description):
             judgement.dimension_counts(self, level, violations)
         function_count = 2
         # DML-GRU-activation-desc-count
-        if activation_desc_count != (function_count * 2 if direction == RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL else function_count):  # fmt: skip
+        if direction == RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL and activation_desc_count != function_count * 2:  # fmt: skip
             violations.append(
                 Violation(
                     "DML-GRU-activation-desc-count",
                     "ActivationDescCount",
-                    f"ActivationDescCount is {activation_desc_count}; it must equal FunctionCount * 2 if Direction == BIDIRECTIONAL else FunctionCount, {function_count * 2 if direction == RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL else function_count} (each direction has its own activations)",
+                    f"ActivationDescCount is {activation_desc_count}; with Direction {name_of(RecurrentNetworkDirection, direction)} it must equal 4 (each direction has its own activations)",
+                )
+            )
+        if direction != RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL and activation_desc_count != function_count:
+            violations.append(
+                Violation(
+                    "DML-GRU-activation-desc-count",
+                    "ActivationDescCount",
+                    f"ActivationDescCount is {activation_desc_count}; with Direction {name_of(RecurrentNetworkDirection, direction)} it must equal 2 (each direction has its own activations)",
                 )
             )
         # DML-GRU-output-given
@@ -315,11 +339,11 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-output-given",
                     "OutputSequenceTensor",
-                    "this must hold: present(OutputSequenceTensor) or present(OutputSingleTensor) (without an output there is nothing to compute)",
+                    "OutputSequenceTensor and OutputSingleTensor are absent; one of them must be given (without an output there is nothing to compute)",
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -476,16 +500,24 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-recurrence-shape",
                     "RecurrenceTensor.Sizes",
-                    f"RecurrenceTensor.Sizes[2] is {entry(recurrence_tensor_sizes, 2)}; it must equal GateCount * HiddenSize, {gate_count * hidden_size}",
+                    f"RecurrenceTensor.Sizes[2] is {entry(recurrence_tensor_sizes, 2)}; it must equal 3 x RecurrenceTensor.Sizes[3] ({entry(recurrence_tensor_sizes, 3)}), {gate_count * hidden_size}",
                 )
             )
         # DML-GRU-direction-count
-        if direction_count != (2 if direction == RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL else 1):
+        if direction == RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL and direction_count != 2:
             violations.append(
                 Violation(
                     "DML-GRU-direction-count",
                     "RecurrenceTensor.Sizes",
-                    f"DirectionCount is {direction_count}; it must equal 2 if Direction == BIDIRECTIONAL else 1, {2 if direction == RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL else 1}",
+                    f"RecurrenceTensor.Sizes[1] is {direction_count}; with Direction {name_of(RecurrentNetworkDirection, direction)} it must equal 2",
+                )
+            )
+        if direction != RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL and direction_count != 1:
+            violations.append(
+                Violation(
+                    "DML-GRU-direction-count",
+                    "RecurrenceTensor.Sizes",
+                    f"RecurrenceTensor.Sizes[1] is {direction_count}; with Direction {name_of(RecurrentNetworkDirection, direction)} it must equal 1",
                 )
             )
         # DML-GRU-weight-shape
@@ -502,7 +534,7 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-weight-shape",
                     "WeightTensor.Sizes",
-                    f"WeightTensor.Sizes[1] is {entry(weight_tensor_sizes, 1)}; it must equal DirectionCount, {direction_count}",
+                    f"WeightTensor.Sizes[1] is {entry(weight_tensor_sizes, 1)}; it must equal RecurrenceTensor.Sizes[1], {direction_count}",
                 )
             )
         if entry(weight_tensor_sizes, 2) != gate_count * hidden_size:
@@ -510,7 +542,7 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-weight-shape",
                     "WeightTensor.Sizes",
-                    f"WeightTensor.Sizes[2] is {entry(weight_tensor_sizes, 2)}; it must equal GateCount * HiddenSize, {gate_count * hidden_size}",
+                    f"WeightTensor.Sizes[2] is {entry(weight_tensor_sizes, 2)}; it must equal 3 x RecurrenceTensor.Sizes[3] ({entry(recurrence_tensor_sizes, 3)}), {gate_count * hidden_size}",
                 )
             )
         if entry(weight_tensor_sizes, 3) != input_size:
@@ -518,7 +550,7 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-weight-shape",
                     "WeightTensor.Sizes",
-                    f"WeightTensor.Sizes[3] is {entry(weight_tensor_sizes, 3)}; it must equal InputSize, {input_size}",
+                    f"WeightTensor.Sizes[3] is {entry(weight_tensor_sizes, 3)}; it must equal InputTensor.Sizes[3], {input_size}",
                 )
             )
         # DML-GRU-bias-shape
@@ -543,7 +575,7 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-bias-shape",
                     "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes[2] is {entry(bias_tensor_sizes, 2)}; it must equal DirectionCount, {direction_count}",
+                    f"BiasTensor.Sizes[2] is {entry(bias_tensor_sizes, 2)}; it must equal RecurrenceTensor.Sizes[1], {direction_count}",
                 )
             )
         if bias_tensor is not None and entry(bias_tensor_sizes, 3) != gate_count * hidden_size * 2:
@@ -551,7 +583,7 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-bias-shape",
                     "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes[3] is {entry(bias_tensor_sizes, 3)}; it must equal GateCount * HiddenSize * 2, {gate_count * hidden_size * 2}",
+                    f"BiasTensor.Sizes[3] is {entry(bias_tensor_sizes, 3)}; it must equal 3 x RecurrenceTensor.Sizes[3] ({entry(recurrence_tensor_sizes, 3)}) x 2, {gate_count * hidden_size * 2}",
                 )
             )
         # DML-GRU-hidden-init-shape
@@ -568,7 +600,7 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-hidden-init-shape",
                     "HiddenInitTensor.Sizes",
-                    f"HiddenInitTensor.Sizes[1] is {entry(hidden_init_tensor_sizes, 1)}; it must equal DirectionCount, {direction_count}",
+                    f"HiddenInitTensor.Sizes[1] is {entry(hidden_init_tensor_sizes, 1)}; it must equal RecurrenceTensor.Sizes[1], {direction_count}",
                 )
             )
         if hidden_init_tensor is not None and entry(hidden_init_tensor_sizes, 2) != batch_size:
@@ -576,7 +608,7 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-hidden-init-shape",
                     "HiddenInitTensor.Sizes",
-                    f"HiddenInitTensor.Sizes[2] is {entry(hidden_init_tensor_sizes, 2)}; it must equal BatchSize, {batch_size}",
+                    f"HiddenInitTensor.Sizes[2] is {entry(hidden_init_tensor_sizes, 2)}; it must equal InputTensor.Sizes[2], {batch_size}",
                 )
             )
         if hidden_init_tensor is not None and entry(hidden_init_tensor_sizes, 3) != hidden_size:
@@ -584,7 +616,7 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-hidden-init-shape",
                     "HiddenInitTensor.Sizes",
-                    f"HiddenInitTensor.Sizes[3] is {entry(hidden_init_tensor_sizes, 3)}; it must equal HiddenSize, {hidden_size}",
+                    f"HiddenInitTensor.Sizes[3] is {entry(hidden_init_tensor_sizes, 3)}; it must equal RecurrenceTensor.Sizes[3], {hidden_size}",
                 )
             )
         # DML-GRU-sequence-lengths-shape
@@ -617,7 +649,7 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-sequence-lengths-shape",
                     "SequenceLengthsTensor.Sizes",
-                    f"SequenceLengthsTensor.Sizes[3] is {entry(sequence_lengths_tensor_sizes, 3)}; it must equal BatchSize, {batch_size}",
+                    f"SequenceLengthsTensor.Sizes[3] is {entry(sequence_lengths_tensor_sizes, 3)}; it must equal InputTensor.Sizes[2], {batch_size}",
                 )
             )
         # DML-GRU-output-sequence-shape
@@ -626,7 +658,7 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-output-sequence-shape",
                     "OutputSequenceTensor.Sizes",
-                    f"OutputSequenceTensor.Sizes[0] is {entry(output_sequence_tensor_sizes, 0)}; it must equal SequenceLength, {sequence_length}",
+                    f"OutputSequenceTensor.Sizes[0] is {entry(output_sequence_tensor_sizes, 0)}; it must equal InputTensor.Sizes[1], {sequence_length}",
                 )
             )
         if output_sequence_tensor is not None and entry(output_sequence_tensor_sizes, 1) != direction_count:
@@ -634,7 +666,7 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-output-sequence-shape",
                     "OutputSequenceTensor.Sizes",
-                    f"OutputSequenceTensor.Sizes[1] is {entry(output_sequence_tensor_sizes, 1)}; it must equal DirectionCount, {direction_count}",
+                    f"OutputSequenceTensor.Sizes[1] is {entry(output_sequence_tensor_sizes, 1)}; it must equal RecurrenceTensor.Sizes[1], {direction_count}",
                 )
             )
         if output_sequence_tensor is not None and entry(output_sequence_tensor_sizes, 2) != batch_size:
@@ -642,7 +674,7 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-output-sequence-shape",
                     "OutputSequenceTensor.Sizes",
-                    f"OutputSequenceTensor.Sizes[2] is {entry(output_sequence_tensor_sizes, 2)}; it must equal BatchSize, {batch_size}",
+                    f"OutputSequenceTensor.Sizes[2] is {entry(output_sequence_tensor_sizes, 2)}; it must equal InputTensor.Sizes[2], {batch_size}",
                 )
             )
         if output_sequence_tensor is not None and entry(output_sequence_tensor_sizes, 3) != hidden_size:
@@ -650,7 +682,7 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-output-sequence-shape",
                     "OutputSequenceTensor.Sizes",
-                    f"OutputSequenceTensor.Sizes[3] is {entry(output_sequence_tensor_sizes, 3)}; it must equal HiddenSize, {hidden_size}",
+                    f"OutputSequenceTensor.Sizes[3] is {entry(output_sequence_tensor_sizes, 3)}; it must equal RecurrenceTensor.Sizes[3], {hidden_size}",
                 )
             )
         # DML-GRU-output-single-shape
@@ -667,7 +699,7 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-output-single-shape",
                     "OutputSingleTensor.Sizes",
-                    f"OutputSingleTensor.Sizes[1] is {entry(output_single_tensor_sizes, 1)}; it must equal DirectionCount, {direction_count}",
+                    f"OutputSingleTensor.Sizes[1] is {entry(output_single_tensor_sizes, 1)}; it must equal RecurrenceTensor.Sizes[1], {direction_count}",
                 )
             )
         if output_single_tensor is not None and entry(output_single_tensor_sizes, 2) != batch_size:
@@ -675,7 +707,7 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-output-single-shape",
                     "OutputSingleTensor.Sizes",
-                    f"OutputSingleTensor.Sizes[2] is {entry(output_single_tensor_sizes, 2)}; it must equal BatchSize, {batch_size}",
+                    f"OutputSingleTensor.Sizes[2] is {entry(output_single_tensor_sizes, 2)}; it must equal InputTensor.Sizes[2], {batch_size}",
                 )
             )
         if output_single_tensor is not None and entry(output_single_tensor_sizes, 3) != hidden_size:
@@ -683,13 +715,13 @@ class Gru(Description):
                 Violation(
                     "DML-GRU-output-single-shape",
                     "OutputSingleTensor.Sizes",
-                    f"OutputSingleTensor.Sizes[3] is {entry(output_single_tensor_sizes, 3)}; it must equal HiddenSize, {hidden_size}",
+                    f"OutputSingleTensor.Sizes[3] is {entry(output_single_tensor_sizes, 3)}; it must equal RecurrenceTensor.Sizes[3], {hidden_size}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Gru:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

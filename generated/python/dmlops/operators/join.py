@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
@@ -137,6 +137,15 @@ class Join(Description):
         Rule("DML-JOIN-input-sizes-off-axis", "docs"),
         Rule("DML-JOIN-output-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-JOIN-same-rank": "InputTensors InputTensors.DimensionCount OutputTensor.DimensionCount",
+        "DML-JOIN-input-count-range": "InputCount",
+        "DML-JOIN-axis-range": "Axis OutputTensor.DimensionCount",
+        "DML-JOIN-input-types": "InputTensors InputTensors.DataType",
+        "DML-JOIN-output-type": "InputTensors.DataType OutputTensor.DataType",
+        "DML-JOIN-input-sizes-off-axis": "Axis InputTensors InputTensors.DimensionCount InputTensors.Sizes",
+        "DML-JOIN-output-sizes": "Axis InputTensors InputTensors.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -193,9 +202,10 @@ class Join(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -259,15 +269,16 @@ class Join(Description):
             )
         # DML-JOIN-axis-range
         if axis >= output_tensor_rank:
+            hint = f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-JOIN-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than OutputTensor.DimensionCount, {output_tensor_rank}",
+                    f"Axis is {axis}; it must be less than OutputTensor.DimensionCount, {output_tensor_rank}{hint}",
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         output_tensor_data_type = output_tensor.DataType
@@ -319,13 +330,13 @@ class Join(Description):
                 Violation(
                     "DML-JOIN-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal replace(InputTensors[0].Sizes, Axis, sum(InputTensors[i].Sizes[Axis] for i in range(len(InputTensors)))), {list(replaced(tensor_at(input_tensors, 0).Sizes, axis, saturate(sum(entry(input_tensors[i].Sizes, axis) for i in range(len(input_tensors))))))}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(replaced(tensor_at(input_tensors, 0).Sizes, axis, saturate(sum(entry(input_tensors[i].Sizes, axis) for i in range(len(input_tensors))))))} (along Axis, {axis}, the inputs add up; the other sizes are theirs)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Join:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

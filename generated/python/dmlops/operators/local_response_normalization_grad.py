@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
 from .. import judgement
+from ..arithmetic import entry
 from ..description import Description, Rule, Support, Tables, given, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
@@ -65,6 +67,11 @@ class LocalResponseNormalizationGrad(Description):
         Rule("DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-type", "docs"),
         Rule("DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-local-size-range": "LocalSize",
+        "DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-type": "InputGradientTensor.DataType InputTensor.DataType OutputGradientTensor.DataType",
+        "DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-sizes": "InputGradientTensor.Sizes InputTensor.Sizes OutputGradientTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_1: _SINCE_3_1,
         FeatureLevel.LEVEL_4_0: _SINCE_3_1,
@@ -127,9 +134,10 @@ class LocalResponseNormalizationGrad(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -189,7 +197,7 @@ class LocalResponseNormalizationGrad(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -222,11 +230,12 @@ class LocalResponseNormalizationGrad(Description):
             )
         # DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-sizes
         if input_gradient_tensor_sizes != input_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if input_gradient_tensor_rank == len(input_tensor_sizes) and all(input_gradient_tensor_sizes[d] == entry(input_tensor_sizes, d) or input_gradient_tensor_sizes[d] == 1 for d in range(input_gradient_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-sizes",
                     "InputGradientTensor.Sizes",
-                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
                 )
             )
         if output_gradient_tensor_sizes != input_tensor_sizes:
@@ -237,10 +246,10 @@ class LocalResponseNormalizationGrad(Description):
                     f"OutputGradientTensor.Sizes is {list(output_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> LocalResponseNormalizationGrad:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

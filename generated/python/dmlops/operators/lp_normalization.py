@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
@@ -71,6 +72,13 @@ class LpNormalization(Description):
         Rule("DML-LP_NORMALIZATION-same-type", "docs"),
         Rule("DML-LP_NORMALIZATION-same-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-LP_NORMALIZATION-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-LP_NORMALIZATION-axis-range": "Axis InputTensor.DimensionCount",
+        "DML-LP_NORMALIZATION-p-values": "P",
+        "DML-LP_NORMALIZATION-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-LP_NORMALIZATION-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -128,9 +136,10 @@ class LpNormalization(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -184,11 +193,12 @@ class LpNormalization(Description):
             )
         # DML-LP_NORMALIZATION-axis-range
         if axis >= input_tensor_rank:
+            hint = f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-LP_NORMALIZATION-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}{hint}",
                 )
             )
         # DML-LP_NORMALIZATION-p-values
@@ -201,7 +211,7 @@ class LpNormalization(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -231,10 +241,10 @@ class LpNormalization(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> LpNormalization:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

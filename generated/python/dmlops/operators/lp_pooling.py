@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
@@ -72,6 +72,16 @@ class LpPooling(Description):
         Rule("DML-LP_POOLING-output-sizes", "docs"),
         Rule("DML-LP_POOLING-p-range", "ours"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-LP_POOLING-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-LP_POOLING-dimension-count": "DimensionCount InputTensor.DimensionCount",
+        "DML-LP_POOLING-strides-range": "Strides",
+        "DML-LP_POOLING-window-size-range": "WindowSize",
+        "DML-LP_POOLING-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-LP_POOLING-window-fits": "EndPadding InputTensor.DimensionCount InputTensor.Sizes StartPadding WindowSize",
+        "DML-LP_POOLING-output-sizes": "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides WindowSize",
+        "DML-LP_POOLING-p-range": "P",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -138,9 +148,10 @@ class LpPooling(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -210,7 +221,7 @@ class LpPooling(Description):
                 Violation(
                     "DML-LP_POOLING-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount - 2, {input_tensor_rank - 2} (batches and channels are no spatial dimensions)",
+                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount ({input_tensor_rank}) - 2, {input_tensor_rank - 2} (batch and channel are not spatial dimensions)",
                 )
             )
         # DML-LP_POOLING-p-range
@@ -223,7 +234,7 @@ class LpPooling(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -271,11 +282,12 @@ class LpPooling(Description):
         # DML-LP_POOLING-window-fits
         for i in range(len(window_size)):
             if window_size[i] > entry(padded_sizes, i):
+                hint = f"; axes count from 0, and {window_size[i]} is {window_size[i] - 4294967296} as an unsigned number" if window_size[i] >= 2147483648 else ""  # fmt: skip
                 violations.append(
                     Violation(
                         "DML-LP_POOLING-window-fits",
                         "WindowSize",
-                        f"WindowSize[{i}] is {window_size[i]}; it must be at most PaddedSizes[{i}], {entry(padded_sizes, i)} (the padded input holds the window at least once)",
+                        f"WindowSize[{i}] is {window_size[i]}; it must be at most InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), {entry(padded_sizes, i)} (the padded input holds the window at least once){hint}",
                     )
                 )
                 break
@@ -285,13 +297,13 @@ class LpPooling(Description):
                 Violation(
                     "DML-LP_POOLING-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal PooledSizes, {list(pooled_sizes)}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(pooled_sizes)} (each spatial size is (padded input - window {list(window_size)}) / Strides {list(strides)}, rounded down, plus 1)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> LpPooling:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -123,6 +123,27 @@ class Lstm(Description):
         Rule("DML-LSTM-peephole-shape", "docs"),
         Rule("DML-LSTM-output-cell-single-shape", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-LSTM-activation-desc-count": "ActivationDescCount Direction",
+        "DML-LSTM-same-type": "BiasTensor BiasTensor.DataType HiddenInitTensor HiddenInitTensor.DataType InputTensor.DataType OutputSequenceTensor OutputSequenceTensor.DataType OutputSingleTensor OutputSingleTensor.DataType RecurrenceTensor.DataType WeightTensor.DataType",
+        "DML-LSTM-not-owned": "BiasTensor BiasTensor.Flags HiddenInitTensor HiddenInitTensor.Flags InputTensor.Flags RecurrenceTensor.Flags SequenceLengthsTensor SequenceLengthsTensor.Flags WeightTensor.Flags",
+        "DML-LSTM-input-shape": "InputTensor.Sizes",
+        "DML-LSTM-recurrence-shape": "RecurrenceTensor.Sizes",
+        "DML-LSTM-direction-count": "Direction RecurrenceTensor.Sizes",
+        "DML-LSTM-weight-shape": "InputTensor.Sizes RecurrenceTensor.Sizes WeightTensor.Sizes",
+        "DML-LSTM-bias-shape": "BiasTensor BiasTensor.Sizes RecurrenceTensor.Sizes",
+        "DML-LSTM-hidden-init-shape": "HiddenInitTensor HiddenInitTensor.Sizes InputTensor.Sizes RecurrenceTensor.Sizes",
+        "DML-LSTM-sequence-lengths-shape": "InputTensor.Sizes SequenceLengthsTensor SequenceLengthsTensor.Sizes",
+        "DML-LSTM-output-sequence-shape": "InputTensor.Sizes OutputSequenceTensor OutputSequenceTensor.Sizes RecurrenceTensor.Sizes",
+        "DML-LSTM-output-single-shape": "InputTensor.Sizes OutputSingleTensor OutputSingleTensor.Sizes RecurrenceTensor.Sizes",
+        "DML-LSTM-output-given": "OutputCellSingleTensor OutputSequenceTensor OutputSingleTensor",
+        "DML-LSTM-clip-threshold-range": "ClipThreshold UseClipThreshold",
+        "DML-LSTM-same-type-cell": "CellMemInitTensor CellMemInitTensor.DataType InputTensor.DataType OutputCellSingleTensor OutputCellSingleTensor.DataType PeepholeTensor PeepholeTensor.DataType",
+        "DML-LSTM-not-owned-cell": "CellMemInitTensor CellMemInitTensor.Flags PeepholeTensor PeepholeTensor.Flags",
+        "DML-LSTM-cell-mem-init-shape": "CellMemInitTensor CellMemInitTensor.Sizes InputTensor.Sizes RecurrenceTensor.Sizes",
+        "DML-LSTM-peephole-shape": "PeepholeTensor PeepholeTensor.Sizes RecurrenceTensor.Sizes",
+        "DML-LSTM-output-cell-single-shape": "InputTensor.Sizes OutputCellSingleTensor OutputCellSingleTensor.Sizes RecurrenceTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -250,9 +271,10 @@ class Lstm(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -367,12 +389,20 @@ class Lstm(Description):
             judgement.dimension_counts(self, level, violations)
         function_count = 3
         # DML-LSTM-activation-desc-count
-        if activation_desc_count != (function_count * 2 if direction == RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL else function_count):  # fmt: skip
+        if direction == RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL and activation_desc_count != function_count * 2:  # fmt: skip
             violations.append(
                 Violation(
                     "DML-LSTM-activation-desc-count",
                     "ActivationDescCount",
-                    f"ActivationDescCount is {activation_desc_count}; it must equal FunctionCount * 2 if Direction == BIDIRECTIONAL else FunctionCount, {function_count * 2 if direction == RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL else function_count} (each direction has its own activations)",
+                    f"ActivationDescCount is {activation_desc_count}; with Direction {name_of(RecurrentNetworkDirection, direction)} it must equal 6 (each direction has its own activations)",
+                )
+            )
+        if direction != RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL and activation_desc_count != function_count:
+            violations.append(
+                Violation(
+                    "DML-LSTM-activation-desc-count",
+                    "ActivationDescCount",
+                    f"ActivationDescCount is {activation_desc_count}; with Direction {name_of(RecurrentNetworkDirection, direction)} it must equal 3 (each direction has its own activations)",
                 )
             )
         # DML-LSTM-output-given
@@ -381,11 +411,11 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-output-given",
                     "OutputSequenceTensor",
-                    "this must hold: present(OutputSequenceTensor) or present(OutputSingleTensor) or present(OutputCellSingleTensor) (without an output there is nothing to compute)",
+                    "OutputSequenceTensor, OutputSingleTensor and OutputCellSingleTensor are absent; one of them must be given (without an output there is nothing to compute)",
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -550,16 +580,24 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-recurrence-shape",
                     "RecurrenceTensor.Sizes",
-                    f"RecurrenceTensor.Sizes[2] is {entry(recurrence_tensor_sizes, 2)}; it must equal GateCount * HiddenSize, {gate_count * hidden_size}",
+                    f"RecurrenceTensor.Sizes[2] is {entry(recurrence_tensor_sizes, 2)}; it must equal 4 x RecurrenceTensor.Sizes[3] ({entry(recurrence_tensor_sizes, 3)}), {gate_count * hidden_size}",
                 )
             )
         # DML-LSTM-direction-count
-        if direction_count != (2 if direction == RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL else 1):
+        if direction == RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL and direction_count != 2:
             violations.append(
                 Violation(
                     "DML-LSTM-direction-count",
                     "RecurrenceTensor.Sizes",
-                    f"DirectionCount is {direction_count}; it must equal 2 if Direction == BIDIRECTIONAL else 1, {2 if direction == RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL else 1}",
+                    f"RecurrenceTensor.Sizes[1] is {direction_count}; with Direction {name_of(RecurrentNetworkDirection, direction)} it must equal 2",
+                )
+            )
+        if direction != RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL and direction_count != 1:
+            violations.append(
+                Violation(
+                    "DML-LSTM-direction-count",
+                    "RecurrenceTensor.Sizes",
+                    f"RecurrenceTensor.Sizes[1] is {direction_count}; with Direction {name_of(RecurrentNetworkDirection, direction)} it must equal 1",
                 )
             )
         # DML-LSTM-weight-shape
@@ -576,7 +614,7 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-weight-shape",
                     "WeightTensor.Sizes",
-                    f"WeightTensor.Sizes[1] is {entry(weight_tensor_sizes, 1)}; it must equal DirectionCount, {direction_count}",
+                    f"WeightTensor.Sizes[1] is {entry(weight_tensor_sizes, 1)}; it must equal RecurrenceTensor.Sizes[1], {direction_count}",
                 )
             )
         if entry(weight_tensor_sizes, 2) != gate_count * hidden_size:
@@ -584,7 +622,7 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-weight-shape",
                     "WeightTensor.Sizes",
-                    f"WeightTensor.Sizes[2] is {entry(weight_tensor_sizes, 2)}; it must equal GateCount * HiddenSize, {gate_count * hidden_size}",
+                    f"WeightTensor.Sizes[2] is {entry(weight_tensor_sizes, 2)}; it must equal 4 x RecurrenceTensor.Sizes[3] ({entry(recurrence_tensor_sizes, 3)}), {gate_count * hidden_size}",
                 )
             )
         if entry(weight_tensor_sizes, 3) != input_size:
@@ -592,7 +630,7 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-weight-shape",
                     "WeightTensor.Sizes",
-                    f"WeightTensor.Sizes[3] is {entry(weight_tensor_sizes, 3)}; it must equal InputSize, {input_size}",
+                    f"WeightTensor.Sizes[3] is {entry(weight_tensor_sizes, 3)}; it must equal InputTensor.Sizes[3], {input_size}",
                 )
             )
         # DML-LSTM-bias-shape
@@ -617,7 +655,7 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-bias-shape",
                     "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes[2] is {entry(bias_tensor_sizes, 2)}; it must equal DirectionCount, {direction_count}",
+                    f"BiasTensor.Sizes[2] is {entry(bias_tensor_sizes, 2)}; it must equal RecurrenceTensor.Sizes[1], {direction_count}",
                 )
             )
         if bias_tensor is not None and entry(bias_tensor_sizes, 3) != gate_count * hidden_size * 2:
@@ -625,7 +663,7 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-bias-shape",
                     "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes[3] is {entry(bias_tensor_sizes, 3)}; it must equal GateCount * HiddenSize * 2, {gate_count * hidden_size * 2}",
+                    f"BiasTensor.Sizes[3] is {entry(bias_tensor_sizes, 3)}; it must equal 4 x RecurrenceTensor.Sizes[3] ({entry(recurrence_tensor_sizes, 3)}) x 2, {gate_count * hidden_size * 2}",
                 )
             )
         # DML-LSTM-hidden-init-shape
@@ -642,7 +680,7 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-hidden-init-shape",
                     "HiddenInitTensor.Sizes",
-                    f"HiddenInitTensor.Sizes[1] is {entry(hidden_init_tensor_sizes, 1)}; it must equal DirectionCount, {direction_count}",
+                    f"HiddenInitTensor.Sizes[1] is {entry(hidden_init_tensor_sizes, 1)}; it must equal RecurrenceTensor.Sizes[1], {direction_count}",
                 )
             )
         if hidden_init_tensor is not None and entry(hidden_init_tensor_sizes, 2) != batch_size:
@@ -650,7 +688,7 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-hidden-init-shape",
                     "HiddenInitTensor.Sizes",
-                    f"HiddenInitTensor.Sizes[2] is {entry(hidden_init_tensor_sizes, 2)}; it must equal BatchSize, {batch_size}",
+                    f"HiddenInitTensor.Sizes[2] is {entry(hidden_init_tensor_sizes, 2)}; it must equal InputTensor.Sizes[2], {batch_size}",
                 )
             )
         if hidden_init_tensor is not None and entry(hidden_init_tensor_sizes, 3) != hidden_size:
@@ -658,7 +696,7 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-hidden-init-shape",
                     "HiddenInitTensor.Sizes",
-                    f"HiddenInitTensor.Sizes[3] is {entry(hidden_init_tensor_sizes, 3)}; it must equal HiddenSize, {hidden_size}",
+                    f"HiddenInitTensor.Sizes[3] is {entry(hidden_init_tensor_sizes, 3)}; it must equal RecurrenceTensor.Sizes[3], {hidden_size}",
                 )
             )
         # DML-LSTM-sequence-lengths-shape
@@ -691,7 +729,7 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-sequence-lengths-shape",
                     "SequenceLengthsTensor.Sizes",
-                    f"SequenceLengthsTensor.Sizes[3] is {entry(sequence_lengths_tensor_sizes, 3)}; it must equal BatchSize, {batch_size}",
+                    f"SequenceLengthsTensor.Sizes[3] is {entry(sequence_lengths_tensor_sizes, 3)}; it must equal InputTensor.Sizes[2], {batch_size}",
                 )
             )
         # DML-LSTM-output-sequence-shape
@@ -700,7 +738,7 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-output-sequence-shape",
                     "OutputSequenceTensor.Sizes",
-                    f"OutputSequenceTensor.Sizes[0] is {entry(output_sequence_tensor_sizes, 0)}; it must equal SequenceLength, {sequence_length}",
+                    f"OutputSequenceTensor.Sizes[0] is {entry(output_sequence_tensor_sizes, 0)}; it must equal InputTensor.Sizes[1], {sequence_length}",
                 )
             )
         if output_sequence_tensor is not None and entry(output_sequence_tensor_sizes, 1) != direction_count:
@@ -708,7 +746,7 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-output-sequence-shape",
                     "OutputSequenceTensor.Sizes",
-                    f"OutputSequenceTensor.Sizes[1] is {entry(output_sequence_tensor_sizes, 1)}; it must equal DirectionCount, {direction_count}",
+                    f"OutputSequenceTensor.Sizes[1] is {entry(output_sequence_tensor_sizes, 1)}; it must equal RecurrenceTensor.Sizes[1], {direction_count}",
                 )
             )
         if output_sequence_tensor is not None and entry(output_sequence_tensor_sizes, 2) != batch_size:
@@ -716,7 +754,7 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-output-sequence-shape",
                     "OutputSequenceTensor.Sizes",
-                    f"OutputSequenceTensor.Sizes[2] is {entry(output_sequence_tensor_sizes, 2)}; it must equal BatchSize, {batch_size}",
+                    f"OutputSequenceTensor.Sizes[2] is {entry(output_sequence_tensor_sizes, 2)}; it must equal InputTensor.Sizes[2], {batch_size}",
                 )
             )
         if output_sequence_tensor is not None and entry(output_sequence_tensor_sizes, 3) != hidden_size:
@@ -724,7 +762,7 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-output-sequence-shape",
                     "OutputSequenceTensor.Sizes",
-                    f"OutputSequenceTensor.Sizes[3] is {entry(output_sequence_tensor_sizes, 3)}; it must equal HiddenSize, {hidden_size}",
+                    f"OutputSequenceTensor.Sizes[3] is {entry(output_sequence_tensor_sizes, 3)}; it must equal RecurrenceTensor.Sizes[3], {hidden_size}",
                 )
             )
         # DML-LSTM-output-single-shape
@@ -741,7 +779,7 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-output-single-shape",
                     "OutputSingleTensor.Sizes",
-                    f"OutputSingleTensor.Sizes[1] is {entry(output_single_tensor_sizes, 1)}; it must equal DirectionCount, {direction_count}",
+                    f"OutputSingleTensor.Sizes[1] is {entry(output_single_tensor_sizes, 1)}; it must equal RecurrenceTensor.Sizes[1], {direction_count}",
                 )
             )
         if output_single_tensor is not None and entry(output_single_tensor_sizes, 2) != batch_size:
@@ -749,7 +787,7 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-output-single-shape",
                     "OutputSingleTensor.Sizes",
-                    f"OutputSingleTensor.Sizes[2] is {entry(output_single_tensor_sizes, 2)}; it must equal BatchSize, {batch_size}",
+                    f"OutputSingleTensor.Sizes[2] is {entry(output_single_tensor_sizes, 2)}; it must equal InputTensor.Sizes[2], {batch_size}",
                 )
             )
         if output_single_tensor is not None and entry(output_single_tensor_sizes, 3) != hidden_size:
@@ -757,7 +795,7 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-output-single-shape",
                     "OutputSingleTensor.Sizes",
-                    f"OutputSingleTensor.Sizes[3] is {entry(output_single_tensor_sizes, 3)}; it must equal HiddenSize, {hidden_size}",
+                    f"OutputSingleTensor.Sizes[3] is {entry(output_single_tensor_sizes, 3)}; it must equal RecurrenceTensor.Sizes[3], {hidden_size}",
                 )
             )
         # DML-LSTM-same-type-cell
@@ -816,7 +854,7 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-cell-mem-init-shape",
                     "CellMemInitTensor.Sizes",
-                    f"CellMemInitTensor.Sizes[1] is {entry(cell_mem_init_tensor_sizes, 1)}; it must equal DirectionCount, {direction_count}",
+                    f"CellMemInitTensor.Sizes[1] is {entry(cell_mem_init_tensor_sizes, 1)}; it must equal RecurrenceTensor.Sizes[1], {direction_count}",
                 )
             )
         if cell_mem_init_tensor is not None and entry(cell_mem_init_tensor_sizes, 2) != batch_size:
@@ -824,7 +862,7 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-cell-mem-init-shape",
                     "CellMemInitTensor.Sizes",
-                    f"CellMemInitTensor.Sizes[2] is {entry(cell_mem_init_tensor_sizes, 2)}; it must equal BatchSize, {batch_size}",
+                    f"CellMemInitTensor.Sizes[2] is {entry(cell_mem_init_tensor_sizes, 2)}; it must equal InputTensor.Sizes[2], {batch_size}",
                 )
             )
         if cell_mem_init_tensor is not None and entry(cell_mem_init_tensor_sizes, 3) != hidden_size:
@@ -832,7 +870,7 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-cell-mem-init-shape",
                     "CellMemInitTensor.Sizes",
-                    f"CellMemInitTensor.Sizes[3] is {entry(cell_mem_init_tensor_sizes, 3)}; it must equal HiddenSize, {hidden_size}",
+                    f"CellMemInitTensor.Sizes[3] is {entry(cell_mem_init_tensor_sizes, 3)}; it must equal RecurrenceTensor.Sizes[3], {hidden_size}",
                 )
             )
         # DML-LSTM-peephole-shape
@@ -857,7 +895,7 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-peephole-shape",
                     "PeepholeTensor.Sizes",
-                    f"PeepholeTensor.Sizes[2] is {entry(peephole_tensor_sizes, 2)}; it must equal DirectionCount, {direction_count}",
+                    f"PeepholeTensor.Sizes[2] is {entry(peephole_tensor_sizes, 2)}; it must equal RecurrenceTensor.Sizes[1], {direction_count}",
                 )
             )
         if peephole_tensor is not None and entry(peephole_tensor_sizes, 3) != hidden_size * 3:
@@ -865,7 +903,7 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-peephole-shape",
                     "PeepholeTensor.Sizes",
-                    f"PeepholeTensor.Sizes[3] is {entry(peephole_tensor_sizes, 3)}; it must equal HiddenSize * 3, {hidden_size * 3}",
+                    f"PeepholeTensor.Sizes[3] is {entry(peephole_tensor_sizes, 3)}; it must equal RecurrenceTensor.Sizes[3] ({entry(recurrence_tensor_sizes, 3)}) x 3, {hidden_size * 3}",
                 )
             )
         # DML-LSTM-output-cell-single-shape
@@ -882,7 +920,7 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-output-cell-single-shape",
                     "OutputCellSingleTensor.Sizes",
-                    f"OutputCellSingleTensor.Sizes[1] is {entry(output_cell_single_tensor_sizes, 1)}; it must equal DirectionCount, {direction_count}",
+                    f"OutputCellSingleTensor.Sizes[1] is {entry(output_cell_single_tensor_sizes, 1)}; it must equal RecurrenceTensor.Sizes[1], {direction_count}",
                 )
             )
         if output_cell_single_tensor is not None and entry(output_cell_single_tensor_sizes, 2) != batch_size:
@@ -890,7 +928,7 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-output-cell-single-shape",
                     "OutputCellSingleTensor.Sizes",
-                    f"OutputCellSingleTensor.Sizes[2] is {entry(output_cell_single_tensor_sizes, 2)}; it must equal BatchSize, {batch_size}",
+                    f"OutputCellSingleTensor.Sizes[2] is {entry(output_cell_single_tensor_sizes, 2)}; it must equal InputTensor.Sizes[2], {batch_size}",
                 )
             )
         if output_cell_single_tensor is not None and entry(output_cell_single_tensor_sizes, 3) != hidden_size:
@@ -898,10 +936,10 @@ class Lstm(Description):
                 Violation(
                     "DML-LSTM-output-cell-single-shape",
                     "OutputCellSingleTensor.Sizes",
-                    f"OutputCellSingleTensor.Sizes[3] is {entry(output_cell_single_tensor_sizes, 3)}; it must equal HiddenSize, {hidden_size}",
+                    f"OutputCellSingleTensor.Sizes[3] is {entry(output_cell_single_tensor_sizes, 3)}; it must equal RecurrenceTensor.Sizes[3], {hidden_size}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
         """The advice that a valid description draws, its fused activations apart."""
@@ -920,7 +958,7 @@ class Lstm(Description):
         return violations
 
     def infer(self) -> Lstm:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
@@ -105,6 +106,16 @@ class MatrixMultiplyInteger(Description):
         Rule("DML-MATRIX_MULTIPLY_INTEGER-b-zero-point-sizes", "docs"),
         Rule("DML-MATRIX_MULTIPLY_INTEGER-output-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-MATRIX_MULTIPLY_INTEGER-same-rank": "ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-MATRIX_MULTIPLY_INTEGER-same-type-a-zero-point": "ATensor.DataType AZeroPointTensor AZeroPointTensor.DataType",
+        "DML-MATRIX_MULTIPLY_INTEGER-same-type-b-zero-point": "BTensor.DataType BZeroPointTensor BZeroPointTensor.DataType",
+        "DML-MATRIX_MULTIPLY_INTEGER-batch-sizes": "ATensor.DimensionCount ATensor.Sizes BTensor.Sizes",
+        "DML-MATRIX_MULTIPLY_INTEGER-inner-size": "ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes",
+        "DML-MATRIX_MULTIPLY_INTEGER-a-zero-point-sizes": "ATensor.DimensionCount ATensor.Sizes AZeroPointTensor AZeroPointTensor.DimensionCount AZeroPointTensor.Sizes",
+        "DML-MATRIX_MULTIPLY_INTEGER-b-zero-point-sizes": "BTensor.DimensionCount BTensor.Sizes BZeroPointTensor BZeroPointTensor.DimensionCount BZeroPointTensor.Sizes",
+        "DML-MATRIX_MULTIPLY_INTEGER-output-sizes": "ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
         FeatureLevel.LEVEL_3_0: _SINCE_2_1,
@@ -161,9 +172,10 @@ class MatrixMultiplyInteger(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -241,7 +253,7 @@ class MatrixMultiplyInteger(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         a_tensor_data_type = a_tensor.DataType
@@ -297,7 +309,7 @@ class MatrixMultiplyInteger(Description):
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER-inner-size",
                     "BTensor.Sizes",
-                    f"BTensor.Sizes[{b_tensor_rank - 2}] is {entry(b_tensor_sizes, b_tensor_rank - 2)}; it must equal K, {k} (A has as many columns as B has rows)",
+                    f"BTensor.Sizes[{b_tensor_rank - 2}] is {entry(b_tensor_sizes, b_tensor_rank - 2)}; it must equal ATensor.Sizes[{a_tensor_rank - 1}], {k} (A has as many columns as B has rows)",
                 )
             )
         # DML-MATRIX_MULTIPLY_INTEGER-a-zero-point-sizes
@@ -306,7 +318,7 @@ class MatrixMultiplyInteger(Description):
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER-a-zero-point-sizes",
                     "AZeroPointTensor.Sizes",
-                    f"AZeroPointTensor.Sizes[{max(a_zero_point_tensor_rank - 2, 0)}] is {entry(a_zero_point_tensor_sizes, max(a_zero_point_tensor_rank - 2, 0))}; it must be 1 or M, {m} (one for all of A, or one for each row)",
+                    f"AZeroPointTensor.Sizes[{max(a_zero_point_tensor_rank - 2, 0)}] is {entry(a_zero_point_tensor_sizes, max(a_zero_point_tensor_rank - 2, 0))}; it must be 1 or ATensor.Sizes[{a_tensor_rank - 2}], {m} (one for all of A, or one for each row)",
                 )
             )
         for d in range(a_zero_point_tensor_rank):
@@ -325,7 +337,7 @@ class MatrixMultiplyInteger(Description):
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER-b-zero-point-sizes",
                     "BZeroPointTensor.Sizes",
-                    f"BZeroPointTensor.Sizes[{b_zero_point_tensor_rank - 1}] is {entry(b_zero_point_tensor_sizes, b_zero_point_tensor_rank - 1)}; it must be 1 or N, {n} (one for all of B, or one for each column)",
+                    f"BZeroPointTensor.Sizes[{b_zero_point_tensor_rank - 1}] is {entry(b_zero_point_tensor_sizes, b_zero_point_tensor_rank - 1)}; it must be 1 or BTensor.Sizes[{b_tensor_rank - 1}], {n} (one for all of B, or one for each column)",
                 )
             )
         for d in range(b_zero_point_tensor_rank):
@@ -344,13 +356,13 @@ class MatrixMultiplyInteger(Description):
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N], {[*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n]}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {[*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n]} (the batch, the rows of A and the columns of B)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> MatrixMultiplyInteger:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

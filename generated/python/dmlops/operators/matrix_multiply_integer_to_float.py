@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
@@ -121,6 +122,22 @@ class MatrixMultiplyIntegerToFloat(Description):
         Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes", "docs"),
         Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank": "ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-zero-point": "ATensor.DataType AZeroPointTensor AZeroPointTensor.DataType",
+        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-b-zero-point": "BTensor.DataType BZeroPointTensor BZeroPointTensor.DataType",
+        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-batch-sizes": "ATensor.DimensionCount ATensor.Sizes BTensor.Sizes",
+        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-inner-size": "ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes",
+        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes": "ATensor.DimensionCount ATensor.Sizes AZeroPointTensor AZeroPointTensor.DimensionCount AZeroPointTensor.Sizes",
+        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes": "BTensor.DimensionCount BTensor.Sizes BZeroPointTensor BZeroPointTensor.DimensionCount BZeroPointTensor.Sizes",
+        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-output-sizes": "ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes OutputTensor.Sizes",
+        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points": "AScaleTensor.DimensionCount AZeroPointTensor AZeroPointTensor.DimensionCount BScaleTensor.DimensionCount BZeroPointTensor BZeroPointTensor.DimensionCount",
+        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b": "ATensor.DataType BTensor.DataType",
+        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output": "AScaleTensor.DataType BScaleTensor.DataType BiasTensor BiasTensor.DataType OutputTensor.DataType",
+        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes": "AScaleTensor.DimensionCount AScaleTensor.Sizes ATensor.DimensionCount ATensor.Sizes",
+        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes": "BScaleTensor.DimensionCount BScaleTensor.Sizes BTensor.DimensionCount BTensor.Sizes",
+        "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes": "BiasTensor BiasTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_2: _SINCE_6_2,
         FeatureLevel.LEVEL_6_3: _SINCE_6_2,
@@ -175,9 +192,10 @@ class MatrixMultiplyIntegerToFloat(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -301,7 +319,7 @@ class MatrixMultiplyIntegerToFloat(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         a_tensor_data_type = a_tensor.DataType
@@ -363,7 +381,7 @@ class MatrixMultiplyIntegerToFloat(Description):
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-inner-size",
                     "BTensor.Sizes",
-                    f"BTensor.Sizes[{b_tensor_rank - 2}] is {entry(b_tensor_sizes, b_tensor_rank - 2)}; it must equal K, {k} (A has as many columns as B has rows)",
+                    f"BTensor.Sizes[{b_tensor_rank - 2}] is {entry(b_tensor_sizes, b_tensor_rank - 2)}; it must equal ATensor.Sizes[{a_tensor_rank - 1}], {k} (A has as many columns as B has rows)",
                 )
             )
         # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes
@@ -372,7 +390,7 @@ class MatrixMultiplyIntegerToFloat(Description):
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes",
                     "AZeroPointTensor.Sizes",
-                    f"AZeroPointTensor.Sizes[{max(a_zero_point_tensor_rank - 2, 0)}] is {entry(a_zero_point_tensor_sizes, max(a_zero_point_tensor_rank - 2, 0))}; it must be 1 or M, {m} (one for all of A, or one for each row)",
+                    f"AZeroPointTensor.Sizes[{max(a_zero_point_tensor_rank - 2, 0)}] is {entry(a_zero_point_tensor_sizes, max(a_zero_point_tensor_rank - 2, 0))}; it must be 1 or ATensor.Sizes[{a_tensor_rank - 2}], {m} (one for all of A, or one for each row)",
                 )
             )
         for d in range(a_zero_point_tensor_rank):
@@ -391,7 +409,7 @@ class MatrixMultiplyIntegerToFloat(Description):
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes",
                     "BZeroPointTensor.Sizes",
-                    f"BZeroPointTensor.Sizes[{b_zero_point_tensor_rank - 1}] is {entry(b_zero_point_tensor_sizes, b_zero_point_tensor_rank - 1)}; it must be 1 or N, {n} (one for all of B, or one for each column)",
+                    f"BZeroPointTensor.Sizes[{b_zero_point_tensor_rank - 1}] is {entry(b_zero_point_tensor_sizes, b_zero_point_tensor_rank - 1)}; it must be 1 or BTensor.Sizes[{b_tensor_rank - 1}], {n} (one for all of B, or one for each column)",
                 )
             )
         for d in range(b_zero_point_tensor_rank):
@@ -410,7 +428,7 @@ class MatrixMultiplyIntegerToFloat(Description):
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N], {[*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n]}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {[*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n]} (the batch, the rows of A and the columns of B)",
                 )
             )
         # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b
@@ -453,7 +471,7 @@ class MatrixMultiplyIntegerToFloat(Description):
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes",
                     "AScaleTensor.Sizes",
-                    f"AScaleTensor.Sizes[{max(a_scale_tensor_rank - 2, 0)}] is {entry(a_scale_tensor_sizes, max(a_scale_tensor_rank - 2, 0))}; it must be 1 or M, {m} (one for all of A, or one for each row)",
+                    f"AScaleTensor.Sizes[{max(a_scale_tensor_rank - 2, 0)}] is {entry(a_scale_tensor_sizes, max(a_scale_tensor_rank - 2, 0))}; it must be 1 or ATensor.Sizes[{a_tensor_rank - 2}], {m} (one for all of A, or one for each row)",
                 )
             )
         for d in range(a_scale_tensor_rank):
@@ -472,7 +490,7 @@ class MatrixMultiplyIntegerToFloat(Description):
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes",
                     "BScaleTensor.Sizes",
-                    f"BScaleTensor.Sizes[{b_scale_tensor_rank - 1}] is {b_scale_tensor_sizes[b_scale_tensor_rank - 1]}; it must be 1 or N, {n} (one for all of B, or one for each column)",
+                    f"BScaleTensor.Sizes[{b_scale_tensor_rank - 1}] is {b_scale_tensor_sizes[b_scale_tensor_rank - 1]}; it must be 1 or BTensor.Sizes[{b_tensor_rank - 1}], {n} (one for all of B, or one for each column)",
                 )
             )
         for d in range(b_scale_tensor_rank):
@@ -487,17 +505,18 @@ class MatrixMultiplyIntegerToFloat(Description):
                 break
         # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes
         if bias_tensor is not None and bias_tensor_sizes != output_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(output_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if bias_tensor_rank == len(output_tensor_sizes) and all(bias_tensor_sizes[d] == entry(output_tensor_sizes, d) or bias_tensor_sizes[d] == 1 for d in range(bias_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes",
                     "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes is {list(bias_tensor_sizes)}; it must equal OutputTensor.Sizes, {list(output_tensor_sizes)}",
+                    f"BiasTensor.Sizes is {list(bias_tensor_sizes)}; it must equal OutputTensor.Sizes, {list(output_tensor_sizes)}{hint}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> MatrixMultiplyIntegerToFloat:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

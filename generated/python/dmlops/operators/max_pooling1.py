@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
@@ -119,6 +119,17 @@ class MaxPooling1(Description):
         Rule("DML-MAX_POOLING1-indices-rank", "docs"),
         Rule("DML-MAX_POOLING1-indices-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-MAX_POOLING1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-MAX_POOLING1-dimension-count": "DimensionCount InputTensor.DimensionCount",
+        "DML-MAX_POOLING1-strides-range": "Strides",
+        "DML-MAX_POOLING1-window-size-range": "WindowSize",
+        "DML-MAX_POOLING1-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-MAX_POOLING1-window-fits": "EndPadding InputTensor.DimensionCount InputTensor.Sizes StartPadding WindowSize",
+        "DML-MAX_POOLING1-output-sizes": "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides WindowSize",
+        "DML-MAX_POOLING1-indices-rank": "InputTensor.DimensionCount OutputIndicesTensor OutputIndicesTensor.DimensionCount",
+        "DML-MAX_POOLING1-indices-sizes": "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputIndicesTensor OutputIndicesTensor.Sizes StartPadding Strides WindowSize",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
         FeatureLevel.LEVEL_2_1: _SINCE_2_0,
@@ -188,9 +199,10 @@ class MaxPooling1(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -265,7 +277,7 @@ class MaxPooling1(Description):
                 Violation(
                     "DML-MAX_POOLING1-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount - 2, {input_tensor_rank - 2} (batches and channels are no spatial dimensions)",
+                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount ({input_tensor_rank}) - 2, {input_tensor_rank - 2} (batch and channel are not spatial dimensions)",
                 )
             )
         # DML-MAX_POOLING1-indices-rank
@@ -278,7 +290,7 @@ class MaxPooling1(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -328,11 +340,12 @@ class MaxPooling1(Description):
         # DML-MAX_POOLING1-window-fits
         for i in range(len(window_size)):
             if window_size[i] > entry(padded_sizes, i):
+                hint = f"; axes count from 0, and {window_size[i]} is {window_size[i] - 4294967296} as an unsigned number" if window_size[i] >= 2147483648 else ""  # fmt: skip
                 violations.append(
                     Violation(
                         "DML-MAX_POOLING1-window-fits",
                         "WindowSize",
-                        f"WindowSize[{i}] is {window_size[i]}; it must be at most PaddedSizes[{i}], {entry(padded_sizes, i)} (the padded input holds the window at least once)",
+                        f"WindowSize[{i}] is {window_size[i]}; it must be at most InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), {entry(padded_sizes, i)} (the padded input holds the window at least once){hint}",
                     )
                 )
                 break
@@ -342,7 +355,7 @@ class MaxPooling1(Description):
                 Violation(
                     "DML-MAX_POOLING1-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal PooledSizes, {list(pooled_sizes)}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(pooled_sizes)} (each spatial size is (padded input - window {list(window_size)}) / Strides {list(strides)}, rounded down, plus 1)",
                 )
             )
         # DML-MAX_POOLING1-indices-sizes
@@ -351,13 +364,13 @@ class MaxPooling1(Description):
                 Violation(
                     "DML-MAX_POOLING1-indices-sizes",
                     "OutputIndicesTensor.Sizes",
-                    f"OutputIndicesTensor.Sizes is {list(output_indices_tensor_sizes)}; it must equal PooledSizes, {list(pooled_sizes)}",
+                    f"OutputIndicesTensor.Sizes is {list(output_indices_tensor_sizes)}; it must be {list(pooled_sizes)} (every window has one index)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> MaxPooling1:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
@@ -90,6 +90,17 @@ class MaxPoolingGrad(Description):
         Rule("DML-MAX_POOLING_GRAD-window-fits", "ours"),
         Rule("DML-MAX_POOLING_GRAD-input-gradient-sizes", "ours"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-MAX_POOLING_GRAD-same-rank": "InputGradientTensor.DimensionCount InputTensor.DimensionCount OutputGradientTensor.DimensionCount",
+        "DML-MAX_POOLING_GRAD-dimension-count": "DimensionCount InputTensor.DimensionCount",
+        "DML-MAX_POOLING_GRAD-strides-range": "Strides",
+        "DML-MAX_POOLING_GRAD-window-size-range": "WindowSize",
+        "DML-MAX_POOLING_GRAD-dilations-range": "Dilations",
+        "DML-MAX_POOLING_GRAD-same-type": "InputGradientTensor.DataType InputTensor.DataType OutputGradientTensor.DataType",
+        "DML-MAX_POOLING_GRAD-same-sizes": "InputTensor.Sizes OutputGradientTensor.Sizes",
+        "DML-MAX_POOLING_GRAD-window-fits": "Dilations EndPadding InputTensor.DimensionCount InputTensor.Sizes StartPadding WindowSize",
+        "DML-MAX_POOLING_GRAD-input-gradient-sizes": "Dilations EndPadding InputGradientTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes StartPadding Strides WindowSize",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
         FeatureLevel.LEVEL_3_1: _SINCE_3_0,
@@ -160,9 +171,10 @@ class MaxPoolingGrad(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -248,11 +260,11 @@ class MaxPoolingGrad(Description):
                 Violation(
                     "DML-MAX_POOLING_GRAD-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount - 2, {input_tensor_rank - 2} (batches and channels are no spatial dimensions)",
+                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount ({input_tensor_rank}) - 2, {input_tensor_rank - 2} (batch and channel are not spatial dimensions)",
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -335,23 +347,24 @@ class MaxPoolingGrad(Description):
                     Violation(
                         "DML-MAX_POOLING_GRAD-window-fits",
                         "WindowSize",
-                        f"WindowExtents[{i}] is {entry(window_extents, i)}; it must be at most PaddedSizes[{i}], {entry(padded_sizes, i)} (the padded sizes hold the dilated window at least once)",
+                        f"(WindowSize[{i}] ({window_size[i]}) - 1) x Dilations[{i}] ({entry(dilations, i)}) + 1 is {entry(window_extents, i)}; it must be at most InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), {entry(padded_sizes, i)} (the padded sizes hold the dilated window at least once)",
                     )
                 )
                 break
         # DML-MAX_POOLING_GRAD-input-gradient-sizes
         if input_gradient_tensor_sizes != pooled_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(pooled_sizes)}, with a stride of 0 in each dimension that repeats" if input_gradient_tensor_rank == len(pooled_sizes) and all(input_gradient_tensor_sizes[d] == entry(pooled_sizes, d) or input_gradient_tensor_sizes[d] == 1 for d in range(input_gradient_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MAX_POOLING_GRAD-input-gradient-sizes",
                     "InputGradientTensor.Sizes",
-                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal PooledSizes, {list(pooled_sizes)} (every window has one gradient)",
+                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must be {list(pooled_sizes)} (every window has one gradient){hint}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> MaxPoolingGrad:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

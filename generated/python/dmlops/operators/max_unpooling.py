@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 from .. import judgement
+from ..arithmetic import entry
 from ..description import Description, Rule, Support, Tables, given, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
@@ -86,6 +88,10 @@ class MaxUnpooling(Description):
         Rule("DML-MAX_UNPOOLING-same-type", "docs"),
         Rule("DML-MAX_UNPOOLING-indices-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-MAX_UNPOOLING-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-MAX_UNPOOLING-indices-sizes": "IndicesTensor.Sizes InputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
         FeatureLevel.LEVEL_2_1: _SINCE_2_0,
@@ -134,9 +140,10 @@ class MaxUnpooling(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -183,7 +190,7 @@ class MaxUnpooling(Description):
         ):  # fmt: skip
             judgement.dimension_counts(self, level, violations)
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -208,17 +215,18 @@ class MaxUnpooling(Description):
             )
         # DML-MAX_UNPOOLING-indices-sizes
         if indices_tensor_sizes != input_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(input_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if indices_tensor_rank == len(input_tensor_sizes) and all(indices_tensor_sizes[d] == entry(input_tensor_sizes, d) or indices_tensor_sizes[d] == 1 for d in range(indices_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MAX_UNPOOLING-indices-sizes",
                     "IndicesTensor.Sizes",
-                    f"IndicesTensor.Sizes is {list(indices_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                    f"IndicesTensor.Sizes is {list(indices_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}{hint}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> MaxUnpooling:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -73,6 +73,14 @@ class MeanVarianceNormalization(Description):
         Rule("DML-MEAN_VARIANCE_NORMALIZATION-bias-broadcast", "docs"),
         Rule("DML-MEAN_VARIANCE_NORMALIZATION-same-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-MEAN_VARIANCE_NORMALIZATION-scale-required": "BiasTensor ScaleTensor",
+        "DML-MEAN_VARIANCE_NORMALIZATION-bias-required": "BiasTensor ScaleTensor",
+        "DML-MEAN_VARIANCE_NORMALIZATION-same-type": "BiasTensor BiasTensor.DataType InputTensor.DataType OutputTensor.DataType ScaleTensor ScaleTensor.DataType",
+        "DML-MEAN_VARIANCE_NORMALIZATION-scale-broadcast": "InputTensor.Sizes ScaleTensor ScaleTensor.DimensionCount ScaleTensor.Sizes",
+        "DML-MEAN_VARIANCE_NORMALIZATION-bias-broadcast": "BiasTensor BiasTensor.DimensionCount BiasTensor.Sizes InputTensor.Sizes",
+        "DML-MEAN_VARIANCE_NORMALIZATION-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -165,9 +173,10 @@ class MeanVarianceNormalization(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -246,7 +255,7 @@ class MeanVarianceNormalization(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -318,10 +327,10 @@ class MeanVarianceNormalization(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> MeanVarianceNormalization:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -97,6 +97,19 @@ class MeanVarianceNormalization1(Description):
         Rule("DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels", "docs", until=FeatureLevel.LEVEL_4_0),
         Rule("DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels", "docs", until=FeatureLevel.LEVEL_4_0),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-MEAN_VARIANCE_NORMALIZATION1-same-rank": "BiasTensor BiasTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount ScaleTensor ScaleTensor.DimensionCount",
+        "DML-MEAN_VARIANCE_NORMALIZATION1-axis-count": "AxisCount InputTensor.DimensionCount",
+        "DML-MEAN_VARIANCE_NORMALIZATION1-axes-range": "Axes InputTensor.DimensionCount",
+        "DML-MEAN_VARIANCE_NORMALIZATION1-same-type": "BiasTensor BiasTensor.DataType InputTensor.DataType OutputTensor.DataType ScaleTensor ScaleTensor.DataType",
+        "DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast": "InputTensor.Sizes ScaleTensor ScaleTensor.DimensionCount ScaleTensor.Sizes",
+        "DML-MEAN_VARIANCE_NORMALIZATION1-bias-broadcast": "BiasTensor BiasTensor.DimensionCount BiasTensor.Sizes InputTensor.Sizes",
+        "DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+        "DML-MEAN_VARIANCE_NORMALIZATION1-scale-required": "BiasTensor ScaleTensor",
+        "DML-MEAN_VARIANCE_NORMALIZATION1-bias-required": "BiasTensor ScaleTensor",
+        "DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels": "InputTensor.Sizes ScaleTensor ScaleTensor.Sizes",
+        "DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels": "BiasTensor BiasTensor.Sizes InputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
         FeatureLevel.LEVEL_3_0: _SINCE_2_1,
@@ -192,9 +205,10 @@ class MeanVarianceNormalization1(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -284,11 +298,12 @@ class MeanVarianceNormalization1(Description):
             )
         # DML-MEAN_VARIANCE_NORMALIZATION1-axis-count
         if axis_count > input_tensor_rank:
+            hint = f"; axes count from 0, and {axis_count} is {axis_count - 4294967296} as an unsigned number" if axis_count >= 2147483648 else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION1-axis-count",
                     "AxisCount",
-                    f"AxisCount is {axis_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank} (a dimension counts once)",
+                    f"AxisCount is {axis_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank} (a dimension counts once){hint}",
                 )
             )
         # DML-MEAN_VARIANCE_NORMALIZATION1-scale-required
@@ -310,7 +325,7 @@ class MeanVarianceNormalization1(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -329,11 +344,12 @@ class MeanVarianceNormalization1(Description):
         # DML-MEAN_VARIANCE_NORMALIZATION1-axes-range
         for i in range(len(axes)):
             if axes[i] >= input_tensor_rank:
+                hint = f"; axes count from 0, and {axes[i]} is {axes[i] - 4294967296} as an unsigned number" if axes[i] >= 2147483648 else ""  # fmt: skip
                 violations.append(
                     Violation(
                         "DML-MEAN_VARIANCE_NORMALIZATION1-axes-range",
                         "Axes",
-                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}",
+                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}{hint}",
                     )
                 )
                 break
@@ -411,10 +427,10 @@ class MeanVarianceNormalization1(Description):
                     f"BiasTensor.Sizes[1] is {entry(bias_tensor_sizes, 1)}; it must equal InputTensor.Sizes[1], {entry(input_tensor_sizes, 1)} (before feature level 4.0 channels are not broadcast)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> MeanVarianceNormalization1:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

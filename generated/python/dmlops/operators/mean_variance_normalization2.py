@@ -78,6 +78,15 @@ class MeanVarianceNormalization2(Description):
         Rule("DML-MEAN_VARIANCE_NORMALIZATION2-bias-broadcast", "docs"),
         Rule("DML-MEAN_VARIANCE_NORMALIZATION2-same-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-MEAN_VARIANCE_NORMALIZATION2-same-rank": "BiasTensor BiasTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount ScaleTensor ScaleTensor.DimensionCount",
+        "DML-MEAN_VARIANCE_NORMALIZATION2-axis-count": "AxisCount InputTensor.DimensionCount",
+        "DML-MEAN_VARIANCE_NORMALIZATION2-axes-range": "Axes InputTensor.DimensionCount",
+        "DML-MEAN_VARIANCE_NORMALIZATION2-same-type": "BiasTensor BiasTensor.DataType InputTensor.DataType OutputTensor.DataType ScaleTensor ScaleTensor.DataType",
+        "DML-MEAN_VARIANCE_NORMALIZATION2-scale-broadcast": "InputTensor.Sizes ScaleTensor ScaleTensor.DimensionCount ScaleTensor.Sizes",
+        "DML-MEAN_VARIANCE_NORMALIZATION2-bias-broadcast": "BiasTensor BiasTensor.DimensionCount BiasTensor.Sizes InputTensor.Sizes",
+        "DML-MEAN_VARIANCE_NORMALIZATION2-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_3: _SINCE_6_3,
         FeatureLevel.LEVEL_6_4: _SINCE_6_3,
@@ -161,9 +170,10 @@ class MeanVarianceNormalization2(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -254,15 +264,16 @@ class MeanVarianceNormalization2(Description):
             )
         # DML-MEAN_VARIANCE_NORMALIZATION2-axis-count
         if axis_count > input_tensor_rank:
+            hint = f"; axes count from 0, and {axis_count} is {axis_count - 4294967296} as an unsigned number" if axis_count >= 2147483648 else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MEAN_VARIANCE_NORMALIZATION2-axis-count",
                     "AxisCount",
-                    f"AxisCount is {axis_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank} (a dimension counts once)",
+                    f"AxisCount is {axis_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank} (a dimension counts once){hint}",
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -281,11 +292,12 @@ class MeanVarianceNormalization2(Description):
         # DML-MEAN_VARIANCE_NORMALIZATION2-axes-range
         for i in range(len(axes)):
             if axes[i] >= input_tensor_rank:
+                hint = f"; axes count from 0, and {axes[i]} is {axes[i] - 4294967296} as an unsigned number" if axes[i] >= 2147483648 else ""  # fmt: skip
                 violations.append(
                     Violation(
                         "DML-MEAN_VARIANCE_NORMALIZATION2-axes-range",
                         "Axes",
-                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}",
+                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}{hint}",
                     )
                 )
                 break
@@ -345,10 +357,10 @@ class MeanVarianceNormalization2(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> MeanVarianceNormalization2:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

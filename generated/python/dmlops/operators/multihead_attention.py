@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
@@ -164,6 +165,33 @@ class MultiheadAttention(Description):
         Rule("DML-MULTIHEAD_ATTENTION-present-key-sizes", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-present-value-sizes", "ours"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-MULTIHEAD_ATTENTION-head-count": "HeadCount",
+        "DML-MULTIHEAD_ATTENTION-query-given": "QueryTensor StackedQueryKeyTensor StackedQueryKeyValueTensor",
+        "DML-MULTIHEAD_ATTENTION-key-given": "KeyTensor PastKeyTensor StackedKeyValueTensor StackedQueryKeyTensor StackedQueryKeyValueTensor",
+        "DML-MULTIHEAD_ATTENTION-value-given": "KeyTensor StackedQueryKeyTensor ValueTensor",
+        "DML-MULTIHEAD_ATTENTION-stacked-query-key-alone": "KeyTensor QueryTensor StackedKeyValueTensor StackedQueryKeyTensor StackedQueryKeyValueTensor",
+        "DML-MULTIHEAD_ATTENTION-stacked-key-value-alone": "KeyTensor StackedKeyValueTensor StackedQueryKeyValueTensor",
+        "DML-MULTIHEAD_ATTENTION-stacked-query-key-value-alone": "KeyTensor QueryTensor StackedQueryKeyValueTensor",
+        "DML-MULTIHEAD_ATTENTION-past-together": "PastKeyTensor PastValueTensor",
+        "DML-MULTIHEAD_ATTENTION-same-type": "BiasTensor BiasTensor.DataType KeyTensor KeyTensor.DataType OutputPresentKeyTensor OutputPresentKeyTensor.DataType OutputPresentValueTensor OutputPresentValueTensor.DataType OutputTensor.DataType PastKeyTensor PastKeyTensor.DataType PastValueTensor PastValueTensor.DataType QueryTensor QueryTensor.DataType RelativePositionBiasTensor RelativePositionBiasTensor.DataType StackedKeyValueTensor StackedKeyValueTensor.DataType StackedQueryKeyTensor StackedQueryKeyTensor.DataType StackedQueryKeyValueTensor StackedQueryKeyValueTensor.DataType ValueTensor ValueTensor.DataType",
+        "DML-MULTIHEAD_ATTENTION-query-leading-ones": "QueryTensor QueryTensor.DimensionCount QueryTensor.Sizes",
+        "DML-MULTIHEAD_ATTENTION-query-heads": "HeadCount QueryTensor QueryTensor.DimensionCount QueryTensor.Sizes",
+        "DML-MULTIHEAD_ATTENTION-stacked-query-key-sizes": "HeadCount StackedQueryKeyTensor StackedQueryKeyTensor.Sizes",
+        "DML-MULTIHEAD_ATTENTION-stacked-query-key-value-sizes": "HeadCount StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes",
+        "DML-MULTIHEAD_ATTENTION-key-sizes": "HeadCount KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes QueryTensor QueryTensor.Sizes StackedKeyValueTensor StackedKeyValueTensor.Sizes StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes",
+        "DML-MULTIHEAD_ATTENTION-value-sizes": "HeadCount KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes PastValueTensor PastValueTensor.DimensionCount PastValueTensor.Sizes QueryTensor QueryTensor.Sizes StackedKeyValueTensor StackedKeyValueTensor.Sizes StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes ValueTensor ValueTensor.DimensionCount ValueTensor.Sizes",
+        "DML-MULTIHEAD_ATTENTION-stacked-key-value-sizes": "HeadCount KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes QueryTensor QueryTensor.Sizes StackedKeyValueTensor StackedKeyValueTensor.Sizes StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes",
+        "DML-MULTIHEAD_ATTENTION-bias-sizes": "BiasTensor BiasTensor.DimensionCount BiasTensor.Sizes HeadCount PastValueTensor PastValueTensor.DimensionCount PastValueTensor.Sizes QueryTensor QueryTensor.Sizes StackedKeyValueTensor StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes ValueTensor ValueTensor.DimensionCount ValueTensor.Sizes",
+        "DML-MULTIHEAD_ATTENTION-past-key-sizes": "HeadCount PastKeyTensor PastKeyTensor.DimensionCount PastKeyTensor.Sizes QueryTensor QueryTensor.Sizes StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes",
+        "DML-MULTIHEAD_ATTENTION-past-value-sizes": "HeadCount PastKeyTensor PastKeyTensor.DimensionCount PastKeyTensor.Sizes PastValueTensor PastValueTensor.DimensionCount PastValueTensor.Sizes QueryTensor QueryTensor.Sizes StackedKeyValueTensor StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes ValueTensor ValueTensor.DimensionCount ValueTensor.Sizes",
+        "DML-MULTIHEAD_ATTENTION-mask-dimension-count": "HeadCount KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes MaskTensor MaskTensor.DimensionCount MaskType PastKeyTensor PastKeyTensor.DimensionCount PastKeyTensor.Sizes QueryTensor QueryTensor.Sizes StackedKeyValueTensor StackedKeyValueTensor.Sizes StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes",
+        "DML-MULTIHEAD_ATTENTION-mask-sizes": "HeadCount KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes MaskTensor MaskTensor.DimensionCount MaskTensor.Sizes MaskType PastKeyTensor PastKeyTensor.DimensionCount PastKeyTensor.Sizes QueryTensor QueryTensor.Sizes StackedKeyValueTensor StackedKeyValueTensor.Sizes StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes",
+        "DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes": "HeadCount KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes PastKeyTensor PastKeyTensor.DimensionCount PastKeyTensor.Sizes QueryTensor QueryTensor.Sizes RelativePositionBiasTensor RelativePositionBiasTensor.DimensionCount RelativePositionBiasTensor.Sizes StackedKeyValueTensor StackedKeyValueTensor.Sizes StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes",
+        "DML-MULTIHEAD_ATTENTION-output-sizes": "HeadCount OutputTensor.DimensionCount OutputTensor.Sizes PastValueTensor PastValueTensor.DimensionCount PastValueTensor.Sizes QueryTensor QueryTensor.Sizes StackedKeyValueTensor StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes ValueTensor ValueTensor.DimensionCount ValueTensor.Sizes",
+        "DML-MULTIHEAD_ATTENTION-present-key-sizes": "HeadCount KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes OutputPresentKeyTensor OutputPresentKeyTensor.DimensionCount OutputPresentKeyTensor.Sizes PastKeyTensor PastKeyTensor.DimensionCount PastKeyTensor.Sizes QueryTensor QueryTensor.Sizes StackedKeyValueTensor StackedKeyValueTensor.Sizes StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes",
+        "DML-MULTIHEAD_ATTENTION-present-value-sizes": "HeadCount KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes OutputPresentValueTensor OutputPresentValueTensor.DimensionCount OutputPresentValueTensor.Sizes PastKeyTensor PastKeyTensor.DimensionCount PastKeyTensor.Sizes PastValueTensor PastValueTensor.DimensionCount PastValueTensor.Sizes QueryTensor QueryTensor.Sizes StackedKeyValueTensor StackedKeyValueTensor.Sizes StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes ValueTensor ValueTensor.DimensionCount ValueTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_1: _SINCE_6_1,
         FeatureLevel.LEVEL_6_2: _SINCE_6_1,
@@ -259,9 +287,10 @@ class MultiheadAttention(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -403,7 +432,7 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-query-given",
                     "QueryTensor",
-                    "this must hold: present(QueryTensor) or present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) (queries come from one of these)",
+                    "QueryTensor, StackedQueryKeyTensor and StackedQueryKeyValueTensor are absent; one of them must be given (queries come from one of these)",
                 )
             )
         # DML-MULTIHEAD_ATTENTION-key-given
@@ -412,7 +441,7 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-key-given",
                     "KeyTensor",
-                    "this must hold: present(KeyTensor) or present(StackedQueryKeyTensor) or present(StackedKeyValueTensor) or present(StackedQueryKeyValueTensor) or present(PastKeyTensor) (keys come from one of these)",
+                    "KeyTensor, StackedQueryKeyTensor, StackedKeyValueTensor, StackedQueryKeyValueTensor and PastKeyTensor are absent; one of them must be given (keys come from one of these)",
                 )
             )
         # DML-MULTIHEAD_ATTENTION-value-given
@@ -421,7 +450,7 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-value-given",
                     "ValueTensor",
-                    f"present(ValueTensor) is {str(bool(value_tensor is not None)).lower()}; it must equal present(KeyTensor) or present(StackedQueryKeyTensor), {str(bool(key_tensor is not None or stacked_query_key_tensor is not None)).lower()} (values come with the keys, on their own or stacked)",
+                    "ValueTensor must be given with KeyTensor or StackedQueryKeyTensor, and be absent without them (values come with the keys, on their own or stacked)",
                 )
             )
         # DML-MULTIHEAD_ATTENTION-stacked-query-key-alone
@@ -497,11 +526,11 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-past-together",
                     "PastKeyTensor",
-                    f"present(PastKeyTensor) is {str(bool(past_key_tensor is not None)).lower()}; it must equal present(PastValueTensor), {str(bool(past_value_tensor is not None)).lower()}",
+                    "only one of PastKeyTensor and PastValueTensor is given; both must be given, or neither",
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         query_tensor_data_type = (query_tensor or ABSENT).DataType
@@ -660,7 +689,7 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-query-heads",
                     "QueryTensor.Sizes",
-                    f"QueryTensor.Sizes[{query_tensor_rank - 1}] % HeadCount is {remainder(entry(query_tensor_sizes, query_tensor_rank - 1), head_count)}; it must equal 0 (all heads have the same size)",
+                    f"QueryTensor.Sizes[{query_tensor_rank - 1}] is {entry(query_tensor_sizes, query_tensor_rank - 1)}; it must be a multiple of HeadCount, {head_count} (all heads have the same size)",
                 )
             )
         # DML-MULTIHEAD_ATTENTION-stacked-query-key-sizes
@@ -699,56 +728,62 @@ class MultiheadAttention(Description):
             )
         # DML-MULTIHEAD_ATTENTION-key-sizes
         if key_tensor is not None and key_tensor_sizes != align((batch_size, key_sequence_length, saturate(head_count * head_size)), key_tensor_rank, 1):  # fmt: skip
+            hint = f"; DirectML broadcasts by strides: Sizes {list(align((batch_size, key_sequence_length, saturate(head_count * head_size)), key_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if key_tensor_rank == len(align((batch_size, key_sequence_length, saturate(head_count * head_size)), key_tensor_rank, 1)) and all(key_tensor_sizes[d] == entry(align((batch_size, key_sequence_length, saturate(head_count * head_size)), key_tensor_rank, 1), d) or key_tensor_sizes[d] == 1 for d in range(key_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-key-sizes",
                     "KeyTensor.Sizes",
-                    f"KeyTensor.Sizes is {list(key_tensor_sizes)}; it must equal align([BatchSize, KeySequenceLength, HeadCount * HeadSize], KeyTensor.DimensionCount, 1), {list(align((batch_size, key_sequence_length, saturate(head_count * head_size)), key_tensor_rank, 1))}",
+                    f"KeyTensor.Sizes is {list(key_tensor_sizes)}; it must be {list(align((batch_size, key_sequence_length, saturate(head_count * head_size)), key_tensor_rank, 1))} (batch, key sequence, HeadCount x head size){hint}",
                 )
             )
         # DML-MULTIHEAD_ATTENTION-value-sizes
         if value_tensor is not None and value_tensor_sizes != align((batch_size, key_sequence_length, saturate(head_count * value_head_size)), value_tensor_rank, 1):  # fmt: skip
+            hint = f"; DirectML broadcasts by strides: Sizes {list(align((batch_size, key_sequence_length, saturate(head_count * value_head_size)), value_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if value_tensor_rank == len(align((batch_size, key_sequence_length, saturate(head_count * value_head_size)), value_tensor_rank, 1)) and all(value_tensor_sizes[d] == entry(align((batch_size, key_sequence_length, saturate(head_count * value_head_size)), value_tensor_rank, 1), d) or value_tensor_sizes[d] == 1 for d in range(value_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-value-sizes",
                     "ValueTensor.Sizes",
-                    f"ValueTensor.Sizes is {list(value_tensor_sizes)}; it must equal align([BatchSize, KeySequenceLength, HeadCount * ValueHeadSize], ValueTensor.DimensionCount, 1), {list(align((batch_size, key_sequence_length, saturate(head_count * value_head_size)), value_tensor_rank, 1))}",
+                    f"ValueTensor.Sizes is {list(value_tensor_sizes)}; it must be {list(align((batch_size, key_sequence_length, saturate(head_count * value_head_size)), value_tensor_rank, 1))} (batch, key sequence, HeadCount x head size of the values){hint}",
                 )
             )
         # DML-MULTIHEAD_ATTENTION-stacked-key-value-sizes
         if stacked_key_value_tensor is not None and stacked_key_value_tensor_sizes != (batch_size, key_sequence_length, head_count, 2, head_size):  # fmt: skip
+            hint = f"; DirectML broadcasts by strides: Sizes {[batch_size, key_sequence_length, head_count, 2, head_size]}, with a stride of 0 in each dimension that repeats" if stacked_key_value_tensor_rank == len((batch_size, key_sequence_length, head_count, 2, head_size)) and all(stacked_key_value_tensor_sizes[d] == entry((batch_size, key_sequence_length, head_count, 2, head_size), d) or stacked_key_value_tensor_sizes[d] == 1 for d in range(stacked_key_value_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-stacked-key-value-sizes",
                     "StackedKeyValueTensor.Sizes",
-                    f"StackedKeyValueTensor.Sizes is {list(stacked_key_value_tensor_sizes)}; it must equal [BatchSize, KeySequenceLength, HeadCount, 2, HeadSize], {[batch_size, key_sequence_length, head_count, 2, head_size]}",
+                    f"StackedKeyValueTensor.Sizes is {list(stacked_key_value_tensor_sizes)}; it must be {[batch_size, key_sequence_length, head_count, 2, head_size]} (batch, key sequence, HeadCount, keys and values, head size){hint}",
                 )
             )
         # DML-MULTIHEAD_ATTENTION-bias-sizes
         if bias_tensor is not None and bias_tensor_sizes != align((saturate(saturate(head_count * head_size) + saturate(head_count * saturate(head_size + value_head_size))),), bias_tensor_rank, 1):  # fmt: skip
+            hint = f"; DirectML broadcasts by strides: Sizes {list(align((saturate(saturate(head_count * head_size) + saturate(head_count * saturate(head_size + value_head_size))),), bias_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if bias_tensor_rank == len(align((saturate(saturate(head_count * head_size) + saturate(head_count * saturate(head_size + value_head_size))),), bias_tensor_rank, 1)) and all(bias_tensor_sizes[d] == entry(align((saturate(saturate(head_count * head_size) + saturate(head_count * saturate(head_size + value_head_size))),), bias_tensor_rank, 1), d) or bias_tensor_sizes[d] == 1 for d in range(bias_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-bias-sizes",
                     "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes is {list(bias_tensor_sizes)}; it must equal align([HeadCount * HeadSize + HeadCount * (HeadSize + ValueHeadSize)], BiasTensor.DimensionCount, 1), {list(align((saturate(saturate(head_count * head_size) + saturate(head_count * saturate(head_size + value_head_size))),), bias_tensor_rank, 1))} (one value for each feature of queries, keys and values)",
+                    f"BiasTensor.Sizes is {list(bias_tensor_sizes)}; it must be {list(align((saturate(saturate(head_count * head_size) + saturate(head_count * saturate(head_size + value_head_size))),), bias_tensor_rank, 1))} (one value for each feature of queries, keys and values){hint}",
                 )
             )
         # DML-MULTIHEAD_ATTENTION-past-key-sizes
         if past_key_tensor is not None and past_key_tensor_sizes != align((batch_size, head_count, past_sequence_length, head_size), past_key_tensor_rank, 1):  # fmt: skip
+            hint = f"; DirectML broadcasts by strides: Sizes {list(align((batch_size, head_count, past_sequence_length, head_size), past_key_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if past_key_tensor_rank == len(align((batch_size, head_count, past_sequence_length, head_size), past_key_tensor_rank, 1)) and all(past_key_tensor_sizes[d] == entry(align((batch_size, head_count, past_sequence_length, head_size), past_key_tensor_rank, 1), d) or past_key_tensor_sizes[d] == 1 for d in range(past_key_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-past-key-sizes",
                     "PastKeyTensor.Sizes",
-                    f"PastKeyTensor.Sizes is {list(past_key_tensor_sizes)}; it must equal align([BatchSize, HeadCount, PastSequenceLength, HeadSize], PastKeyTensor.DimensionCount, 1), {list(align((batch_size, head_count, past_sequence_length, head_size), past_key_tensor_rank, 1))}",
+                    f"PastKeyTensor.Sizes is {list(past_key_tensor_sizes)}; it must be {list(align((batch_size, head_count, past_sequence_length, head_size), past_key_tensor_rank, 1))} (batch, HeadCount, past sequence, head size){hint}",
                 )
             )
         # DML-MULTIHEAD_ATTENTION-past-value-sizes
         if past_value_tensor is not None and past_value_tensor_sizes != align((batch_size, head_count, past_sequence_length, value_head_size), past_value_tensor_rank, 1):  # fmt: skip
+            hint = f"; DirectML broadcasts by strides: Sizes {list(align((batch_size, head_count, past_sequence_length, value_head_size), past_value_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if past_value_tensor_rank == len(align((batch_size, head_count, past_sequence_length, value_head_size), past_value_tensor_rank, 1)) and all(past_value_tensor_sizes[d] == entry(align((batch_size, head_count, past_sequence_length, value_head_size), past_value_tensor_rank, 1), d) or past_value_tensor_sizes[d] == 1 for d in range(past_value_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-past-value-sizes",
                     "PastValueTensor.Sizes",
-                    f"PastValueTensor.Sizes is {list(past_value_tensor_sizes)}; it must equal align([BatchSize, HeadCount, PastSequenceLength, ValueHeadSize], PastValueTensor.DimensionCount, 1), {list(align((batch_size, head_count, past_sequence_length, value_head_size), past_value_tensor_rank, 1))}",
+                    f"PastValueTensor.Sizes is {list(past_value_tensor_sizes)}; it must be {list(align((batch_size, head_count, past_sequence_length, value_head_size), past_value_tensor_rank, 1))} (batch, HeadCount, past sequence, head size of the values){hint}",
                 )
             )
         # DML-MULTIHEAD_ATTENTION-mask-dimension-count
@@ -757,25 +792,27 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-mask-dimension-count",
                     "MaskTensor.DimensionCount",
-                    f"MaskTensor.DimensionCount is {mask_tensor_rank}; it must be at least len(MaskSizes), {len(mask_sizes)}",
+                    f"MaskTensor.DimensionCount is {mask_tensor_rank}; it must be at least {len(mask_sizes)}",
                 )
             )
         # DML-MULTIHEAD_ATTENTION-mask-sizes
         if (mask_tensor is not None and mask_type != MULTIHEAD_ATTENTION_MASK_TYPE_NONE) and mask_tensor_sizes != align(mask_sizes, mask_tensor_rank, 1):  # fmt: skip
+            hint = f"; DirectML broadcasts by strides: Sizes {list(align(mask_sizes, mask_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if mask_tensor_rank == len(align(mask_sizes, mask_tensor_rank, 1)) and all(mask_tensor_sizes[d] == entry(align(mask_sizes, mask_tensor_rank, 1), d) or mask_tensor_sizes[d] == 1 for d in range(mask_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-mask-sizes",
                     "MaskTensor.Sizes",
-                    f"MaskTensor.Sizes is {list(mask_tensor_sizes)}; it must equal align(MaskSizes, MaskTensor.DimensionCount, 1), {list(align(mask_sizes, mask_tensor_rank, 1))} (MaskType says what the mask holds)",
+                    f"MaskTensor.Sizes is {list(mask_tensor_sizes)}; it must be {list(align(mask_sizes, mask_tensor_rank, 1))} (the sizes of a mask follow from MaskType, {name_of(MultiheadAttentionMaskType, mask_type)}){hint}",
                 )
             )
         # DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes
         if relative_position_bias_tensor is not None and relative_position_bias_tensor_sizes != align((batch_size, head_count, sequence_length, total_sequence_length), relative_position_bias_tensor_rank, 1):  # fmt: skip
+            hint = f"; DirectML broadcasts by strides: Sizes {list(align((batch_size, head_count, sequence_length, total_sequence_length), relative_position_bias_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if relative_position_bias_tensor_rank == len(align((batch_size, head_count, sequence_length, total_sequence_length), relative_position_bias_tensor_rank, 1)) and all(relative_position_bias_tensor_sizes[d] == entry(align((batch_size, head_count, sequence_length, total_sequence_length), relative_position_bias_tensor_rank, 1), d) or relative_position_bias_tensor_sizes[d] == 1 for d in range(relative_position_bias_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes",
                     "RelativePositionBiasTensor.Sizes",
-                    f"RelativePositionBiasTensor.Sizes is {list(relative_position_bias_tensor_sizes)}; it must equal align([BatchSize, HeadCount, SequenceLength, TotalSequenceLength], RelativePositionBiasTensor.DimensionCount, 1), {list(align((batch_size, head_count, sequence_length, total_sequence_length), relative_position_bias_tensor_rank, 1))} (one value for each score)",
+                    f"RelativePositionBiasTensor.Sizes is {list(relative_position_bias_tensor_sizes)}; it must be {list(align((batch_size, head_count, sequence_length, total_sequence_length), relative_position_bias_tensor_rank, 1))} (one value for each score: batch, HeadCount, sequence, total sequence){hint}",
                 )
             )
         # DML-MULTIHEAD_ATTENTION-output-sizes
@@ -784,7 +821,7 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal align([BatchSize, SequenceLength, HeadCount * ValueHeadSize], OutputTensor.DimensionCount, 1), {list(align((batch_size, sequence_length, saturate(head_count * value_head_size)), output_tensor_rank, 1))}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(align((batch_size, sequence_length, saturate(head_count * value_head_size)), output_tensor_rank, 1))} (batch, sequence, HeadCount x head size of the values)",
                 )
             )
         # DML-MULTIHEAD_ATTENTION-present-key-sizes
@@ -793,7 +830,7 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-present-key-sizes",
                     "OutputPresentKeyTensor.Sizes",
-                    f"OutputPresentKeyTensor.Sizes is {list(output_present_key_tensor_sizes)}; it must equal align([BatchSize, HeadCount, TotalSequenceLength, HeadSize], OutputPresentKeyTensor.DimensionCount, 1), {list(align((batch_size, head_count, total_sequence_length, head_size), output_present_key_tensor_rank, 1))}",
+                    f"OutputPresentKeyTensor.Sizes is {list(output_present_key_tensor_sizes)}; it must be {list(align((batch_size, head_count, total_sequence_length, head_size), output_present_key_tensor_rank, 1))} (batch, HeadCount, total sequence, head size)",
                 )
             )
         # DML-MULTIHEAD_ATTENTION-present-value-sizes
@@ -802,13 +839,13 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-present-value-sizes",
                     "OutputPresentValueTensor.Sizes",
-                    f"OutputPresentValueTensor.Sizes is {list(output_present_value_tensor_sizes)}; it must equal align([BatchSize, HeadCount, TotalSequenceLength, ValueHeadSize], OutputPresentValueTensor.DimensionCount, 1), {list(align((batch_size, head_count, total_sequence_length, value_head_size), output_present_value_tensor_rank, 1))}",
+                    f"OutputPresentValueTensor.Sizes is {list(output_present_value_tensor_sizes)}; it must be {list(align((batch_size, head_count, total_sequence_length, value_head_size), output_present_value_tensor_rank, 1))} (batch, HeadCount, total sequence, head size of the values)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> MultiheadAttention:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

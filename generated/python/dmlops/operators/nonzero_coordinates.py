@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar, final
@@ -96,6 +97,12 @@ class NonzeroCoordinates(Description):
         Rule("DML-NONZERO_COORDINATES-coordinates-rows", "docs"),
         Rule("DML-NONZERO_COORDINATES-coordinates-columns", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-NONZERO_COORDINATES-count-scalar": "OutputCountTensor.DimensionCount OutputCountTensor.Sizes",
+        "DML-NONZERO_COORDINATES-coordinates-leading-ones": "OutputCoordinatesTensor.DimensionCount OutputCoordinatesTensor.Sizes",
+        "DML-NONZERO_COORDINATES-coordinates-rows": "InputTensor.Sizes OutputCoordinatesTensor.DimensionCount OutputCoordinatesTensor.Sizes",
+        "DML-NONZERO_COORDINATES-coordinates-columns": "InputTensor.DimensionCount InputTensor.Sizes OutputCoordinatesTensor.DimensionCount OutputCoordinatesTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
         FeatureLevel.LEVEL_3_1: _SINCE_3_0,
@@ -142,9 +149,10 @@ class NonzeroCoordinates(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -191,7 +199,7 @@ class NonzeroCoordinates(Description):
         ):  # fmt: skip
             judgement.dimension_counts(self, level, violations)
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -236,7 +244,7 @@ class NonzeroCoordinates(Description):
                 Violation(
                     "DML-NONZERO_COORDINATES-coordinates-rows",
                     "OutputCoordinatesTensor.Sizes",
-                    f"RowCount is {row_count}; it must equal product(InputTensor.Sizes), {saturate(prod(input_tensor_sizes))} (no element may be zero)",
+                    f"OutputCoordinatesTensor.Sizes[{output_coordinates_tensor_rank - 2}] is {row_count}; it must equal the product of InputTensor.Sizes, {saturate(prod(input_tensor_sizes))} (no element may be zero)",
                 )
             )
         # DML-NONZERO_COORDINATES-coordinates-columns
@@ -245,7 +253,7 @@ class NonzeroCoordinates(Description):
                 Violation(
                     "DML-NONZERO_COORDINATES-coordinates-columns",
                     "OutputCoordinatesTensor.Sizes",
-                    f"ColumnCount is {column_count}; it must be at least EffectiveRank, {effective_rank} (a row has a coordinate for each dimension that counts)",
+                    f"OutputCoordinatesTensor.Sizes[{output_coordinates_tensor_rank - 1}] is {column_count}; it must be at least {effective_rank} (a row has a coordinate for each dimension that counts)",
                 )
             )
         if column_count > input_tensor_rank:
@@ -253,13 +261,13 @@ class NonzeroCoordinates(Description):
                 Violation(
                     "DML-NONZERO_COORDINATES-coordinates-columns",
                     "OutputCoordinatesTensor.Sizes",
-                    f"ColumnCount is {column_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank} (a row has a coordinate for each dimension that counts)",
+                    f"OutputCoordinatesTensor.Sizes[{output_coordinates_tensor_rank - 1}] is {column_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank} (a row has a coordinate for each dimension that counts)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> NonzeroCoordinates:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

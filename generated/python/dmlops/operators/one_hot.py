@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
-from ..arithmetic import replaced, saturate
+from ..arithmetic import entry, replaced, saturate
 from ..description import Description, Rule, Support, Tables, given, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
@@ -135,6 +136,13 @@ class OneHot(Description):
         Rule("DML-ONE_HOT-values-element-count", "docs"),
         Rule("DML-ONE_HOT-indices-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ONE_HOT-same-rank": "IndicesTensor.DimensionCount OutputTensor.DimensionCount ValuesTensor.DimensionCount",
+        "DML-ONE_HOT-axis-range": "Axis IndicesTensor.DimensionCount",
+        "DML-ONE_HOT-same-type": "OutputTensor.DataType ValuesTensor.DataType",
+        "DML-ONE_HOT-values-element-count": "ValuesTensor.Sizes",
+        "DML-ONE_HOT-indices-sizes": "Axis IndicesTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
@@ -189,9 +197,10 @@ class OneHot(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -258,15 +267,16 @@ class OneHot(Description):
             )
         # DML-ONE_HOT-axis-range
         if axis >= indices_tensor_rank:
+            hint = f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ONE_HOT-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than IndicesTensor.DimensionCount, {indices_tensor_rank}",
+                    f"Axis is {axis}; it must be less than IndicesTensor.DimensionCount, {indices_tensor_rank}{hint}",
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         indices_tensor_data_type = indices_tensor.DataType
@@ -295,22 +305,23 @@ class OneHot(Description):
                 Violation(
                     "DML-ONE_HOT-values-element-count",
                     "ValuesTensor.Sizes",
-                    f"product(ValuesTensor.Sizes) is {saturate(prod(values_tensor_sizes))}; it must be at least 2 (it holds the off value and the on value)",
+                    f"the product of ValuesTensor.Sizes is {saturate(prod(values_tensor_sizes))}; it must be at least 2 (it holds the off value and the on value)",
                 )
             )
         # DML-ONE_HOT-indices-sizes
         if indices_tensor_sizes != replaced(output_tensor_sizes, axis, 1):
+            hint = f"; DirectML broadcasts by strides: Sizes {list(replaced(output_tensor_sizes, axis, 1))}, with a stride of 0 in each dimension that repeats" if indices_tensor_rank == len(replaced(output_tensor_sizes, axis, 1)) and all(indices_tensor_sizes[d] == entry(replaced(output_tensor_sizes, axis, 1), d) or indices_tensor_sizes[d] == 1 for d in range(indices_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ONE_HOT-indices-sizes",
                     "IndicesTensor.Sizes",
-                    f"IndicesTensor.Sizes is {list(indices_tensor_sizes)}; it must equal replace(OutputTensor.Sizes, Axis, 1), {list(replaced(output_tensor_sizes, axis, 1))} (each sequence along Axis has one index)",
+                    f"IndicesTensor.Sizes is {list(indices_tensor_sizes)}; it must be {list(replaced(output_tensor_sizes, axis, 1))} (each sequence along Axis has one index){hint}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> OneHot:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
@@ -125,6 +125,14 @@ class Padding(Description):
         Rule("DML-PADDING-same-type", "docs"),
         Rule("DML-PADDING-output-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-PADDING-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-PADDING-dimension-count": "DimensionCount InputTensor.DimensionCount",
+        "DML-PADDING-padding-mode-symmetric": "PaddingMode",
+        "DML-PADDING-padding-mode-wrap": "PaddingMode",
+        "DML-PADDING-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-PADDING-output-sizes": "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -194,9 +202,10 @@ class Padding(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -283,7 +292,7 @@ class Padding(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -310,13 +319,13 @@ class Padding(Description):
                 Violation(
                     "DML-PADDING-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal [InputTensor.Sizes[i] + StartPadding[i] + EndPadding[i] for i in range(InputTensor.DimensionCount)], {[input_tensor_sizes[i] + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank)]}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {[input_tensor_sizes[i] + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank)]} (each size is that of the input plus StartPadding plus EndPadding)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Padding:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

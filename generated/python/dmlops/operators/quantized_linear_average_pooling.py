@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
@@ -116,6 +116,21 @@ class QuantizedLinearAveragePooling(Description):
         Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes", "docs"),
         Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-sizes", "ours"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dimension-count": "DimensionCount InputTensor.DimensionCount",
+        "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-strides-range": "Strides",
+        "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-size-range": "WindowSize",
+        "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dilations-range": "Dilations",
+        "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-input-zero-point": "InputTensor.DataType InputZeroPointTensor InputZeroPointTensor.DataType",
+        "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-output-zero-point": "OutputTensor.DataType OutputZeroPointTensor OutputZeroPointTensor.DataType",
+        "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits": "Dilations EndPadding InputTensor.DimensionCount InputTensor.Sizes StartPadding WindowSize",
+        "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes": "InputScaleTensor.DimensionCount InputScaleTensor.Sizes InputTensor.Sizes",
+        "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes": "InputTensor.Sizes InputZeroPointTensor InputZeroPointTensor.DimensionCount InputZeroPointTensor.Sizes",
+        "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes": "InputTensor.Sizes OutputScaleTensor.DimensionCount OutputScaleTensor.Sizes",
+        "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes": "InputTensor.Sizes OutputZeroPointTensor OutputZeroPointTensor.DimensionCount OutputZeroPointTensor.Sizes",
+        "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-sizes": "Dilations EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides WindowSize",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_2: _SINCE_6_2,
         FeatureLevel.LEVEL_6_3: _SINCE_6_2,
@@ -190,9 +205,10 @@ class QuantizedLinearAveragePooling(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -293,11 +309,11 @@ class QuantizedLinearAveragePooling(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount - 2, {input_tensor_rank - 2} (batches and channels are no spatial dimensions)",
+                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount ({input_tensor_rank}) - 2, {input_tensor_rank - 2} (batch and channel are not spatial dimensions)",
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -379,7 +395,7 @@ class QuantizedLinearAveragePooling(Description):
                     Violation(
                         "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits",
                         "InputTensor.DimensionCount",
-                        f"WindowExtents[{i}] is {entry(window_extents, i)}; it must be at most PaddedSizes[{i}], {entry(padded_sizes, i)} (the padded input holds the dilated window at least once)",
+                        f"(WindowSize[{i}] ({window_size[i]}) - 1) x Dilations[{i}] ({entry(dilations, i)}) + 1 is {entry(window_extents, i)}; it must be at most InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), {entry(padded_sizes, i)} (the padded input holds the dilated window at least once)",
                     )
                 )
                 break
@@ -389,7 +405,7 @@ class QuantizedLinearAveragePooling(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes",
                     "InputScaleTensor.Sizes",
-                    f"InputScaleTensor.Sizes[{min(input_scale_tensor_rank - 1, 1)}] is {entry(input_scale_tensor_sizes, min(input_scale_tensor_rank - 1, 1))}; it must be 1 or ChannelCount, {channel_count} (one for the whole tensor, or one for each channel)",
+                    f"InputScaleTensor.Sizes[{min(input_scale_tensor_rank - 1, 1)}] is {entry(input_scale_tensor_sizes, min(input_scale_tensor_rank - 1, 1))}; it must be 1 or InputTensor.Sizes[1], {channel_count} (one for the whole tensor, or one for each channel)",
                 )
             )
         for d in range(input_scale_tensor_rank):
@@ -408,7 +424,7 @@ class QuantizedLinearAveragePooling(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes",
                     "InputZeroPointTensor.Sizes",
-                    f"InputZeroPointTensor.Sizes[{min(input_zero_point_tensor_rank - 1, 1)}] is {entry(input_zero_point_tensor_sizes, min(input_zero_point_tensor_rank - 1, 1))}; it must be 1 or ChannelCount, {channel_count} (one for the whole tensor, or one for each channel)",
+                    f"InputZeroPointTensor.Sizes[{min(input_zero_point_tensor_rank - 1, 1)}] is {entry(input_zero_point_tensor_sizes, min(input_zero_point_tensor_rank - 1, 1))}; it must be 1 or InputTensor.Sizes[1], {channel_count} (one for the whole tensor, or one for each channel)",
                 )
             )
         for d in range(input_zero_point_tensor_rank):
@@ -427,7 +443,7 @@ class QuantizedLinearAveragePooling(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes",
                     "OutputScaleTensor.Sizes",
-                    f"OutputScaleTensor.Sizes[{min(output_scale_tensor_rank - 1, 1)}] is {entry(output_scale_tensor_sizes, min(output_scale_tensor_rank - 1, 1))}; it must be 1 or ChannelCount, {channel_count} (one for the whole tensor, or one for each channel)",
+                    f"OutputScaleTensor.Sizes[{min(output_scale_tensor_rank - 1, 1)}] is {entry(output_scale_tensor_sizes, min(output_scale_tensor_rank - 1, 1))}; it must be 1 or InputTensor.Sizes[1], {channel_count} (one for the whole tensor, or one for each channel)",
                 )
             )
         for d in range(output_scale_tensor_rank):
@@ -446,7 +462,7 @@ class QuantizedLinearAveragePooling(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes",
                     "OutputZeroPointTensor.Sizes",
-                    f"OutputZeroPointTensor.Sizes[{min(output_zero_point_tensor_rank - 1, 1)}] is {entry(output_zero_point_tensor_sizes, min(output_zero_point_tensor_rank - 1, 1))}; it must be 1 or ChannelCount, {channel_count} (one for the whole tensor, or one for each channel)",
+                    f"OutputZeroPointTensor.Sizes[{min(output_zero_point_tensor_rank - 1, 1)}] is {entry(output_zero_point_tensor_sizes, min(output_zero_point_tensor_rank - 1, 1))}; it must be 1 or InputTensor.Sizes[1], {channel_count} (one for the whole tensor, or one for each channel)",
                 )
             )
         for d in range(output_zero_point_tensor_rank):
@@ -465,13 +481,13 @@ class QuantizedLinearAveragePooling(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal PooledSizes, {list(pooled_sizes)}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(pooled_sizes)} (each spatial size is (padded input - window {list(window_extents)}) / Strides {list(strides)}, rounded down, plus 1)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> QuantizedLinearAveragePooling:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

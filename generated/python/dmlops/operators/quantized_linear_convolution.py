@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
@@ -182,6 +183,27 @@ class QuantizedLinearConvolution(Description):
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-output-scale-sizes", "docs"),
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-output-zero-point-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count": "DimensionCount InputTensor.DimensionCount",
+        "DML-QUANTIZED_LINEAR_CONVOLUTION-group-count": "GroupCount",
+        "DML-QUANTIZED_LINEAR_CONVOLUTION-strides": "Strides",
+        "DML-QUANTIZED_LINEAR_CONVOLUTION-dilations": "Dilations",
+        "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point": "InputTensor.DataType InputZeroPointTensor InputZeroPointTensor.DataType",
+        "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point": "FilterTensor.DataType FilterZeroPointTensor FilterZeroPointTensor.DataType",
+        "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups": "FilterTensor.Sizes GroupCount",
+        "DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels": "FilterTensor.Sizes GroupCount InputTensor.Sizes",
+        "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits": "Dilations EndPadding FilterTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes StartPadding",
+        "DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes": "InputZeroPointTensor InputZeroPointTensor.DimensionCount InputZeroPointTensor.Sizes",
+        "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes": "FilterTensor.Sizes FilterZeroPointTensor FilterZeroPointTensor.DimensionCount FilterZeroPointTensor.Sizes",
+        "DML-QUANTIZED_LINEAR_CONVOLUTION-output-sizes": "Dilations EndPadding FilterTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides",
+        "DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank": "BiasTensor BiasTensor.DimensionCount FilterTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point": "OutputTensor.DataType OutputZeroPointTensor OutputZeroPointTensor.DataType",
+        "DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes": "InputScaleTensor.DimensionCount InputScaleTensor.Sizes",
+        "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes": "FilterScaleTensor.DimensionCount FilterScaleTensor.Sizes FilterTensor.Sizes",
+        "DML-QUANTIZED_LINEAR_CONVOLUTION-bias-sizes": "BiasTensor BiasTensor.Sizes FilterTensor.Sizes InputTensor.DimensionCount",
+        "DML-QUANTIZED_LINEAR_CONVOLUTION-output-scale-sizes": "OutputScaleTensor.DimensionCount OutputScaleTensor.Sizes",
+        "DML-QUANTIZED_LINEAR_CONVOLUTION-output-zero-point-sizes": "OutputZeroPointTensor OutputZeroPointTensor.DimensionCount OutputZeroPointTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
         FeatureLevel.LEVEL_3_0: _SINCE_2_1,
@@ -282,9 +304,10 @@ class QuantizedLinearConvolution(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -401,7 +424,7 @@ class QuantizedLinearConvolution(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count",
                     "DimensionCount",
-                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount - 2, {input_tensor_rank - 2} (all dimensions but batch and channel are spatial)",
+                    f"DimensionCount is {dimension_count}; it must equal InputTensor.DimensionCount ({input_tensor_rank}) - 2, {input_tensor_rank - 2} (all dimensions but batch and channel are spatial)",
                 )
             )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-group-count
@@ -439,7 +462,7 @@ class QuantizedLinearConvolution(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -517,7 +540,7 @@ class QuantizedLinearConvolution(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups",
                     "FilterTensor.Sizes",
-                    f"FilterTensor.Sizes[0] % GroupCount is {remainder(filter_tensor_sizes[0], group_count)}; it must equal 0 (each group has as many filters)",
+                    f"FilterTensor.Sizes[0] is {filter_tensor_sizes[0]}; it must be a multiple of GroupCount, {group_count} (each group has as many filters)",
                 )
             )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels
@@ -526,7 +549,7 @@ class QuantizedLinearConvolution(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels",
                     "InputTensor.Sizes",
-                    f"InputTensor.Sizes[1] is {entry(input_tensor_sizes, 1)}; it must equal FilterTensor.Sizes[1] * GroupCount, {saturate(entry(filter_tensor_sizes, 1) * group_count)} (the filters of all groups cover the input's channels)",
+                    f"InputTensor.Sizes[1] is {entry(input_tensor_sizes, 1)}; it must equal FilterTensor.Sizes[1] ({entry(filter_tensor_sizes, 1)}) x GroupCount ({group_count}), {saturate(entry(filter_tensor_sizes, 1) * group_count)} (the filters of all groups cover the input's channels)",
                 )
             )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits
@@ -536,7 +559,7 @@ class QuantizedLinearConvolution(Description):
                     Violation(
                         "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits",
                         "InputTensor.DimensionCount",
-                        f"PaddedSizes[{d}] is {entry(padded_sizes, d)}; it must be at least DilatedFilterSizes[{d}], {entry(dilated_filter_sizes, d)} (the filter lies within the padded input)",
+                        f"InputTensor.Sizes[{d + 2}] ({entry(input_tensor_sizes, d + 2)}) + StartPadding[{d}] ({entry(start_padding, d)}) + EndPadding[{d}] ({entry(end_padding, d)}) is {entry(padded_sizes, d)}; it must be at least (FilterTensor.Sizes[{d + 2}] ({entry(filter_tensor_sizes, d + 2)}) - 1) x Dilations[{d}] ({entry(dilations, d)}) + 1, {entry(dilated_filter_sizes, d)} (the filter lies within the padded input)",
                     )
                 )
                 break
@@ -557,7 +580,7 @@ class QuantizedLinearConvolution(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes",
                     "FilterZeroPointTensor.Sizes",
-                    f"FilterZeroPointTensor.Sizes[{min(filter_zero_point_tensor_rank - 1, 1)}] is {entry(filter_zero_point_tensor_sizes, min(filter_zero_point_tensor_rank - 1, 1))}; it must be 1 or OutputChannelCount, {output_channel_count} (one for the whole filter, or one for each output channel)",
+                    f"FilterZeroPointTensor.Sizes[{min(filter_zero_point_tensor_rank - 1, 1)}] is {entry(filter_zero_point_tensor_sizes, min(filter_zero_point_tensor_rank - 1, 1))}; it must be 1 or FilterTensor.Sizes[0], {output_channel_count} (one for the whole filter, or one for each output channel)",
                 )
             )
         for d in range(filter_zero_point_tensor_rank):
@@ -576,7 +599,7 @@ class QuantizedLinearConvolution(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_CONVOLUTION-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes, {[input_tensor_sizes[0], output_channel_count, *spatial_sizes]}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {[input_tensor_sizes[0], output_channel_count, *spatial_sizes]} (batch, output channels, then (padded input - dilated filter {list(dilated_filter_sizes)}) / Strides {list(strides)}, rounded down, plus 1)",
                 )
             )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point
@@ -605,7 +628,7 @@ class QuantizedLinearConvolution(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes",
                     "FilterScaleTensor.Sizes",
-                    f"FilterScaleTensor.Sizes[{min(filter_scale_tensor_rank - 1, 1)}] is {entry(filter_scale_tensor_sizes, min(filter_scale_tensor_rank - 1, 1))}; it must be 1 or OutputChannelCount, {output_channel_count} (one for the whole filter, or one for each output channel)",
+                    f"FilterScaleTensor.Sizes[{min(filter_scale_tensor_rank - 1, 1)}] is {entry(filter_scale_tensor_sizes, min(filter_scale_tensor_rank - 1, 1))}; it must be 1 or FilterTensor.Sizes[0], {output_channel_count} (one for the whole filter, or one for each output channel)",
                 )
             )
         for d in range(filter_scale_tensor_rank):
@@ -620,11 +643,12 @@ class QuantizedLinearConvolution(Description):
                 break
         # DML-QUANTIZED_LINEAR_CONVOLUTION-bias-sizes
         if bias_tensor is not None and bias_tensor_sizes != (1, output_channel_count, *tuple(1 for d in range(input_tensor_rank - 2))):  # fmt: skip
+            hint = "; a bias lies along dimension 1" if prod(bias_tensor_sizes) == output_channel_count else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-QUANTIZED_LINEAR_CONVOLUTION-bias-sizes",
                     "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes is {list(bias_tensor_sizes)}; it must equal [1, OutputChannelCount] + [1 for d in range(InputTensor.DimensionCount - 2)], {[1, output_channel_count, *tuple(1 for d in range(input_tensor_rank - 2))]}",
+                    f"BiasTensor.Sizes is {list(bias_tensor_sizes)}; it must be {[1, output_channel_count, *tuple(1 for d in range(input_tensor_rank - 2))]} (one value for each output channel){hint}",
                 )
             )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-output-scale-sizes
@@ -649,10 +673,10 @@ class QuantizedLinearConvolution(Description):
                     )
                 )
                 break
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> QuantizedLinearConvolution:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
@@ -135,6 +136,22 @@ class QuantizedLinearMatrixMultiply(Description):
         Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes", "docs"),
         Rule("DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank": "ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-a-zero-point": "ATensor.DataType AZeroPointTensor AZeroPointTensor.DataType",
+        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-b-zero-point": "BTensor.DataType BZeroPointTensor BZeroPointTensor.DataType",
+        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-batch-sizes": "ATensor.DimensionCount ATensor.Sizes BTensor.Sizes",
+        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-inner-size": "ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes",
+        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes": "ATensor.DimensionCount ATensor.Sizes AZeroPointTensor AZeroPointTensor.DimensionCount AZeroPointTensor.Sizes",
+        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes": "BTensor.DimensionCount BTensor.Sizes BZeroPointTensor BZeroPointTensor.DimensionCount BZeroPointTensor.Sizes",
+        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-sizes": "ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes OutputTensor.Sizes",
+        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points": "AScaleTensor.DimensionCount AZeroPointTensor AZeroPointTensor.DimensionCount BScaleTensor.DimensionCount BZeroPointTensor BZeroPointTensor.DimensionCount OutputScaleTensor.DimensionCount OutputZeroPointTensor OutputZeroPointTensor.DimensionCount",
+        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-output-zero-point": "OutputTensor.DataType OutputZeroPointTensor OutputZeroPointTensor.DataType",
+        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes": "AScaleTensor.DimensionCount AScaleTensor.Sizes ATensor.DimensionCount ATensor.Sizes",
+        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes": "BScaleTensor.DimensionCount BScaleTensor.Sizes BTensor.DimensionCount BTensor.Sizes",
+        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes": "ATensor.DimensionCount ATensor.Sizes OutputScaleTensor.DimensionCount OutputScaleTensor.Sizes",
+        "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes": "ATensor.DimensionCount ATensor.Sizes OutputZeroPointTensor OutputZeroPointTensor.DimensionCount OutputZeroPointTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
         FeatureLevel.LEVEL_3_0: _SINCE_2_1,
@@ -206,9 +223,10 @@ class QuantizedLinearMatrixMultiply(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -355,7 +373,7 @@ class QuantizedLinearMatrixMultiply(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         a_tensor_data_type = a_tensor.DataType
@@ -419,7 +437,7 @@ class QuantizedLinearMatrixMultiply(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-inner-size",
                     "BTensor.Sizes",
-                    f"BTensor.Sizes[{b_tensor_rank - 2}] is {entry(b_tensor_sizes, b_tensor_rank - 2)}; it must equal K, {k} (A has as many columns as B has rows)",
+                    f"BTensor.Sizes[{b_tensor_rank - 2}] is {entry(b_tensor_sizes, b_tensor_rank - 2)}; it must equal ATensor.Sizes[{a_tensor_rank - 1}], {k} (A has as many columns as B has rows)",
                 )
             )
         # DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes
@@ -428,7 +446,7 @@ class QuantizedLinearMatrixMultiply(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes",
                     "AZeroPointTensor.Sizes",
-                    f"AZeroPointTensor.Sizes[{max(a_zero_point_tensor_rank - 2, 0)}] is {entry(a_zero_point_tensor_sizes, max(a_zero_point_tensor_rank - 2, 0))}; it must be 1 or M, {m} (one for all of A, or one for each row)",
+                    f"AZeroPointTensor.Sizes[{max(a_zero_point_tensor_rank - 2, 0)}] is {entry(a_zero_point_tensor_sizes, max(a_zero_point_tensor_rank - 2, 0))}; it must be 1 or ATensor.Sizes[{a_tensor_rank - 2}], {m} (one for all of A, or one for each row)",
                 )
             )
         for d in range(a_zero_point_tensor_rank):
@@ -447,7 +465,7 @@ class QuantizedLinearMatrixMultiply(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes",
                     "BZeroPointTensor.Sizes",
-                    f"BZeroPointTensor.Sizes[{b_zero_point_tensor_rank - 1}] is {entry(b_zero_point_tensor_sizes, b_zero_point_tensor_rank - 1)}; it must be 1 or N, {n} (one for all of B, or one for each column)",
+                    f"BZeroPointTensor.Sizes[{b_zero_point_tensor_rank - 1}] is {entry(b_zero_point_tensor_sizes, b_zero_point_tensor_rank - 1)}; it must be 1 or BTensor.Sizes[{b_tensor_rank - 1}], {n} (one for all of B, or one for each column)",
                 )
             )
         for d in range(b_zero_point_tensor_rank):
@@ -466,7 +484,7 @@ class QuantizedLinearMatrixMultiply(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N], {[*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n]}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {[*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n]} (the batch, the rows of A and the columns of B)",
                 )
             )
         # DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-output-zero-point
@@ -484,7 +502,7 @@ class QuantizedLinearMatrixMultiply(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes",
                     "AScaleTensor.Sizes",
-                    f"AScaleTensor.Sizes[{max(a_scale_tensor_rank - 2, 0)}] is {entry(a_scale_tensor_sizes, max(a_scale_tensor_rank - 2, 0))}; it must be 1 or M, {m} (one for all of A, or one for each row)",
+                    f"AScaleTensor.Sizes[{max(a_scale_tensor_rank - 2, 0)}] is {entry(a_scale_tensor_sizes, max(a_scale_tensor_rank - 2, 0))}; it must be 1 or ATensor.Sizes[{a_tensor_rank - 2}], {m} (one for all of A, or one for each row)",
                 )
             )
         for d in range(a_scale_tensor_rank):
@@ -503,7 +521,7 @@ class QuantizedLinearMatrixMultiply(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes",
                     "BScaleTensor.Sizes",
-                    f"BScaleTensor.Sizes[{b_scale_tensor_rank - 1}] is {b_scale_tensor_sizes[b_scale_tensor_rank - 1]}; it must be 1 or N, {n} (one for all of B, or one for each column)",
+                    f"BScaleTensor.Sizes[{b_scale_tensor_rank - 1}] is {b_scale_tensor_sizes[b_scale_tensor_rank - 1]}; it must be 1 or BTensor.Sizes[{b_tensor_rank - 1}], {n} (one for all of B, or one for each column)",
                 )
             )
         for d in range(b_scale_tensor_rank):
@@ -522,7 +540,7 @@ class QuantizedLinearMatrixMultiply(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes",
                     "OutputScaleTensor.Sizes",
-                    f"OutputScaleTensor.Sizes[{max(output_scale_tensor_rank - 2, 0)}] is {entry(output_scale_tensor_sizes, max(output_scale_tensor_rank - 2, 0))}; it must be 1 or M, {m} (one for all of the output, or one for each row)",
+                    f"OutputScaleTensor.Sizes[{max(output_scale_tensor_rank - 2, 0)}] is {entry(output_scale_tensor_sizes, max(output_scale_tensor_rank - 2, 0))}; it must be 1 or ATensor.Sizes[{a_tensor_rank - 2}], {m} (one for all of the output, or one for each row)",
                 )
             )
         for d in range(output_scale_tensor_rank):
@@ -541,7 +559,7 @@ class QuantizedLinearMatrixMultiply(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes",
                     "OutputZeroPointTensor.Sizes",
-                    f"OutputZeroPointTensor.Sizes[{max(output_zero_point_tensor_rank - 2, 0)}] is {entry(output_zero_point_tensor_sizes, max(output_zero_point_tensor_rank - 2, 0))}; it must be 1 or M, {m} (one for all of the output, or one for each row)",
+                    f"OutputZeroPointTensor.Sizes[{max(output_zero_point_tensor_rank - 2, 0)}] is {entry(output_zero_point_tensor_sizes, max(output_zero_point_tensor_rank - 2, 0))}; it must be 1 or ATensor.Sizes[{a_tensor_rank - 2}], {m} (one for all of the output, or one for each row)",
                 )
             )
         for d in range(output_zero_point_tensor_rank):
@@ -554,10 +572,10 @@ class QuantizedLinearMatrixMultiply(Description):
                     )
                 )
                 break
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> QuantizedLinearMatrixMultiply:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 from .. import judgement
+from ..arithmetic import entry
 from ..coordinates import align
 from ..description import Description, Rule, Support, Tables, given, well_typed
 from ..enums import NEWEST, FeatureLevel, RandomGeneratorType, TensorDataType
@@ -69,6 +71,11 @@ class RandomGenerator(Description):
         Rule("DML-RANDOM_GENERATOR-state-sizes", "docs"),
         Rule("DML-RANDOM_GENERATOR-same-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-RANDOM_GENERATOR-same-rank": "InputStateTensor.DimensionCount OutputStateTensor OutputStateTensor.DimensionCount",
+        "DML-RANDOM_GENERATOR-state-sizes": "InputStateTensor.DimensionCount InputStateTensor.Sizes",
+        "DML-RANDOM_GENERATOR-same-sizes": "InputStateTensor.Sizes OutputStateTensor OutputStateTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
         FeatureLevel.LEVEL_3_1: _SINCE_3_0,
@@ -119,9 +126,10 @@ class RandomGenerator(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -179,7 +187,7 @@ class RandomGenerator(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_state_tensor_data_type = input_state_tensor.DataType
@@ -196,11 +204,12 @@ class RandomGenerator(Description):
         state_sizes = align((6,), input_state_tensor_rank, 1)
         # DML-RANDOM_GENERATOR-state-sizes
         if input_state_tensor_sizes != state_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(state_sizes)}, with a stride of 0 in each dimension that repeats" if input_state_tensor_rank == len(state_sizes) and all(input_state_tensor_sizes[d] == entry(state_sizes, d) or input_state_tensor_sizes[d] == 1 for d in range(input_state_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-RANDOM_GENERATOR-state-sizes",
                     "InputStateTensor.Sizes",
-                    f"InputStateTensor.Sizes is {list(input_state_tensor_sizes)}; it must equal StateSizes, {list(state_sizes)} (the state is four words of counter and two of key)",
+                    f"InputStateTensor.Sizes is {list(input_state_tensor_sizes)}; it must be {list(state_sizes)} (the state is four words of counter and two of key){hint}",
                 )
             )
         # DML-RANDOM_GENERATOR-same-sizes
@@ -212,10 +221,10 @@ class RandomGenerator(Description):
                     f"OutputStateTensor.Sizes is {list(output_state_tensor_sizes)}; it must equal InputStateTensor.Sizes, {list(input_state_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> RandomGenerator:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

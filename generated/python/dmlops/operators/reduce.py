@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
@@ -276,6 +276,13 @@ class Reduce(Description):
         Rule("DML-REDUCE-same-type", "docs"),
         Rule("DML-REDUCE-output-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-REDUCE-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-REDUCE-axis-count": "AxisCount InputTensor.DimensionCount",
+        "DML-REDUCE-axes-range": "Axes InputTensor.DimensionCount",
+        "DML-REDUCE-same-type": "Function InputTensor.DataType OutputTensor.DataType",
+        "DML-REDUCE-output-sizes": "Axes InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -375,9 +382,10 @@ class Reduce(Description):
         )
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = judgement.accepted_in_case(self).get(level)
@@ -434,15 +442,16 @@ class Reduce(Description):
             )
         # DML-REDUCE-axis-count
         if axis_count > input_tensor_rank:
+            hint = f"; axes count from 0, and {axis_count} is {axis_count - 4294967296} as an unsigned number" if axis_count >= 2147483648 else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-REDUCE-axis-count",
                     "AxisCount",
-                    f"AxisCount is {axis_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank} (a dimension is reduced once)",
+                    f"AxisCount is {axis_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank} (a dimension is reduced once){hint}",
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -458,11 +467,12 @@ class Reduce(Description):
         # DML-REDUCE-axes-range
         for i in range(len(axes)):
             if axes[i] >= input_tensor_rank:
+                hint = f"; axes count from 0, and {axes[i]} is {axes[i] - 4294967296} as an unsigned number" if axes[i] >= 2147483648 else ""  # fmt: skip
                 violations.append(
                     Violation(
                         "DML-REDUCE-axes-range",
                         "Axes",
-                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}",
+                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}{hint}",
                     )
                 )
                 break
@@ -481,13 +491,13 @@ class Reduce(Description):
                 Violation(
                     "DML-REDUCE-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal ReducedSizes, {list(reduced_sizes)} (reduced dimensions have size 1)",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(reduced_sizes)} (reduced dimensions have size 1)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Reduce:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

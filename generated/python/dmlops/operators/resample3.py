@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
@@ -71,6 +71,12 @@ class Resample3(Description):
         Rule("DML-RESAMPLE3-scales", "ours"),
         Rule("DML-RESAMPLE3-same-type", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-RESAMPLE3-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-RESAMPLE3-dimension-count": "DimensionCount InputTensor.DimensionCount",
+        "DML-RESAMPLE3-scales": "Scales",
+        "DML-RESAMPLE3-same-type": "InputTensor.DataType OutputTensor.DataType",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_4: _SINCE_6_4,
     }
@@ -127,9 +133,10 @@ class Resample3(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -201,7 +208,7 @@ class Resample3(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -233,10 +240,10 @@ class Resample3(Description):
                     f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Resample3:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

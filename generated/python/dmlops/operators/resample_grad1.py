@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
@@ -67,6 +67,12 @@ class ResampleGrad1(Description):
         Rule("DML-RESAMPLE_GRAD1-scales", "ours"),
         Rule("DML-RESAMPLE_GRAD1-same-type", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-RESAMPLE_GRAD1-same-rank": "InputGradientTensor.DimensionCount OutputGradientTensor.DimensionCount",
+        "DML-RESAMPLE_GRAD1-dimension-count": "DimensionCount InputGradientTensor.DimensionCount",
+        "DML-RESAMPLE_GRAD1-scales": "Scales",
+        "DML-RESAMPLE_GRAD1-same-type": "InputGradientTensor.DataType OutputGradientTensor.DataType",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_5_1: _SINCE_5_1,
         FeatureLevel.LEVEL_5_2: _SINCE_5_1,
@@ -125,9 +131,10 @@ class ResampleGrad1(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -197,7 +204,7 @@ class ResampleGrad1(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_gradient_tensor_data_type = input_gradient_tensor.DataType
@@ -229,10 +236,10 @@ class ResampleGrad1(Description):
                     f"OutputGradientTensor.DataType is {name_of(TensorDataType, output_gradient_tensor_data_type)}; it must equal InputGradientTensor.DataType, {name_of(TensorDataType, input_gradient_tensor_data_type)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ResampleGrad1:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

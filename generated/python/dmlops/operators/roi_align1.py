@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
@@ -115,6 +116,15 @@ class RoiAlign1(Description):
         Rule("DML-ROI_ALIGN1-batch-indices-sizes", "docs"),
         Rule("DML-ROI_ALIGN1-output-shape", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ROI_ALIGN1-reduction-function": "ReductionFunction",
+        "DML-ROI_ALIGN1-sample-range": "MaximumSamplesPerOutput MinimumSamplesPerOutput",
+        "DML-ROI_ALIGN1-maximum-samples-range": "MaximumSamplesPerOutput",
+        "DML-ROI_ALIGN1-same-type": "InputTensor.DataType OutputTensor.DataType ROITensor.DataType",
+        "DML-ROI_ALIGN1-roi-sizes": "ROITensor.DimensionCount ROITensor.Sizes",
+        "DML-ROI_ALIGN1-batch-indices-sizes": "BatchIndicesTensor.DimensionCount BatchIndicesTensor.Sizes ROITensor.DimensionCount ROITensor.Sizes",
+        "DML-ROI_ALIGN1-output-shape": "InputTensor.Sizes OutputTensor.Sizes ROITensor.DimensionCount ROITensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_4_0: _SINCE_4_0,
         FeatureLevel.LEVEL_4_1: _SINCE_4_0,
@@ -203,9 +213,10 @@ class RoiAlign1(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -287,7 +298,7 @@ class RoiAlign1(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -323,20 +334,22 @@ class RoiAlign1(Description):
             )
         # DML-ROI_ALIGN1-roi-sizes
         if roi_tensor_sizes != align((roi_count, 4), roi_tensor_rank, 1):
+            hint = f"; DirectML broadcasts by strides: Sizes {list(align((roi_count, 4), roi_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if roi_tensor_rank == len(align((roi_count, 4), roi_tensor_rank, 1)) and all(roi_tensor_sizes[d] == entry(align((roi_count, 4), roi_tensor_rank, 1), d) or roi_tensor_sizes[d] == 1 for d in range(roi_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ROI_ALIGN1-roi-sizes",
                     "ROITensor.Sizes",
-                    f"ROITensor.Sizes is {list(roi_tensor_sizes)}; it must equal align([RoiCount, 4], ROITensor.DimensionCount, 1), {list(align((roi_count, 4), roi_tensor_rank, 1))} (four coordinates for each region)",
+                    f"ROITensor.Sizes is {list(roi_tensor_sizes)}; it must be {list(align((roi_count, 4), roi_tensor_rank, 1))} (four coordinates for each region){hint}",
                 )
             )
         # DML-ROI_ALIGN1-batch-indices-sizes
         if batch_indices_tensor_sizes != align((roi_count,), batch_indices_tensor_rank, 1):
+            hint = f"; DirectML broadcasts by strides: Sizes {list(align((roi_count,), batch_indices_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if batch_indices_tensor_rank == len(align((roi_count,), batch_indices_tensor_rank, 1)) and all(batch_indices_tensor_sizes[d] == entry(align((roi_count,), batch_indices_tensor_rank, 1), d) or batch_indices_tensor_sizes[d] == 1 for d in range(batch_indices_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ROI_ALIGN1-batch-indices-sizes",
                     "BatchIndicesTensor.Sizes",
-                    f"BatchIndicesTensor.Sizes is {list(batch_indices_tensor_sizes)}; it must equal align([RoiCount], BatchIndicesTensor.DimensionCount, 1), {list(align((roi_count,), batch_indices_tensor_rank, 1))} (one batch for each region)",
+                    f"BatchIndicesTensor.Sizes is {list(batch_indices_tensor_sizes)}; it must be {list(align((roi_count,), batch_indices_tensor_rank, 1))} (one batch for each region){hint}",
                 )
             )
         # DML-ROI_ALIGN1-output-shape
@@ -345,7 +358,7 @@ class RoiAlign1(Description):
                 Violation(
                     "DML-ROI_ALIGN1-output-shape",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes[0] is {output_tensor_sizes[0]}; it must equal RoiCount, {roi_count}",
+                    f"OutputTensor.Sizes[0] is {output_tensor_sizes[0]}; it must equal ROITensor.Sizes[{roi_tensor_rank - 2}], {roi_count}",
                 )
             )
         if entry(output_tensor_sizes, 1) != entry(input_tensor_sizes, 1):
@@ -356,7 +369,7 @@ class RoiAlign1(Description):
                     f"OutputTensor.Sizes[1] is {entry(output_tensor_sizes, 1)}; it must equal InputTensor.Sizes[1], {entry(input_tensor_sizes, 1)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
         """The advice that a valid description draws, its fused activations apart."""
@@ -375,7 +388,7 @@ class RoiAlign1(Description):
         return violations
 
     def infer(self) -> RoiAlign1:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
@@ -115,6 +116,22 @@ class RoiAlignGrad(Description):
         Rule("DML-ROI_ALIGN_GRAD-output-sizes", "docs"),
         Rule("DML-ROI_ALIGN_GRAD-output-roi-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ROI_ALIGN_GRAD-some-output": "OutputGradientTensor OutputROIGradientTensor",
+        "DML-ROI_ALIGN_GRAD-reduction-function": "ReductionFunction",
+        "DML-ROI_ALIGN_GRAD-input-for-roi-gradient": "InputTensor OutputROIGradientTensor",
+        "DML-ROI_ALIGN_GRAD-input-for-max": "InputTensor ReductionFunction",
+        "DML-ROI_ALIGN_GRAD-sample-range": "MaximumSamplesPerOutput MinimumSamplesPerOutput",
+        "DML-ROI_ALIGN_GRAD-maximum-samples-range": "MaximumSamplesPerOutput",
+        "DML-ROI_ALIGN_GRAD-same-type": "InputGradientTensor.DataType InputTensor InputTensor.DataType OutputGradientTensor OutputGradientTensor.DataType OutputROIGradientTensor OutputROIGradientTensor.DataType ROITensor.DataType",
+        "DML-ROI_ALIGN_GRAD-roi-sizes": "ROITensor.DimensionCount ROITensor.Sizes",
+        "DML-ROI_ALIGN_GRAD-batch-indices-sizes": "BatchIndicesTensor.DimensionCount BatchIndicesTensor.Sizes ROITensor.DimensionCount ROITensor.Sizes",
+        "DML-ROI_ALIGN_GRAD-input-gradient-regions": "InputGradientTensor.Sizes ROITensor.DimensionCount ROITensor.Sizes",
+        "DML-ROI_ALIGN_GRAD-input-channels": "InputGradientTensor.Sizes InputTensor InputTensor.Sizes",
+        "DML-ROI_ALIGN_GRAD-output-channels": "InputGradientTensor.Sizes InputTensor OutputGradientTensor OutputGradientTensor.Sizes",
+        "DML-ROI_ALIGN_GRAD-output-sizes": "InputTensor InputTensor.Sizes OutputGradientTensor OutputGradientTensor.Sizes",
+        "DML-ROI_ALIGN_GRAD-output-roi-sizes": "OutputROIGradientTensor OutputROIGradientTensor.Sizes ROITensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_4_1: _SINCE_4_1,
         FeatureLevel.LEVEL_5_0: _SINCE_4_1,
@@ -203,9 +220,10 @@ class RoiAlignGrad(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -288,7 +306,7 @@ class RoiAlignGrad(Description):
                 Violation(
                     "DML-ROI_ALIGN_GRAD-some-output",
                     "OutputGradientTensor",
-                    "this must hold: present(OutputGradientTensor) or present(OutputROIGradientTensor)",
+                    "OutputGradientTensor and OutputROIGradientTensor are absent; one of them must be given",
                 )
             )
         # DML-ROI_ALIGN_GRAD-reduction-function
@@ -337,7 +355,7 @@ class RoiAlignGrad(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = (input_tensor or ABSENT).DataType
@@ -393,20 +411,22 @@ class RoiAlignGrad(Description):
             )
         # DML-ROI_ALIGN_GRAD-roi-sizes
         if roi_tensor_sizes != align((roi_count, 4), roi_tensor_rank, 1):
+            hint = f"; DirectML broadcasts by strides: Sizes {list(align((roi_count, 4), roi_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if roi_tensor_rank == len(align((roi_count, 4), roi_tensor_rank, 1)) and all(roi_tensor_sizes[d] == entry(align((roi_count, 4), roi_tensor_rank, 1), d) or roi_tensor_sizes[d] == 1 for d in range(roi_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ROI_ALIGN_GRAD-roi-sizes",
                     "ROITensor.Sizes",
-                    f"ROITensor.Sizes is {list(roi_tensor_sizes)}; it must equal align([RoiCount, 4], ROITensor.DimensionCount, 1), {list(align((roi_count, 4), roi_tensor_rank, 1))} (four coordinates for each region)",
+                    f"ROITensor.Sizes is {list(roi_tensor_sizes)}; it must be {list(align((roi_count, 4), roi_tensor_rank, 1))} (four coordinates for each region){hint}",
                 )
             )
         # DML-ROI_ALIGN_GRAD-batch-indices-sizes
         if batch_indices_tensor_sizes != align((roi_count,), batch_indices_tensor_rank, 1):
+            hint = f"; DirectML broadcasts by strides: Sizes {list(align((roi_count,), batch_indices_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if batch_indices_tensor_rank == len(align((roi_count,), batch_indices_tensor_rank, 1)) and all(batch_indices_tensor_sizes[d] == entry(align((roi_count,), batch_indices_tensor_rank, 1), d) or batch_indices_tensor_sizes[d] == 1 for d in range(batch_indices_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-ROI_ALIGN_GRAD-batch-indices-sizes",
                     "BatchIndicesTensor.Sizes",
-                    f"BatchIndicesTensor.Sizes is {list(batch_indices_tensor_sizes)}; it must equal align([RoiCount], BatchIndicesTensor.DimensionCount, 1), {list(align((roi_count,), batch_indices_tensor_rank, 1))} (one batch for each region)",
+                    f"BatchIndicesTensor.Sizes is {list(batch_indices_tensor_sizes)}; it must be {list(align((roi_count,), batch_indices_tensor_rank, 1))} (one batch for each region){hint}",
                 )
             )
         # DML-ROI_ALIGN_GRAD-input-gradient-regions
@@ -415,7 +435,7 @@ class RoiAlignGrad(Description):
                 Violation(
                     "DML-ROI_ALIGN_GRAD-input-gradient-regions",
                     "InputGradientTensor.Sizes",
-                    f"InputGradientTensor.Sizes[0] is {input_gradient_tensor_sizes[0]}; it must equal RoiCount, {roi_count} (one block of gradients for each region)",
+                    f"InputGradientTensor.Sizes[0] is {input_gradient_tensor_sizes[0]}; it must equal ROITensor.Sizes[{roi_tensor_rank - 2}], {roi_count} (one block of gradients for each region)",
                 )
             )
         # DML-ROI_ALIGN_GRAD-input-channels
@@ -454,10 +474,10 @@ class RoiAlignGrad(Description):
                     f"OutputROIGradientTensor.Sizes is {list(output_roi_gradient_tensor_sizes)}; it must equal ROITensor.Sizes, {list(roi_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> RoiAlignGrad:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsFloat, final
 
@@ -64,6 +65,11 @@ class RoiPooling(Description):
         Rule("DML-ROI_POOLING-roi-shape", "docs"),
         Rule("DML-ROI_POOLING-output-shape", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-ROI_POOLING-same-type": "InputTensor.DataType OutputTensor.DataType ROITensor.DataType",
+        "DML-ROI_POOLING-roi-shape": "ROITensor.Sizes",
+        "DML-ROI_POOLING-output-shape": "InputTensor.Sizes OutputTensor.Sizes PooledSize ROITensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -118,9 +124,10 @@ class RoiPooling(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -170,7 +177,7 @@ class RoiPooling(Description):
         ):  # fmt: skip
             judgement.dimension_counts(self, level, violations)
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -233,7 +240,7 @@ class RoiPooling(Description):
                 Violation(
                     "DML-ROI_POOLING-output-shape",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes[0] is {output_tensor_sizes[0]}; it must equal RoiCount, {roi_count}",
+                    f"OutputTensor.Sizes[0] is {output_tensor_sizes[0]}; it must equal ROITensor.Sizes[2], {roi_count}",
                 )
             )
         if entry(output_tensor_sizes, 1) != entry(input_tensor_sizes, 1):
@@ -260,10 +267,10 @@ class RoiPooling(Description):
                     f"OutputTensor.Sizes[3] is {entry(output_tensor_sizes, 3)}; it must equal PooledSize.Width, {pooled_size.Width}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> RoiPooling:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

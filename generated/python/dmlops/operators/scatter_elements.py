@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
@@ -142,6 +143,14 @@ class ScatterElements(Description):
         Rule("DML-SCATTER_ELEMENTS-updates-sizes", "docs"),
         Rule("DML-SCATTER_ELEMENTS-output-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-SCATTER_ELEMENTS-same-rank": "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount UpdatesTensor.DimensionCount",
+        "DML-SCATTER_ELEMENTS-axis-range": "Axis InputTensor.DimensionCount",
+        "DML-SCATTER_ELEMENTS-same-type": "InputTensor.DataType OutputTensor.DataType UpdatesTensor.DataType",
+        "DML-SCATTER_ELEMENTS-indices-sizes": "Axis IndicesTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes",
+        "DML-SCATTER_ELEMENTS-updates-sizes": "IndicesTensor.Sizes UpdatesTensor.Sizes",
+        "DML-SCATTER_ELEMENTS-output-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
@@ -200,9 +209,10 @@ class ScatterElements(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -284,15 +294,16 @@ class ScatterElements(Description):
             )
         # DML-SCATTER_ELEMENTS-axis-range
         if axis >= input_tensor_rank:
+            hint = f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-SCATTER_ELEMENTS-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}{hint}",
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -338,11 +349,12 @@ class ScatterElements(Description):
                 break
         # DML-SCATTER_ELEMENTS-updates-sizes
         if updates_tensor_sizes != indices_tensor_sizes:
+            hint = f"; DirectML broadcasts by strides: Sizes {list(indices_tensor_sizes)}, with a stride of 0 in each dimension that repeats" if updates_tensor_rank == len(indices_tensor_sizes) and all(updates_tensor_sizes[d] == indices_tensor_sizes[d] or updates_tensor_sizes[d] == 1 for d in range(updates_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-SCATTER_ELEMENTS-updates-sizes",
                     "UpdatesTensor.Sizes",
-                    f"UpdatesTensor.Sizes is {list(updates_tensor_sizes)}; it must equal IndicesTensor.Sizes, {list(indices_tensor_sizes)}",
+                    f"UpdatesTensor.Sizes is {list(updates_tensor_sizes)}; it must equal IndicesTensor.Sizes, {list(indices_tensor_sizes)}{hint}",
                 )
             )
         # DML-SCATTER_ELEMENTS-output-sizes
@@ -354,10 +366,10 @@ class ScatterElements(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ScatterElements:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

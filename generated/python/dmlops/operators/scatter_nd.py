@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
+from ..arithmetic import entry
 from ..coordinates import align
 from ..description import Description, Rule, Support, Tables, given, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
@@ -138,6 +140,18 @@ class ScatterNd(Description):
         Rule("DML-SCATTER_ND-updates-sizes", "docs"),
         Rule("DML-SCATTER_ND-output-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-SCATTER_ND-same-rank": "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount UpdatesTensor.DimensionCount",
+        "DML-SCATTER_ND-input-dimension-count-range": "InputDimensionCount InputTensor.DimensionCount",
+        "DML-SCATTER_ND-indices-dimension-count-range": "IndicesDimensionCount IndicesTensor.DimensionCount",
+        "DML-SCATTER_ND-same-type": "InputTensor.DataType OutputTensor.DataType UpdatesTensor.DataType",
+        "DML-SCATTER_ND-input-leading-ones": "InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes",
+        "DML-SCATTER_ND-indices-leading-ones": "IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes",
+        "DML-SCATTER_ND-index-tuple-size": "IndicesTensor.DimensionCount IndicesTensor.Sizes InputDimensionCount",
+        "DML-SCATTER_ND-updates-rank": "IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes",
+        "DML-SCATTER_ND-updates-sizes": "IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes UpdatesTensor.Sizes",
+        "DML-SCATTER_ND-output-sizes": "InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
@@ -198,9 +212,10 @@ class ScatterNd(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -292,11 +307,12 @@ class ScatterNd(Description):
                 )
             )
         if input_dimension_count > input_tensor_rank:
+            hint = f"; axes count from 0, and {input_dimension_count} is {input_dimension_count - 4294967296} as an unsigned number" if input_dimension_count >= 2147483648 else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-SCATTER_ND-input-dimension-count-range",
                     "InputDimensionCount",
-                    f"InputDimensionCount is {input_dimension_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"InputDimensionCount is {input_dimension_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank}{hint}",
                 )
             )
         # DML-SCATTER_ND-indices-dimension-count-range
@@ -309,15 +325,16 @@ class ScatterNd(Description):
                 )
             )
         if indices_dimension_count > indices_tensor_rank:
+            hint = f"; axes count from 0, and {indices_dimension_count} is {indices_dimension_count - 4294967296} as an unsigned number" if indices_dimension_count >= 2147483648 else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-SCATTER_ND-indices-dimension-count-range",
                     "IndicesDimensionCount",
-                    f"IndicesDimensionCount is {indices_dimension_count}; it must be at most IndicesTensor.DimensionCount, {indices_tensor_rank}",
+                    f"IndicesDimensionCount is {indices_dimension_count}; it must be at most IndicesTensor.DimensionCount, {indices_tensor_rank}{hint}",
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -382,7 +399,7 @@ class ScatterNd(Description):
                 Violation(
                     "DML-SCATTER_ND-index-tuple-size",
                     "IndicesTensor.Sizes",
-                    f"IndexTupleSize is {index_tuple_size}; it must be at most InputDimensionCount, {input_dimension_count} (a tuple has at most one coordinate for each input dimension that counts)",
+                    f"IndicesTensor.Sizes[{indices_tensor_rank - 1}] is {index_tuple_size}; it must be at most InputDimensionCount, {input_dimension_count} (a tuple has at most one coordinate for each input dimension that counts)",
                 )
             )
         # DML-SCATTER_ND-updates-rank
@@ -391,16 +408,17 @@ class ScatterNd(Description):
                 Violation(
                     "DML-SCATTER_ND-updates-rank",
                     "IndicesTensor.Sizes",
-                    f"len(ScatteredSizes) is {len(scattered_sizes)}; it must be at most InputTensor.DimensionCount, {input_tensor_rank} (the updates have room for every size that is not indexed away)",
+                    f"the sizes of the updates are {list(scattered_sizes)}; they must be at most as many as the dimensions of InputTensor, {input_tensor_rank} (the updates have room for every size that is not indexed away)",
                 )
             )
         # DML-SCATTER_ND-updates-sizes
         if updates_tensor_sizes != align(scattered_sizes, input_tensor_rank, 1):
+            hint = f"; DirectML broadcasts by strides: Sizes {list(align(scattered_sizes, input_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if updates_tensor_rank == len(align(scattered_sizes, input_tensor_rank, 1)) and all(updates_tensor_sizes[d] == entry(align(scattered_sizes, input_tensor_rank, 1), d) or updates_tensor_sizes[d] == 1 for d in range(updates_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-SCATTER_ND-updates-sizes",
                     "UpdatesTensor.Sizes",
-                    f"UpdatesTensor.Sizes is {list(updates_tensor_sizes)}; it must equal align(ScatteredSizes, InputTensor.DimensionCount, 1), {list(align(scattered_sizes, input_tensor_rank, 1))}",
+                    f"UpdatesTensor.Sizes is {list(updates_tensor_sizes)}; it must be {list(align(scattered_sizes, input_tensor_rank, 1))} (the sizes of the indices but the last, then those of the input that are not indexed, after leading 1s){hint}",
                 )
             )
         # DML-SCATTER_ND-output-sizes
@@ -412,10 +430,10 @@ class ScatterNd(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> ScatterNd:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
@@ -122,6 +122,13 @@ class Slice(Description):
         Rule("DML-SLICE-slice-bounds", "docs"),
         Rule("DML-SLICE-output-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-SLICE-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-SLICE-dimension-count": "DimensionCount InputTensor.DimensionCount",
+        "DML-SLICE-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-SLICE-slice-bounds": "InputTensor.DimensionCount InputTensor.Sizes Offsets Sizes Strides",
+        "DML-SLICE-output-sizes": "OutputTensor.Sizes Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -185,9 +192,10 @@ class Slice(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -256,7 +264,7 @@ class Slice(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -284,7 +292,7 @@ class Slice(Description):
                     Violation(
                         "DML-SLICE-slice-bounds",
                         "Offsets",
-                        f"Offsets[{i}] + (Sizes[{i}] - 1) * Strides[{i}] is {saturate(entry(offsets, i) + saturate((entry(sizes, i) - 1) * entry(strides, i)))}; it must be less than InputTensor.Sizes[{i}], {input_tensor_sizes[i]} (the last element lies within the input)",
+                        f"Offsets[{i}] ({entry(offsets, i)}) + (Sizes[{i}] ({entry(sizes, i)}) - 1) x Strides[{i}] ({entry(strides, i)}) is {saturate(entry(offsets, i) + saturate((entry(sizes, i) - 1) * entry(strides, i)))}; it must be less than InputTensor.Sizes[{i}], {input_tensor_sizes[i]} (the last element lies within the input)",
                     )
                 )
                 break
@@ -297,10 +305,10 @@ class Slice(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal Sizes, {list(sizes)}",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Slice:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
@@ -109,6 +109,15 @@ class Slice1(Description):
         Rule("DML-SLICE1-window-bounds", "docs"),
         Rule("DML-SLICE1-output-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-SLICE1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-SLICE1-dimension-count": "DimensionCount InputTensor.DimensionCount",
+        "DML-SLICE1-window-sizes-range": "InputWindowSizes",
+        "DML-SLICE1-strides-range": "InputWindowStrides",
+        "DML-SLICE1-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-SLICE1-window-bounds": "InputTensor.DimensionCount InputTensor.Sizes InputWindowOffsets InputWindowSizes",
+        "DML-SLICE1-output-sizes": "InputWindowSizes InputWindowStrides OutputTensor.DimensionCount OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
@@ -169,9 +178,10 @@ class Slice1(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -240,7 +250,7 @@ class Slice1(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Arrays.
         # DML-SLICE1-window-sizes-range
@@ -255,7 +265,7 @@ class Slice1(Description):
                 )
                 break
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -294,7 +304,7 @@ class Slice1(Description):
                     Violation(
                         "DML-SLICE1-window-bounds",
                         "InputWindowOffsets",
-                        f"InputWindowOffsets[{i}] + InputWindowSizes[{i}] is {entry(input_window_offsets, i) + entry(input_window_sizes, i)}; it must be at most InputTensor.Sizes[{i}], {input_tensor_sizes[i]} (the window lies within the input)",
+                        f"InputWindowOffsets[{i}] ({entry(input_window_offsets, i)}) + InputWindowSizes[{i}] ({entry(input_window_sizes, i)}) is {entry(input_window_offsets, i) + entry(input_window_sizes, i)}; it must be at most InputTensor.Sizes[{i}], {input_tensor_sizes[i]} (the window lies within the input)",
                     )
                 )
                 break
@@ -305,14 +315,14 @@ class Slice1(Description):
                     Violation(
                         "DML-SLICE1-output-sizes",
                         "OutputTensor.Sizes",
-                        f"OutputTensor.Sizes[{i}] is {output_tensor_sizes[i]}; it must be at most 1 + (InputWindowSizes[{i}] - 1) // abs(InputWindowStrides[{i}]), {1 + quotient(entry(input_window_sizes, i) - 1, saturate(abs(entry(input_window_strides, i))))} (the window holds no more elements at this stride)",
+                        f"OutputTensor.Sizes[{i}] is {output_tensor_sizes[i]}; it must be at most {1 + quotient(entry(input_window_sizes, i) - 1, saturate(abs(entry(input_window_strides, i))))} (the window holds no more elements at this stride)",
                     )
                 )
                 break
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Slice1:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
@@ -110,6 +110,15 @@ class SliceGrad(Description):
         Rule("DML-SLICE_GRAD-window-bounds", "docs"),
         Rule("DML-SLICE_GRAD-input-gradient-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-SLICE_GRAD-same-rank": "InputGradientTensor.DimensionCount OutputGradientTensor.DimensionCount",
+        "DML-SLICE_GRAD-dimension-count": "DimensionCount InputGradientTensor.DimensionCount",
+        "DML-SLICE_GRAD-window-sizes-range": "InputWindowSizes",
+        "DML-SLICE_GRAD-strides-range": "InputWindowStrides",
+        "DML-SLICE_GRAD-same-type": "InputGradientTensor.DataType OutputGradientTensor.DataType",
+        "DML-SLICE_GRAD-window-bounds": "InputWindowOffsets InputWindowSizes OutputGradientTensor.DimensionCount OutputGradientTensor.Sizes",
+        "DML-SLICE_GRAD-input-gradient-sizes": "InputGradientTensor.DimensionCount InputGradientTensor.Sizes InputWindowSizes InputWindowStrides",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
         FeatureLevel.LEVEL_3_1: _SINCE_3_1,
@@ -169,9 +178,10 @@ class SliceGrad(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -240,7 +250,7 @@ class SliceGrad(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_gradient_tensor_data_type = input_gradient_tensor.DataType
@@ -290,7 +300,7 @@ class SliceGrad(Description):
                     Violation(
                         "DML-SLICE_GRAD-window-bounds",
                         "InputWindowOffsets",
-                        f"InputWindowOffsets[{i}] + InputWindowSizes[{i}] is {entry(input_window_offsets, i) + entry(input_window_sizes, i)}; it must be at most OutputGradientTensor.Sizes[{i}], {output_gradient_tensor_sizes[i]} (the window lies within the tensor that was sliced)",
+                        f"InputWindowOffsets[{i}] ({entry(input_window_offsets, i)}) + InputWindowSizes[{i}] ({entry(input_window_sizes, i)}) is {entry(input_window_offsets, i) + entry(input_window_sizes, i)}; it must be at most OutputGradientTensor.Sizes[{i}], {output_gradient_tensor_sizes[i]} (the window lies within the tensor that was sliced)",
                     )
                 )
                 break
@@ -301,14 +311,14 @@ class SliceGrad(Description):
                     Violation(
                         "DML-SLICE_GRAD-input-gradient-sizes",
                         "InputGradientTensor.Sizes",
-                        f"InputGradientTensor.Sizes[{i}] is {input_gradient_tensor_sizes[i]}; it must be at most 1 + (InputWindowSizes[{i}] - 1) // abs(InputWindowStrides[{i}]), {1 + quotient(entry(input_window_sizes, i) - 1, saturate(abs(entry(input_window_strides, i))))} (the window holds no more elements at this stride)",
+                        f"InputGradientTensor.Sizes[{i}] is {input_gradient_tensor_sizes[i]}; it must be at most {1 + quotient(entry(input_window_sizes, i) - 1, saturate(abs(entry(input_window_strides, i))))} (the window holds no more elements at this stride)",
                     )
                 )
                 break
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> SliceGrad:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

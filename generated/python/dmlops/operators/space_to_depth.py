@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
@@ -93,6 +94,12 @@ class SpaceToDepth(Description):
         Rule("DML-SPACE_TO_DEPTH-blocks-divide", "ours"),
         Rule("DML-SPACE_TO_DEPTH-output-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-SPACE_TO_DEPTH-block-size-range": "BlockSize",
+        "DML-SPACE_TO_DEPTH-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-SPACE_TO_DEPTH-blocks-divide": "BlockSize InputTensor.Sizes",
+        "DML-SPACE_TO_DEPTH-output-sizes": "BlockSize InputTensor.Sizes OutputTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -143,9 +150,10 @@ class SpaceToDepth(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -196,7 +204,7 @@ class SpaceToDepth(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -224,7 +232,7 @@ class SpaceToDepth(Description):
                     Violation(
                         "DML-SPACE_TO_DEPTH-blocks-divide",
                         "InputTensor.Sizes",
-                        f"InputTensor.Sizes[{d}] % BlockSize is {remainder(entry(input_tensor_sizes, d), block_size)}; it must equal 0 (height and width are made of whole blocks)",
+                        f"InputTensor.Sizes[{d}] is {entry(input_tensor_sizes, d)}; it must be a multiple of BlockSize, {block_size} (height and width are made of whole blocks)",
                     )
                 )
                 break
@@ -234,13 +242,13 @@ class SpaceToDepth(Description):
                 Violation(
                     "DML-SPACE_TO_DEPTH-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal [InputTensor.Sizes[0], InputTensor.Sizes[1] * BlockSize * BlockSize, InputTensor.Sizes[2] // BlockSize, InputTensor.Sizes[3] // BlockSize], {[input_tensor_sizes[0], saturate(entry(input_tensor_sizes, 1) * block_size * block_size), quotient(entry(input_tensor_sizes, 2), block_size), quotient(entry(input_tensor_sizes, 3), block_size)]}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {[input_tensor_sizes[0], saturate(entry(input_tensor_sizes, 1) * block_size * block_size), quotient(entry(input_tensor_sizes, 2), block_size), quotient(entry(input_tensor_sizes, 3), block_size)]} (channels times BlockSize squared; height and width divided by BlockSize, {block_size})",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> SpaceToDepth:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
@@ -119,6 +119,14 @@ class Split(Description):
         Rule("DML-SPLIT-output-sizes-off-axis", "docs"),
         Rule("DML-SPLIT-axis-size", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-SPLIT-same-rank": "InputTensor.DimensionCount OutputTensors OutputTensors.DimensionCount",
+        "DML-SPLIT-output-count-range": "OutputCount",
+        "DML-SPLIT-axis-range": "Axis InputTensor.DimensionCount",
+        "DML-SPLIT-same-type": "InputTensor.DataType OutputTensors OutputTensors.DataType",
+        "DML-SPLIT-output-sizes-off-axis": "Axis InputTensor.DimensionCount InputTensor.Sizes OutputTensors OutputTensors.Sizes",
+        "DML-SPLIT-axis-size": "Axis InputTensor.Sizes OutputTensors OutputTensors.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -174,9 +182,10 @@ class Split(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -240,15 +249,16 @@ class Split(Description):
             )
         # DML-SPLIT-axis-range
         if axis >= input_tensor_rank:
+            hint = f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-SPLIT-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}{hint}",
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -291,13 +301,13 @@ class Split(Description):
                 Violation(
                     "DML-SPLIT-axis-size",
                     "InputTensor.Sizes",
-                    f"InputTensor.Sizes[{axis}] is {entry(input_tensor_sizes, axis)}; it must equal sum(OutputTensors[i].Sizes[Axis] for i in range(len(OutputTensors))), {saturate(sum(entry(output_tensors[i].Sizes, axis) for i in range(len(output_tensors))))} (the parts make up the whole)",
+                    f"InputTensor.Sizes[{axis}] is {entry(input_tensor_sizes, axis)}; it must be {saturate(sum(entry(output_tensors[i].Sizes, axis) for i in range(len(output_tensors))))} (along Axis, {axis}, the outputs add up to the input)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Split:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
@@ -113,6 +113,13 @@ class Tile(Description):
         Rule("DML-TILE-repeats-range", "docs"),
         Rule("DML-TILE-output-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-TILE-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-TILE-repeats-count": "InputTensor.DimensionCount RepeatsCount",
+        "DML-TILE-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-TILE-repeats-range": "Repeats",
+        "DML-TILE-output-sizes": "InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes Repeats",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -168,9 +175,10 @@ class Tile(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -233,7 +241,7 @@ class Tile(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Arrays.
         # DML-TILE-repeats-range
@@ -248,7 +256,7 @@ class Tile(Description):
                 )
                 break
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -275,13 +283,13 @@ class Tile(Description):
                 Violation(
                     "DML-TILE-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal [InputTensor.Sizes[i] * Repeats[i] for i in range(InputTensor.DimensionCount)], {[saturate(input_tensor_sizes[i] * entry(repeats, i)) for i in range(input_tensor_rank)]}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {[saturate(input_tensor_sizes[i] * entry(repeats, i)) for i in range(input_tensor_rank)]} (each size is that of the input times its entry in Repeats)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Tile:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

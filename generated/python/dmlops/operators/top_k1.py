@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
@@ -97,7 +98,7 @@ class TopK1(Description):
 
     InputTensor: The elements to pick from.
     OutputValueTensor: The picked elements; K along Axis.
-    OutputIndexTensor: Where they stand along Axis; of equal elements the first comes first.
+    OutputIndexTensor: Their indices along Axis; of equal elements the first comes first.
     Axis: The axis to pick along.
     K: How many elements to pick from each sequence.
     AxisDirection: INCREASING for the smallest, smallest first; DECREASING for the largest, largest first.
@@ -125,6 +126,15 @@ class TopK1(Description):
         Rule("DML-TOP_K1-output-value-sizes", "docs"),
         Rule("DML-TOP_K1-output-index-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-TOP_K1-same-rank": "InputTensor.DimensionCount OutputIndexTensor.DimensionCount OutputValueTensor.DimensionCount",
+        "DML-TOP_K1-axis-range": "Axis InputTensor.DimensionCount",
+        "DML-TOP_K1-k-positive": "K",
+        "DML-TOP_K1-same-type": "InputTensor.DataType OutputValueTensor.DataType",
+        "DML-TOP_K1-k-range": "Axis InputTensor.Sizes K",
+        "DML-TOP_K1-output-value-sizes": "Axis InputTensor.Sizes K OutputValueTensor.Sizes",
+        "DML-TOP_K1-output-index-sizes": "Axis InputTensor.Sizes K OutputIndexTensor.Sizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
         FeatureLevel.LEVEL_3_0: _SINCE_2_1,
@@ -185,9 +195,10 @@ class TopK1(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -258,11 +269,12 @@ class TopK1(Description):
             )
         # DML-TOP_K1-axis-range
         if axis >= input_tensor_rank:
+            hint = f"; axes count from 0, and {axis} is {axis - 4294967296} as an unsigned number" if axis >= 2147483648 else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-TOP_K1-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}",
+                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}{hint}",
                 )
             )
         # DML-TOP_K1-k-positive
@@ -275,7 +287,7 @@ class TopK1(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -313,7 +325,7 @@ class TopK1(Description):
                 Violation(
                     "DML-TOP_K1-output-value-sizes",
                     "OutputValueTensor.Sizes",
-                    f"OutputValueTensor.Sizes is {list(output_value_tensor_sizes)}; it must equal replace(InputTensor.Sizes, Axis, K), {list(replaced(input_tensor_sizes, axis, k))}",
+                    f"OutputValueTensor.Sizes is {list(output_value_tensor_sizes)}; it must be {list(replaced(input_tensor_sizes, axis, k))} (the sizes of the input, but K along Axis, {axis})",
                 )
             )
         # DML-TOP_K1-output-index-sizes
@@ -322,13 +334,13 @@ class TopK1(Description):
                 Violation(
                     "DML-TOP_K1-output-index-sizes",
                     "OutputIndexTensor.Sizes",
-                    f"OutputIndexTensor.Sizes is {list(output_index_tensor_sizes)}; it must equal replace(InputTensor.Sizes, Axis, K), {list(replaced(input_tensor_sizes, axis, k))}",
+                    f"OutputIndexTensor.Sizes is {list(output_index_tensor_sizes)}; it must be {list(replaced(input_tensor_sizes, axis, k))} (the sizes of the input, but K along Axis, {axis})",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> TopK1:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar, SupportsIndex, final
@@ -97,6 +97,15 @@ class Unfold(Description):
         Rule("DML-UNFOLD-window-fits", "ours"),
         Rule("DML-UNFOLD-output-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-UNFOLD-spatial-dimensions": "DimensionCount InputTensor.DimensionCount",
+        "DML-UNFOLD-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-UNFOLD-window-sizes-range": "WindowSizes",
+        "DML-UNFOLD-strides-range": "Strides",
+        "DML-UNFOLD-dilations-range": "Dilations",
+        "DML-UNFOLD-window-fits": "Dilations EndPadding InputTensor.Sizes StartPadding WindowSizes",
+        "DML-UNFOLD-output-sizes": "Dilations EndPadding InputTensor.Sizes OutputTensor.Sizes StartPadding Strides WindowSizes",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_4: _SINCE_6_4,
     }
@@ -149,9 +158,10 @@ class Unfold(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -213,11 +223,11 @@ class Unfold(Description):
                 Violation(
                     "DML-UNFOLD-spatial-dimensions",
                     "InputTensor.DimensionCount",
-                    f"InputTensor.DimensionCount is {input_tensor_rank}; it must equal DimensionCount + 2, {dimension_count + 2} (batch and channel come before the spatial dimensions)",
+                    f"InputTensor.DimensionCount is {input_tensor_rank}; it must equal DimensionCount ({dimension_count}) + 2, {dimension_count + 2} (batch and channel come before the spatial dimensions)",
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Arrays.
         window_extents = tuple(saturate(saturate(entry(dilations, d) * (window_sizes[d] - 1)) + 1) for d in range(len(window_sizes)))  # fmt: skip
@@ -240,12 +250,12 @@ class Unfold(Description):
                     Violation(
                         "DML-UNFOLD-window-fits",
                         "WindowSizes",
-                        f"WindowExtents[{d}] is {entry(window_extents, d)}; it must be at most PaddedSizes[{d}], {entry(padded_sizes, d)} (at least one window lies within the padded image)",
+                        f"Dilations[{d}] ({entry(dilations, d)}) x (WindowSizes[{d}] ({window_sizes[d]}) - 1) + 1 is {entry(window_extents, d)}; it must be at most InputTensor.Sizes[{d + 2}] ({entry(input_tensor_sizes, d + 2)}) + StartPadding[{d}] ({entry(start_padding, d)}) + EndPadding[{d}] ({entry(end_padding, d)}), {entry(padded_sizes, d)} (at least one window lies within the padded image)",
                     )
                 )
                 break
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -295,13 +305,13 @@ class Unfold(Description):
                 Violation(
                     "DML-UNFOLD-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal [InputTensor.Sizes[0], InputTensor.Sizes[1] * product(WindowSizes), product(BlocksPerDimension)], {[input_tensor_sizes[0], saturate(entry(input_tensor_sizes, 1) * prod(window_sizes)), saturate(prod(blocks_per_dimension))]}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {[input_tensor_sizes[0], saturate(entry(input_tensor_sizes, 1) * prod(window_sizes)), saturate(prod(blocks_per_dimension))]} (batch, channels times the elements of a window, positions of the window)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Unfold:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

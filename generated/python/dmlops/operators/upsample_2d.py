@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
@@ -59,6 +60,12 @@ class Upsample2d(Description):
         Rule("DML-UPSAMPLE_2D-same-type", "docs"),
         Rule("DML-UPSAMPLE_2D-output-sizes", "docs"),
     )
+    READS: ClassVar[Mapping[str, str]] = {
+        "DML-UPSAMPLE_2D-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
+        "DML-UPSAMPLE_2D-scale-size": "ScaleSize",
+        "DML-UPSAMPLE_2D-same-type": "InputTensor.DataType OutputTensor.DataType",
+        "DML-UPSAMPLE_2D-output-sizes": "InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes ScaleSize",
+    }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
         FeatureLevel.LEVEL_2_0: _SINCE_1_0,
@@ -109,9 +116,10 @@ class Upsample2d(Description):
         return made
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
-        """The rules that the description breaks at a feature level, in the order in which to mend them.
+        """The rules that the description breaks at a feature level, in the order to fix them.
 
-        Raises ValueError for a level that does not exist.
+        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
+        that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
@@ -182,7 +190,7 @@ class Upsample2d(Description):
                 )
             )
         if violations:
-            return violations
+            return judgement.reliable(self, violations)
 
         # Values.
         input_tensor_data_type = input_tensor.DataType
@@ -209,13 +217,13 @@ class Upsample2d(Description):
                 Violation(
                     "DML-UPSAMPLE_2D-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes[:InputTensor.DimensionCount - 2] + [InputTensor.Sizes[{input_tensor_rank - 2}] * ScaleSize.Height, InputTensor.Sizes[{input_tensor_rank - 1}] * ScaleSize.Width], {[*input_tensor_sizes[: max(input_tensor_rank - 2, 0)], saturate(entry(input_tensor_sizes, input_tensor_rank - 2) * scale_size.Height), saturate(input_tensor_sizes[input_tensor_rank - 1] * scale_size.Width)]}",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {[*input_tensor_sizes[: max(input_tensor_rank - 2, 0)], saturate(entry(input_tensor_sizes, input_tensor_rank - 2) * scale_size.Height), saturate(input_tensor_sizes[input_tensor_rank - 1] * scale_size.Width)]} (height and width of the input times ScaleSize)",
                 )
             )
-        return violations
+        return judgement.reliable(self, violations) if violations else violations
 
     def infer(self) -> Upsample2d:
-        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+        """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
         Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """

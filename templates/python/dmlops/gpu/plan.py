@@ -169,7 +169,7 @@ def plan_of(computation: Map) -> Plan:
     except (AttributeError, TypeError) as error:  # from an operation that the symbols do not have
         raise Unsupported(f"{desc.OPERATOR} is more than a movement of elements: {error}") from error
     if not isinstance(result, Read) or not result.offset.lookups:
-        raise Unsupported(f"{desc.OPERATOR} is no movement of elements that an index tensor directs")
+        raise Unsupported(f"{desc.OPERATOR} does not move elements as an index tensor directs")
     movement, followed = result.offset.coordinates, result.offset.lookups
     reads = [wrapped.index for wrapped in followed]
     steps = reads[0].offset.coordinates

@@ -1,0 +1,40 @@
+"""What a rule reads, so that it keeps silent where an earlier rule has found that to be broken.
+
+Paths are those of violations without their indices: `InputTensor.Sizes`, `Axis`; of a rule of every tensor,
+fields alone: `Sizes`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set
+
+from dmlgen.expr import ir
+from dmlgen.registry import Rule
+
+
+def reads(rule: Rule) -> frozenset[str]:
+    """The members and fields of tensors that the conditions of a rule read."""
+    return frozenset(
+        path
+        for check in rule.checks
+        for expression in check.read
+        for node in ir.walk(expression)
+        if (path := _path(node))
+    )
+
+
+def read_path(member: str, fields: Set[str]) -> str:
+    """The path of a violation as rules read it: with a field, of those of a tensor, or the member alone."""
+    owner, _, field = re.sub(r"\[\d+\]", "", member).partition(".")
+    return f"{owner}.{field}" if field in fields else owner
+
+
+def _path(node: ir.Expr) -> str:
+    match node:
+        case ir.Field(tensor=tensor, name=name):
+            return f"{tensor.name}.{name}" if tensor.name else name
+        case ir.Member(name=name) | ir.Tensors(name=name) | ir.Present(item=ir.Tensor(name=name)):
+            return name
+        case _:
+            return ""
