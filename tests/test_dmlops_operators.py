@@ -291,6 +291,8 @@ def test_unions_in_the_abi_hold_the_bits_of_their_type() -> None:
 def test_names_in_the_registry() -> None:
     assert registry.level_of_build(22621) == registry.level_of_build(22631) == FeatureLevel.LEVEL_5_0
     assert registry.level_of_build(17763) is None
+    assert registry.level_of_build(20348) == FeatureLevel.LEVEL_3_0
+    assert registry.level_of_build(25398) == registry.level_of_build(26100) == FeatureLevel.LEVEL_6_0
     early, late = registry.operators("1.0"), registry.operators("6.4")
     assert set(early) < set(late) == set(OPERATORS)
     assert registry.since("REDUCE", "OutputTensor", INT64) == FeatureLevel.LEVEL_3_0

@@ -289,7 +289,7 @@ def test_some_positives_have_one_element(files: dict[str, bytes]) -> None:
 
 def test_outputs_are_what_numpy_computes(gather: tuple[str, Matrix]) -> None:
     for case in gather[1]["cases"]:
-        if case["kind"] in ("positive", "example"):
+        if case["kind"] == "positive" or (case["kind"] == "example" and "inputs" in case):
             description = dmlops.from_json({"type": case["type"], "desc": case["desc"]})
             arrays = {}
             for name, elements in {**case["inputs"], **case["outputs"]}.items():

@@ -5338,7 +5338,6 @@ static const dmlops_types dmlops_type_lists[] = {
     {0xde, 6, {1, 2, 6, 7, 3, 4}},
     {0x1b6, 6, {1, 2, 7, 8, 4, 5}},
     {0x408, 2, {10, 3}},
-    {0x4, 1, {2}},
     {0x38, 3, {3, 4, 5}},
     {0x438, 4, {10, 3, 4, 5}},
     {0x40, 1, {6}},
@@ -5437,7 +5436,7 @@ static const dmlops_support dmlops_tables[] = {
     /* 190 */ {0x3000, 0x1fe, 0, 0}, {0x2000, 0x10, 0, 0}, {0, 0, 0, 0},
     /* 193 */ {0x3000, 0x1fe, 9, 0}, {0x2000, 0x10, 9, 0}, {0, 0, 0, 0},
     /* 196 */ {0x3000, 0x1fe, 13, 0}, {0x2000, 0x10, 13, 0}, {0, 0, 0, 0},
-    /* 199 */ {0x5000, 0x1fe, 2, 0}, {0x3000, 0x1fe, 1, 0}, {0x2000, 0x10, 21, 0}, {0, 0, 0, 0},
+    /* 199 */ {0x5000, 0x1fe, 2, 0}, {0x3000, 0x1fe, 1, 0}, {0x2000, 0x10, 0, 0}, {0, 0, 0, 0},
     /* 203 */ {0x3000, 0x1fe, 0, 0}, {0x2000, 0x30, 0, 0}, {0, 0, 0, 0},
     /* 206 */ {0x5100, 0x1fe, 1, 0}, {0x3000, 0x1fe, 0, 0}, {0x2000, 0x30, 0, 0}, {0, 0, 0, 0},
     /* 210 */ {0x5000, 0x30, 7, 0}, {0x3000, 0x30, 17, 0}, {0x2000, 0x30, 0, 0}, {0, 0, 0, 0},
@@ -5448,7 +5447,7 @@ static const dmlops_support dmlops_tables[] = {
     /* 228 */ {0x4100, 0x1fe, 2, 0}, {0x3000, 0x1fe, 1, 0}, {0x2100, 0x10, 1, 0}, {0x2000, 0x10, 0, 0}, {0, 0, 0, 0},
     /* 233 */ {0x3000, 0x1fe, 16, 0}, {0x2000, 0x10, 8, 0}, {0, 0, 0, 0},
     /* 236 */ {0x6200, 0x1e, 17, 0}, {0x5100, 0x1e, 0, 0}, {0x2000, 0x10, 0, 0}, {0, 0, 0, 0},
-    /* 240 */ {0x4100, 0x1fe, 23, 0}, {0x3000, 0x1fe, 22, 0}, {0x2100, 0x10, 22, 0}, {0, 0, 0, 0},
+    /* 240 */ {0x4100, 0x1fe, 22, 0}, {0x3000, 0x1fe, 21, 0}, {0x2100, 0x10, 21, 0}, {0, 0, 0, 0},
     /* 244 */ {0x3000, 0x1fe, 0, 0}, {0x2100, 0x10, 0, 0}, {0, 0, 0, 0},
     /* 247 */ {0x3000, 0x1fe, 13, 0}, {0x2100, 0x10, 13, 0}, {0, 0, 0, 0},
     /* 250 */ {0x6000, 0x1fe, 7, 0}, {0x3000, 0x1fe, 1, 0}, {0x2100, 0x10, 1, 0}, {0, 0, 0, 0},
@@ -5470,12 +5469,12 @@ static const dmlops_support dmlops_tables[] = {
     /* 312 */ {0x4000, 0x1c, 14, 0}, {0x2100, 0x10, 14, 0}, {0, 0, 0, 0},
     /* 315 */ {0x4000, 0x1e, 14, 0}, {0x2100, 0x10, 14, 0}, {0, 0, 0, 0},
     /* 318 */ {0x5200, 0x1e, 14, 0}, {0x4000, 0x1c, 14, 0}, {0x2100, 0x10, 14, 0}, {0, 0, 0, 0},
-    /* 322 */ {0x4000, 0x1c, 24, 0}, {0x2100, 0x10, 24, 0}, {0, 0, 0, 0},
+    /* 322 */ {0x4000, 0x1c, 23, 0}, {0x2100, 0x10, 23, 0}, {0, 0, 0, 0},
     /* 325 */ {0x4000, 0x1e, 10, 0}, {0x2100, 0x10, 10, 0}, {0, 0, 0, 0},
     /* 328 */ {0x4000, 0x18, 14, 0}, {0x2100, 0x10, 14, 0}, {0, 0, 0, 0},
-    /* 331 */ {0x4000, 0x18, 24, 0}, {0x2100, 0x10, 24, 0}, {0, 0, 0, 0},
+    /* 331 */ {0x4000, 0x18, 23, 0}, {0x2100, 0x10, 23, 0}, {0, 0, 0, 0},
     /* 334 */ {0x5200, 0x1e, 10, 0}, {0x4000, 0x18, 10, 0}, {0x2100, 0x10, 10, 0}, {0, 0, 0, 0},
-    /* 338 */ {0x4100, 0x1fe, 2, 0}, {0x3000, 0x1fe, 22, 0}, {0, 0, 0, 0},
+    /* 338 */ {0x4100, 0x1fe, 2, 0}, {0x3000, 0x1fe, 21, 0}, {0, 0, 0, 0},
     /* 341 */ {0x3000, 0x1fe, 9, 0}, {0, 0, 0, 0},
     /* 343 */ {0x4100, 0x1fe, 7, 0}, {0x3000, 0x1fe, 1, 0}, {0, 0, 0, 0},
     /* 346 */ {0x3000, 0x1fe, 0, 0}, {0, 0, 0, 0},
@@ -5519,7 +5518,7 @@ static const dmlops_support dmlops_tables[] = {
     /* 438 */ {0x6100, 0x38, 0, 0}, {0, 0, 0, 0},
     /* 440 */ {0x6100, 0x20, 0, 0}, {0, 0, 0, 0},
     /* 442 */ {0x6100, 0x3e, 0, 0}, {0, 0, 0, 0},
-    /* 444 */ {0x6100, 0x3e, 24, 0}, {0, 0, 0, 0},
+    /* 444 */ {0x6100, 0x3e, 23, 0}, {0, 0, 0, 0},
     /* 446 */ {0x6100, 0x30, 0, 0}, {0, 0, 0, 0},
     /* 448 */ {0x6200, 0x30, 0, 0}, {0, 0, 0, 0},
     /* 450 */ {0x6200, 0x1fe, 0, 0}, {0, 0, 0, 0},
@@ -5534,10 +5533,10 @@ static const dmlops_support dmlops_tables[] = {
     /* 468 */ {0x6300, 0x38, 0, 0}, {0, 0, 0, 0},
     /* 470 */ {0x6300, 0x20, 0, 0}, {0, 0, 0, 0},
     /* 472 */ {0x6300, 0x3e, 0, 0}, {0, 0, 0, 0},
-    /* 474 */ {0x6300, 0x3e, 24, 0}, {0, 0, 0, 0},
+    /* 474 */ {0x6300, 0x3e, 23, 0}, {0, 0, 0, 0},
     /* 476 */ {0x6300, 0x30, 0, 0}, {0, 0, 0, 0},
-    /* 478 */ {0x6300, 0x1fe, 25, 0}, {0, 0, 0, 0},
-    /* 480 */ {0x6300, 0x1fe, 26, 0}, {0, 0, 0, 0},
+    /* 478 */ {0x6300, 0x1fe, 24, 0}, {0, 0, 0, 0},
+    /* 480 */ {0x6300, 0x1fe, 25, 0}, {0, 0, 0, 0},
     /* 482 */ {0x6400, 0x1e, 17, 0}, {0, 0, 0, 0},
     /* 484 */ {0x6400, 0x8, 2, 0}, {0, 0, 0, 0},
     /* 486 */ {0x6400, 0x1f8, 2, 0}, {0, 0, 0, 0},
@@ -7599,8 +7598,8 @@ static const dmlops_rule dmlops_element_wise_pow_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_constant_pow_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 43, DMLOPS_TENSOR, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 43, DMLOPS_TENSOR, 0, 0, 0},
     {"ScaleBias", offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, 0, DMLOPS_ADDRESS, 1, 0, 0},
 };
 static const dmlops_rule dmlops_element_wise_constant_pow_rules[] = {
@@ -9541,12 +9540,12 @@ static const dmlops_member dmlops_scatter_elements_members[] = {
 static const uint8_t dmlops_scatter_elements_code[] = {
     /* DML-SCATTER_ELEMENTS-axis-range: Axis < InputTensor.DimensionCount */
     0, 129, 0, 29, 2, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, Axis), 9, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, Axis), 0, 9, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor),
-    /* DML-SCATTER_ELEMENTS-indices-sizes: IndicesTensor.Sizes[d] == InputTensor.Sizes[d] */
-    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 28, 192, 2, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, Axis), 27, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, IndicesTensor), 192, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, IndicesTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 192,
+    /* DML-SCATTER_ELEMENTS-indices-within: IndicesTensor.Sizes[d] <= InputTensor.Sizes[d] */
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 28, 192, 2, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, Axis), 30, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, IndicesTensor), 192, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, IndicesTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 192,
 };
 static const dmlops_phrase dmlops_scatter_elements_phrases[] = {
     {"Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v"},
-    {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only the axis may differ)"},
+    {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v] is %v; it must be at most InputTensor.Sizes[%v], %v (off the axis, an update goes to the output element at its own coordinates)"},
 };
 static const dmlops_rule dmlops_scatter_elements_rules[] = {
     {"DML-SCATTER_ELEMENTS-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
@@ -9555,7 +9554,7 @@ static const dmlops_rule dmlops_scatter_elements_rules[] = {
     {"DML-SCATTER_ELEMENTS-axis-range", dmlops_by_program, 0, {0, 0}, 0},
     {"DML-SCATTER_ELEMENTS-same-type", dmlops_same_DataType, 0, {2, 0}, 0},
     {"DML-SCATTER_ELEMENTS-same-type", dmlops_same_DataType, 0, {3, 0}, 0},
-    {"DML-SCATTER_ELEMENTS-indices-sizes", dmlops_by_program, 14, {1, 0}, 0},
+    {"DML-SCATTER_ELEMENTS-indices-within", dmlops_by_program, 14, {1, 0}, 0},
     {"DML-SCATTER_ELEMENTS-updates-sizes", dmlops_same_Sizes, 0, {2, 1}, 0},
     {"DML-SCATTER_ELEMENTS-output-sizes", dmlops_same_Sizes, 0, {3, 0}, 0},
 };
@@ -9596,12 +9595,12 @@ static const dmlops_member dmlops_resample_members[] = {
 static const uint8_t dmlops_resample_code[] = {
     /* DML-RESAMPLE-scale-count: ScaleCount == InputTensor.DimensionCount */
     0, 129, 0, 27, 2, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 9, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 0, 9, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, InputTensor),
-    /* DML-RESAMPLE-scales: Scales[d] > 0.0 */
-    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 129, 45, 51, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 192,
+    /* DML-RESAMPLE-scales: Scales[d] >= 0.0 */
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 129, 46, 51, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 192,
 };
 static const dmlops_phrase dmlops_resample_phrases[] = {
     {"ScaleCount", "ScaleCount is %v; it must equal InputTensor.DimensionCount, %v"},
-    {"Scales", "Scales[%v] is %v; it must be more than 0.0"},
+    {"Scales", "Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)"},
 };
 static const dmlops_rule dmlops_resample_rules[] = {
     {"DML-RESAMPLE-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
@@ -10143,12 +10142,12 @@ static const dmlops_member dmlops_resample1_members[] = {
 static const uint8_t dmlops_resample1_code[] = {
     /* DML-RESAMPLE1-dimension-count: DimensionCount == InputTensor.DimensionCount */
     0, 129, 0, 27, 2, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, InputTensor),
-    /* DML-RESAMPLE1-scales: Scales[d] > 0.0 */
-    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 129, 45, 51, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 192,
+    /* DML-RESAMPLE1-scales: Scales[d] >= 0.0 */
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 129, 46, 51, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 192,
 };
 static const dmlops_phrase dmlops_resample1_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
-    {"Scales", "Scales[%v] is %v; it must be more than 0.0"},
+    {"Scales", "Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)"},
 };
 static const dmlops_rule dmlops_resample1_rules[] = {
     {"DML-RESAMPLE1-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
@@ -10719,12 +10718,12 @@ static const dmlops_member dmlops_resample_grad_members[] = {
 static const uint8_t dmlops_resample_grad_code[] = {
     /* DML-RESAMPLE_GRAD-dimension-count: DimensionCount == InputGradientTensor.DimensionCount */
     0, 129, 0, 27, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, InputGradientTensor), 0, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, InputGradientTensor),
-    /* DML-RESAMPLE_GRAD-scales: Scales[i] > 0.0 */
-    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 129, 45, 51, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 192,
+    /* DML-RESAMPLE_GRAD-scales: Scales[i] >= 0.0 */
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 129, 46, 51, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 192,
 };
 static const dmlops_phrase dmlops_resample_grad_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputGradientTensor.DimensionCount, %v"},
-    {"Scales", "Scales[%v] is %v; it must be more than 0.0 (output coordinates are divided by it)"},
+    {"Scales", "Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)"},
 };
 static const dmlops_rule dmlops_resample_grad_rules[] = {
     {"DML-RESAMPLE_GRAD-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
@@ -11533,12 +11532,12 @@ static const dmlops_member dmlops_resample2_members[] = {
 static const uint8_t dmlops_resample2_code[] = {
     /* DML-RESAMPLE2-dimension-count: DimensionCount == InputTensor.DimensionCount */
     0, 129, 0, 27, 2, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, InputTensor),
-    /* DML-RESAMPLE2-scales: Scales[d] > 0.0 */
-    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 129, 45, 51, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 192,
+    /* DML-RESAMPLE2-scales: Scales[d] >= 0.0 */
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 129, 46, 51, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 192,
 };
 static const dmlops_phrase dmlops_resample2_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
-    {"Scales", "Scales[%v] is %v; it must be more than 0.0"},
+    {"Scales", "Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)"},
 };
 static const dmlops_rule dmlops_resample2_rules[] = {
     {"DML-RESAMPLE2-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
@@ -11559,12 +11558,12 @@ static const dmlops_member dmlops_resample_grad1_members[] = {
 static const uint8_t dmlops_resample_grad1_code[] = {
     /* DML-RESAMPLE_GRAD1-dimension-count: DimensionCount == InputGradientTensor.DimensionCount */
     0, 129, 0, 27, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, InputGradientTensor), 0, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, InputGradientTensor),
-    /* DML-RESAMPLE_GRAD1-scales: Scales[i] > 0.0 */
-    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 129, 45, 51, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 192,
+    /* DML-RESAMPLE_GRAD1-scales: Scales[i] >= 0.0 */
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 129, 46, 51, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 192,
 };
 static const dmlops_phrase dmlops_resample_grad1_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputGradientTensor.DimensionCount, %v"},
-    {"Scales", "Scales[%v] is %v; it must be more than 0.0 (output coordinates are divided by it)"},
+    {"Scales", "Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)"},
 };
 static const dmlops_rule dmlops_resample_grad1_rules[] = {
     {"DML-RESAMPLE_GRAD1-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
@@ -12345,12 +12344,12 @@ static const dmlops_member dmlops_resample3_members[] = {
 static const uint8_t dmlops_resample3_code[] = {
     /* DML-RESAMPLE3-dimension-count: DimensionCount == InputTensor.DimensionCount */
     0, 129, 0, 27, 2, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, InputTensor),
-    /* DML-RESAMPLE3-scales: Scales[d] > 0.0 */
-    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 129, 45, 51, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 192,
+    /* DML-RESAMPLE3-scales: Scales[d] >= 0.0 */
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 129, 46, 51, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 192,
 };
 static const dmlops_phrase dmlops_resample3_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
-    {"Scales", "Scales[%v] is %v; it must be more than 0.0"},
+    {"Scales", "Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)"},
 };
 static const dmlops_rule dmlops_resample3_rules[] = {
     {"DML-RESAMPLE3-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
@@ -14884,11 +14883,10 @@ static const dmlops_shader_tensor dmlops_element_wise_constant_pow_shader[] = {
 /* What the shader of ELEMENT_WISE_CONSTANT_POW is planning. */
 static inline void dmlops_element_wise_constant_pow_tell(const void* description, dmlops_planning* planning) {
     const DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC*)description;
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_switch(planning, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_number(planning, dmlops_enum(&InputTensor->DataType), (double)desc->Exponent);
     dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
     dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_tell_float(planning, (double)desc->Exponent);
 }
 
 static const dmlops_shader_tensor dmlops_element_wise_recip_shader[] = {

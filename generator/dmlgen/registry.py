@@ -28,6 +28,7 @@ class InBox:
 
     build: int
     name: str
+    source: Provenance
 
 
 @dataclass(frozen=True)
@@ -261,21 +262,30 @@ class Compute:
 
 @dataclass(frozen=True)
 class TensorData:
-    """A tensor with data, row-major, of a worked example."""
+    """A tensor of a worked example; its elements, row-major, where the page prints them."""
 
     type: str
     sizes: tuple[int, ...]
-    data: tuple[int | float, ...]
+    data: tuple[int | float, ...] | None
 
 
 @dataclass(frozen=True)
 class Example:
-    """A worked example of a public page, as the errata correct it."""
+    """A worked example of a public page, as the errata correct it.
+
+    A member that is an array of tensors has a tuple of them. Where the page works out sizes alone, no tensor
+    has data.
+    """
 
     id: str
     where: str
     members: Mapping[str, object]
-    tensors: Mapping[str, TensorData]
+    tensors: Mapping[str, TensorData | tuple[TensorData, ...]]
+
+    @property
+    def has_data(self) -> bool:
+        tensors = (one if isinstance(one, tuple) else (one,) for one in self.tensors.values())
+        return all(tensor.data is not None for group in tensors for tensor in group)
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,14 @@ from .member import Member
 
 @dataclass(frozen=True, slots=True)
 class WindowsRelease:
-    """A Windows release: `build` as in 22621."""
+    """A Windows release: `build` as in 22621.
+
+    `source` is "docs" where the public pages name it, "header" where DirectML.h declares the level for its SDK.
+    """
 
     build: int
     name: str
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +69,11 @@ class Change:
 LEVELS: dict[FeatureLevel, Level] = {
     FeatureLevel.LEVEL_1_0: Level(
         "1.0.0",
-        WindowsRelease(18362, "Windows 10, version 1903"),
+        WindowsRelease(18362, "Windows 10, version 1903", "docs"),
     ),
     FeatureLevel.LEVEL_2_0: Level(
         "1.1.0",
-        WindowsRelease(19041, "Windows 10, version 2004"),
+        WindowsRelease(19041, "Windows 10, version 2004", "docs"),
     ),
     FeatureLevel.LEVEL_2_1: Level(
         "1.2.0",
@@ -77,7 +81,7 @@ LEVELS: dict[FeatureLevel, Level] = {
     ),
     FeatureLevel.LEVEL_3_0: Level(
         "1.4.0",
-        None,
+        WindowsRelease(20348, "Windows Server 2022", "header"),
     ),
     FeatureLevel.LEVEL_3_1: Level(
         "1.5.0",
@@ -85,7 +89,7 @@ LEVELS: dict[FeatureLevel, Level] = {
     ),
     FeatureLevel.LEVEL_4_0: Level(
         "1.6.0",
-        WindowsRelease(22000, "Windows 11, version 21H2"),
+        WindowsRelease(22000, "Windows 11, version 21H2", "docs"),
     ),
     FeatureLevel.LEVEL_4_1: Level(
         "1.7.0",
@@ -93,7 +97,7 @@ LEVELS: dict[FeatureLevel, Level] = {
     ),
     FeatureLevel.LEVEL_5_0: Level(
         "1.8.0",
-        WindowsRelease(22621, "Windows 11, version 22H2"),
+        WindowsRelease(22621, "Windows 11, version 22H2", "docs"),
     ),
     FeatureLevel.LEVEL_5_1: Level(
         "1.9.0",
@@ -105,7 +109,7 @@ LEVELS: dict[FeatureLevel, Level] = {
     ),
     FeatureLevel.LEVEL_6_0: Level(
         "1.11.0",
-        None,
+        WindowsRelease(25398, "Windows Server, version 23H2", "header"),
     ),
     FeatureLevel.LEVEL_6_1: Level(
         "1.12.0",

@@ -216,12 +216,12 @@ class Resample1(Description):
             judgement.values(self, level, violations)
         # DML-RESAMPLE1-scales
         for d in range(len(scales)):
-            if not as_float(scales[d]) > 0.0:
+            if not as_float(scales[d]) >= 0.0:
                 violations.append(
                     Violation(
                         "DML-RESAMPLE1-scales",
                         "Scales",
-                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be more than 0.0",
+                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be at least 0.0 (a scaled size is not negative)",
                     )
                 )
                 break

@@ -189,12 +189,12 @@ class ResampleGrad1(Description):
             judgement.values(self, level, violations)
         # DML-RESAMPLE_GRAD1-scales
         for i in range(len(scales)):
-            if not as_float(scales[i]) > 0.0:
+            if not as_float(scales[i]) >= 0.0:
                 violations.append(
                     Violation(
                         "DML-RESAMPLE_GRAD1-scales",
                         "Scales",
-                        f"Scales[{i}] is {as_float(scales[i]):g}; it must be more than 0.0 (output coordinates are divided by it)",
+                        f"Scales[{i}] is {as_float(scales[i]):g}; it must be at least 0.0 (a scaled size is not negative)",
                     )
                 )
                 break

@@ -115,7 +115,7 @@ class ScatterElements(Description):
     Axis: The output dimension that the indices replace.
 
     Rules: DML-SCATTER_ELEMENTS-same-rank, DML-SCATTER_ELEMENTS-axis-range, DML-SCATTER_ELEMENTS-same-type,
-    DML-SCATTER_ELEMENTS-indices-sizes, DML-SCATTER_ELEMENTS-updates-sizes,
+    DML-SCATTER_ELEMENTS-indices-within, DML-SCATTER_ELEMENTS-updates-sizes,
     DML-SCATTER_ELEMENTS-output-sizes.
 
     An index is below the output's size along the axis. From feature level 3.0 on, indices of a signed
@@ -137,7 +137,7 @@ class ScatterElements(Description):
         Rule("DML-SCATTER_ELEMENTS-same-rank"),
         Rule("DML-SCATTER_ELEMENTS-axis-range"),
         Rule("DML-SCATTER_ELEMENTS-same-type"),
-        Rule("DML-SCATTER_ELEMENTS-indices-sizes"),
+        Rule("DML-SCATTER_ELEMENTS-indices-within"),
         Rule("DML-SCATTER_ELEMENTS-updates-sizes"),
         Rule("DML-SCATTER_ELEMENTS-output-sizes"),
     )
@@ -293,14 +293,14 @@ class ScatterElements(Description):
                     f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
                 )
             )
-        # DML-SCATTER_ELEMENTS-indices-sizes
+        # DML-SCATTER_ELEMENTS-indices-within
         for d in range(input_tensor_rank):
-            if d != axis and indices_tensor_sizes[d] != input_tensor_sizes[d]:
+            if d != axis and indices_tensor_sizes[d] > input_tensor_sizes[d]:
                 violations.append(
                     Violation(
-                        "DML-SCATTER_ELEMENTS-indices-sizes",
+                        "DML-SCATTER_ELEMENTS-indices-within",
                         "IndicesTensor.Sizes",
-                        f"IndicesTensor.Sizes[{d}] is {indices_tensor_sizes[d]}; it must equal InputTensor.Sizes[{d}], {input_tensor_sizes[d]} (only the axis may differ)",
+                        f"IndicesTensor.Sizes[{d}] is {indices_tensor_sizes[d]}; it must be at most InputTensor.Sizes[{d}], {input_tensor_sizes[d]} (off the axis, an update goes to the output element at its own coordinates)",
                     )
                 )
                 break
