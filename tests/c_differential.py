@@ -17,7 +17,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from c_library import Library, Output, Violations, as_c
-from dmlops import Description, FeatureLevel, TensorDesc, from_json
+from dmlops import Description, FeatureLevel, TensorDesc, Violation, from_json
 from dmlops.enums import feature_level
 from random_descriptions import Form, level_and_form, matrix_cases, random_forms
 
@@ -27,9 +27,10 @@ MOST_DIMENSIONS = 8  # more than C infers from
 
 @dataclass(frozen=True)
 class Answers:
-    """What is said of a description: what it breaks, what accepts it, its outputs as far as they follow."""
+    """What is said of a description: violations, advice, the lowest level, outputs as far as they follow."""
 
     violations: Violations
+    advice: Violations
     lowest: int
     outputs: list[Output | None]
 
@@ -50,21 +51,31 @@ def compare(forms: Iterable[tuple[str, Form]], library: Library) -> Iterator[Com
     for level, form in forms:
         try:
             desc = from_json(form)
-            violations = [(one.rule, one.member, one.message) for one in desc.validate(level)]
+            violations = _as_tuples(desc.validate(level))
             broken = {rule for rule, _, _ in violations} | {one.rule for one in desc.validate(NEWEST)}
             if not _lacks_counted(desc) and not_in_c.isdisjoint(broken):
                 described = desc.to_ctypes()
                 found = library.validate(described, feature_level(level))
+                advice = library.advise(described, feature_level(level))
                 lowest = desc.min_feature_level()
                 expected, inferred = outputs(desc, described, library)
                 yield Comparison(
                     level,
                     form,
-                    Answers(violations, 0 if lowest is None else lowest.value, expected),
-                    Answers(found, library.lowest(described), inferred),
+                    Answers(
+                        violations,
+                        _as_tuples(desc.advice(level)),
+                        0 if lowest is None else lowest.value,
+                        expected,
+                    ),
+                    Answers(found, advice, library.lowest(described), inferred),
                 )
         except ValueError:  # no description, or one with a number that its C type has not
             continue
+
+
+def _as_tuples(violations: Iterable[Violation]) -> Violations:
+    return [(one.rule, one.member, one.message) for one in violations]
 
 
 def outputs(

@@ -33,13 +33,12 @@ class Output:
 class Library:
     """The header, compiled into a library that stops at the first undefined act."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, header: Path = ROOT / "generated/include/dmlops.h") -> None:
         options = ("-O2", "-fPIC", "-shared", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error")
-        header = ROOT / "generated/include/dmlops.h"
         library = ctypes.CDLL(str(build(header, "answers.c", folder / "answers.so", "gcc", *options)))
         self._judge, self._lowest, self._infer = library.judge, library.lowest, library.infer
         self._tensor_size = library.tensor_size
-        self._judge.argtypes = (ctypes.c_void_p, ctypes.c_uint32)
+        self._judge.argtypes = (ctypes.c_void_p, ctypes.c_uint32, ctypes.c_int)
         self._judge.restype = ctypes.c_char_p
         self._lowest.argtypes = (ctypes.c_void_p,)
         self._infer.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p)
@@ -47,7 +46,14 @@ class Library:
 
     def validate(self, desc: ctypes.Structure, level: FeatureLevel) -> Violations:
         """The violations at a feature level."""
-        lines = self._judge(ctypes.addressof(desc), level).decode().splitlines()
+        return self._judged(desc, level, False)
+
+    def advise(self, desc: ctypes.Structure, level: FeatureLevel) -> Violations:
+        """The advice drawn at a feature level."""
+        return self._judged(desc, level, True)
+
+    def _judged(self, desc: ctypes.Structure, level: FeatureLevel, advice: bool) -> Violations:
+        lines = self._judge(ctypes.addressof(desc), level, advice).decode().splitlines()
         return [(rule, member, message) for rule, member, message in (line.split("\t") for line in lines)]
 
     def lowest(self, desc: ctypes.Structure) -> int:

@@ -33,7 +33,7 @@ def line(value: dict[str, Any], identity: Any = None) -> bytes:
 def test_valid_lines() -> None:
     status, (one, two) = results(line(VALID, "a") + line(VALID, 7))
     assert status == 0
-    assert one == {"id": "a", "ok": True, "violations": [], "min_feature_level": "3.0"}
+    assert one == {"id": "a", "ok": True, "violations": [], "advice": [], "min_feature_level": "3.0"}
     assert two["id"] == 7
 
 
@@ -48,6 +48,54 @@ def test_violations_in_order() -> None:
             "message": "Axis is 2; it must be less than InputTensor.DimensionCount, 2",
         }
     ]
+
+
+ADVISED = {
+    "type": "DML_OPERATOR_ROI_ALIGN",
+    "desc": {
+        "InputTensor": {"DataType": "FLOAT32", "Sizes": [1, 2, 4, 4]},
+        "ROITensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 3, 4]},
+        "BatchIndicesTensor": {"DataType": "UINT32", "Sizes": [1, 1, 1, 3]},
+        "OutputTensor": {"DataType": "FLOAT32", "Sizes": [3, 2, 2, 2]},
+        "ReductionFunction": "AVERAGE",
+        "InterpolationMode": "LINEAR",
+        "SpatialScaleX": 1.0,
+        "SpatialScaleY": 1.0,
+        "OutOfBoundsInputValue": 0.0,
+        "MinimumSamplesPerOutput": 4,
+        "MaximumSamplesPerOutput": 3,
+    },
+}
+ADVICE = {
+    "rule": "DML-ROI_ALIGN-sample-range",
+    "member": "MinimumSamplesPerOutput",
+    "message": "MinimumSamplesPerOutput is 4; it should be at most MaximumSamplesPerOutput, 3 "
+    "(the number of samples is clamped between the two)",
+}
+
+
+def test_advice_stands_beside_violations_and_leaves_a_description_valid() -> None:
+    status, (found,) = results(line(ADVISED))
+    assert status == 0
+    assert found == {"id": None, "ok": True, "violations": [], "advice": [ADVICE], "min_feature_level": "3.0"}
+
+
+def test_an_invalid_description_draws_no_advice() -> None:
+    spoiled = {**ADVISED, "desc": {**ADVISED["desc"], "MaximumSamplesPerOutput": 0}}
+    status, (found,) = results(line(spoiled))
+    assert status == 1
+    assert [one["rule"] for one in found["violations"]] == ["DML-ROI_ALIGN-maximum-samples-range"]
+    assert found["advice"] == []
+
+
+def test_explain_shows_advice_apart_from_violations(tmp_path: Path) -> None:
+    file = tmp_path / "one.json"
+    file.write_text(json.dumps(ADVISED))
+    status, out, _ = run("explain", str(file))
+    assert status == 0
+    verdict, _, advice = out.partition("Advice")
+    assert "ROI_ALIGN at feature level 6.4: valid" in verdict and ADVICE["rule"] not in verdict
+    assert ADVICE["rule"] in advice and ADVICE["message"] in advice
 
 
 UNREADABLE = {
@@ -71,6 +119,7 @@ def test_an_unreadable_line_is_a_result_and_the_rest_goes_on(text: bytes) -> Non
     assert status == 1
     assert [one["id"] for one in found] == [1, None, 3]
     assert [one["ok"] for one in found] == [True, False, True]
+    assert found[1]["advice"] == []
     (violation,) = found[1]["violations"]
     assert violation["rule"] == "DML-JSON"
     assert violation["message"]

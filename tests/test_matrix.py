@@ -120,6 +120,8 @@ def test_the_package_agrees_with_every_expectation(one: tuple[str, Matrix]) -> N
         assert violated(case, case["feature_level"]) == expect["rules"], case["id"]
         assert expect["ok"] == (not expect["rules"]), case["id"]
         description = dmlops.from_json({"type": case["type"], "desc": case["desc"]})
+        advice = {one.rule for one in description.advice(case["feature_level"])}
+        assert sorted(advice) == expect["advice"], case["id"]
         lowest = description.min_feature_level()
         assert (lowest and str(lowest)) == expect["min_feature_level"], case["id"]
 
@@ -134,6 +136,10 @@ def test_kinds_are_what_they_say(one: tuple[str, Matrix]) -> None:
             assert cases[case["twin"]]["expect"]["ok"], case["id"]
         else:
             assert case["expect"]["ok"], case["id"]
+        if case["kind"] == "advice":
+            assert case["expect"]["advice"] == [case["draws"]], case["id"]
+            twin = cases[case["twin"]]["expect"]
+            assert twin["ok"] and case["draws"] not in twin["advice"], case["id"]
 
 
 def test_most_negatives_differ_from_their_twin_in_one_place(one: tuple[str, Matrix]) -> None:
@@ -149,12 +155,23 @@ def test_most_negatives_differ_from_their_twin_in_one_place(one: tuple[str, Matr
 def test_every_rule_is_broken_alone_or_says_why_not(one: tuple[str, Matrix]) -> None:
     name, content = one
     broken = [case["breaks"] for case in content["cases"] if "breaks" in case]
+    broken += [case["draws"] for case in content["cases"] if "draws" in case]
     for rule in content["coverage"]:
         assert broken.count(rule["rule"]) == rule["broken"]
         assert ("unbroken" in rule) == (rule["broken"] == 0)
         assert rule["held"] > 0 or rule["rule"] in unbroken(name)
     general = {rule["rule"] for rule in content["coverage"] if not rule["broken"]}
     assert general == unbroken(name)
+
+
+def test_coverage_says_what_is_advice_and_where_rules_are_from(one: tuple[str, Matrix]) -> None:
+    name, content = one
+    rules = {rule.id: (rule.source, rule.advice) for rule in dmlops.registry.operator(name.upper()).RULES}
+    coverage = {rule["rule"]: (rule["source"], rule["advice"]) for rule in content["coverage"]}
+    assert rules.items() <= coverage.items()
+    assert not any(advice for rule, (_, advice) in coverage.items() if rule not in rules)
+    drawn = {advice for case in content["cases"] for advice in case["expect"]["advice"]}
+    assert drawn == {rule for rule, (_, advice) in rules.items() if advice}
 
 
 def test_rules_of_tensors_are_broken_for_every_tensor(gather: tuple[str, Matrix]) -> None:

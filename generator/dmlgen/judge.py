@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from dmlgen.description import Description, Nested, Struct, Tensor, Value
 from dmlgen.expr import ir
@@ -229,7 +229,7 @@ class Judge:
 
     @cached_property
     def scalar_checks(self) -> list[tuple[Rule, CompiledCheck]]:
-        """The checks that speak of no tensor, which hold for a nested description too."""
+        """The checks that speak of no tensor, advice among them, which hold for a nested description too."""
         return [(rule, check) for rule, check in self.checks if not _speaks_of_tensors(check.check)]
 
     @cached_property
@@ -263,7 +263,10 @@ class Judge:
         )
 
     def judge(self, description: Description, level: FeatureLevel) -> Iterator[Failure]:
-        """The broken rules, of the first stage with any, in the order of their positions."""
+        """The broken rules, of the first stage with any, in the order of their positions.
+
+        Where there are none, the advice that the description draws.
+        """
         if level.ordinal < self.operator.since.ordinal:
             yield Failure(self.general.rules["since"], "", _NOWHERE, (-1,))
             return
@@ -293,15 +296,21 @@ class Judge:
                 if type_ in row.types and (row.when is None or row.when(environment)):
                     break
             else:
-                yield Failure(self.general.rules["data-type"], f"{slot.path}.DataType", slot, (2, 0, number))
-        yield from self._operator_rules(environment, level, Stage.VALUES)
+                rule = self.general.rules["data-type"]
+                yield (failure := Failure(rule, f"{slot.path}.DataType", slot, (2, 0, number)))
+        for failure in self._operator_rules(environment, level, Stage.VALUES):
+            yield failure
         for number, (slot, verdict) in enumerate(tensors):
             if verdict.values:
-                yield from self._of_tensor(slot, verdict.values, level, (2, 2, number))
+                for failure in self._of_tensor(slot, verdict.values, level, (2, 2, number)):
+                    yield failure
+        if failure is None:
+            yield from self._advice(description, environment, level)
 
     def is_valid(self, description: Description, level: FeatureLevel) -> bool:
         """Whether no rule is broken."""
-        return next(self.judge(description, level), None) is None
+        first = next(self.judge(description, level), None)
+        return first is None or first.rule.advice
 
     def minimum_level(self, description: Description) -> FeatureLevel | None:
         """The lowest feature level at which no rule is broken."""
@@ -373,6 +382,15 @@ class Judge:
                 failures = tuple(failure for failure in verdict.structure if failure.rule is first)
                 yield from self._of_tensor(slot, failures, level, (0, 5, number))
 
+    def _advice(
+        self, description: Description, environment: Environment, level: FeatureLevel
+    ) -> Iterator[Failure]:
+        yield from self._operator_rules(environment, level, Stage.ADVICE)
+        for member in self.nested:
+            for path, nested in _entries(member, description[member.name]):
+                operator = self.registry.operator[nested.operator]
+                yield from self._nested_rules(member, path, operator, nested, level, Stage.ADVICE)
+
     def _scalars(self, members: Description, prefix: str = "") -> Iterator[Failure]:
         """Members that are no tensors, against their types. Of a nested description some may be left out."""
         rules = self.general.rules
@@ -398,11 +416,8 @@ class Judge:
                 yield Failure(rules["enum-value"], prefix + name, Slot(name), (0, 1))
 
     def _nested(self, member: Member, value: Value, level: FeatureLevel) -> Iterator[Failure]:
-        entries = value if isinstance(value, tuple) else () if value is None else (value,)
         rules = self.general.rules
-        for index, nested in enumerate(entries):
-            assert isinstance(nested, Nested)
-            path = f"{member.name}[{index}]" if isinstance(value, tuple) else member.name
+        for path, nested in _entries(member, value):
             operator, members = self.registry.operator[nested.operator], dict(nested.members)
             if operator.name not in self._fusable:
                 yield Failure(rules["fused-activation"], path, Slot(member.name), (0, 4, 0))
@@ -417,9 +432,26 @@ class Judge:
             judge = self.general.judge_of(operator)
             for failure in judge._scalars(members, f"{path}."):
                 yield failure._replace(owner=Slot(member.name))
-            for rule, check in judge.scalar_checks:
-                if judge.in_force(rule, level) and check.first_failure(members) is not None:
-                    yield Failure(rule, f"{path}.{check.check.member}", Slot(member.name), (0, 4, 2))
+            yield from self._nested_rules(member, path, operator, nested, level, Stage.STRUCTURE)
+
+    def _nested_rules(
+        self,
+        member: Member,
+        path: str,
+        operator: Operator,
+        nested: Nested,
+        level: FeatureLevel,
+        stage: Literal[Stage.STRUCTURE, Stage.ADVICE],
+    ) -> Iterator[Failure]:
+        """The rules of its own that a fused activation breaks, or the advice that it draws."""
+        judge, members = self.general.judge_of(operator), dict(nested.members)
+        for rule, check in judge.scalar_checks:
+            if (
+                rule.advice == (stage is Stage.ADVICE)
+                and judge.in_force(rule, level)
+                and check.first_failure(members) is not None
+            ):
+                yield Failure(rule, f"{path}.{check.check.member}", Slot(member.name), (stage, 4, 2))
 
     def _of_tensor(
         self, slot: Slot, failures: tuple[Failure, ...], level: FeatureLevel, position: tuple[int, ...]
@@ -441,6 +473,14 @@ class Judge:
                 if failing is not None:
                     position = (stage, 1, number, *check.counters(failing))
                     yield Failure(rule, check.check.member, _NOWHERE, position, check, failing)
+
+
+def _entries(member: Member, value: Value) -> Iterator[tuple[str, Nested]]:
+    """The nested descriptions of a member, with their paths."""
+    entries = value if isinstance(value, tuple) else () if value is None else (value,)
+    for index, nested in enumerate(entries):
+        assert isinstance(nested, Nested)
+        yield f"{member.name}[{index}]" if isinstance(value, tuple) else member.name, nested
 
 
 def fits(value: Any, type_: NumberType) -> bool:

@@ -39,6 +39,11 @@ def explain(condition: ir.Expr, because: str | None) -> tuple[Part, ...]:
             return _join(["this must hold: ", *_text(condition), reason])
 
 
+def softened(message: tuple[Part, ...]) -> tuple[Part, ...]:
+    """The message of advice: what should be, where that of a rule says what must be."""
+    return tuple(re.sub(r"\bmust\b", "should", part) if isinstance(part, str) else part for part in message)
+
+
 def subject(node: ir.Expr) -> str | None:
     """The path of the member that an expression speaks of first: `IndicesTensor.Sizes`."""
     for part in ir.walk(node):

@@ -147,12 +147,14 @@ class Stage(IntEnum):
     """Rules are judged in stages, in the order in which a person would mend them.
 
     A stage is judged only when all before it hold, so that its rules may rely on them: arrays exist and are
-    long enough once STRUCTURE holds; ranks agree and axes are in range once COUNTS holds.
+    long enough once STRUCTURE holds; ranks agree and axes are in range once COUNTS holds. A rule at ADVICE is
+    never a violation, and is judged only where no other is broken.
     """
 
     STRUCTURE = 0
     COUNTS = 1
     VALUES = 2
+    ADVICE = 3
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,8 @@ class Rule:
     `id` is stable and public: DML-GATHER-axis-range. A rule with no checks is one of the general rules that
     outputs judge with the operator's tables; `message` is its text, with names in braces, and `hint` what may
     follow it. It holds from `since` up to, not including, `until`. `form` says whether only JSON and Python
-    descriptions, or only C structs, can break it.
+    descriptions, or only C structs, can break it. `broken_by` names shipping callers that break what a page
+    says, and where they do.
     """
 
     id: str
@@ -193,6 +196,12 @@ class Rule:
     position: Position = field(repr=False)
     message: str = ""
     hint: str = ""
+    broken_by: str = ""
+
+    @property
+    def advice(self) -> bool:
+        """Whether a description that does not follow it is valid all the same."""
+        return self.stage is Stage.ADVICE
 
 
 @dataclass(frozen=True)
@@ -429,6 +438,6 @@ class Registry:
         return tuple(other for other in self.operators if places & set(other.fused_into))
 
     def rules_of(self, operator: Operator) -> tuple[Rule, ...]:
-        """Every rule that a description of the operator can break, stage by stage."""
+        """Every rule that a description of the operator can break, stage by stage; advice comes last."""
         rules = (*self.operator_rules, *self.tensor.rules, *operator.rules)
         return tuple(sorted(rules, key=lambda rule: rule.stage))

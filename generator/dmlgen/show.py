@@ -30,7 +30,7 @@ def _lines(registry: Registry, operator: Operator) -> Iterator[str]:
     for definition in operator.definitions:
         yield f"    {definition.name} = {SOURCE.print(definition.value)}"
     for rule in operator.rules:
-        yield f"    {rule.id}{_levels(rule)}"
+        yield f"    {rule.id}{', advice' if rule.advice else ''}{_levels(rule)}"
         for check in rule.checks:
             yield f"        {_condition(check)}"
     for requirement in operator.data:

@@ -3,16 +3,16 @@
 
 #define CAPACITY 64
 
-const char* judge(const DML_OPERATOR_DESC* desc, DML_FEATURE_LEVEL level);
+const char* judge(const DML_OPERATOR_DESC* desc, DML_FEATURE_LEVEL level, int advice);
 int lowest(const DML_OPERATOR_DESC* desc);
 int infer(const DML_OPERATOR_DESC* desc, size_t number, DML_BUFFER_TENSOR_DESC* tensor, UINT* sizes);
 uint64_t tensor_size(const DML_BUFFER_TENSOR_DESC* tensor);
 
-/* The violations as text, "RULE\tMEMBER\tMESSAGE\n" each. */
-const char* judge(const DML_OPERATOR_DESC* desc, DML_FEATURE_LEVEL level) {
+/* The violations, or the advice, as text, "RULE\tMEMBER\tMESSAGE\n" each. */
+const char* judge(const DML_OPERATOR_DESC* desc, DML_FEATURE_LEVEL level, int advice) {
     static char text[CAPACITY * sizeof(dmlops_violation)];
     static dmlops_violation found[CAPACITY];
-    const size_t count = dmlops_validate(desc, level, found, CAPACITY);
+    const size_t count = (advice ? dmlops_advise : dmlops_validate)(desc, level, found, CAPACITY);
     size_t end = 0;
     text[0] = '\0';
     for (size_t i = 0; i < count && i < CAPACITY; ++i) {

@@ -90,6 +90,7 @@ static void validate(const DML_OPERATOR_DESC* desc, DML_FEATURE_LEVEL level) {
     check(dmlops_validate(desc, level, NULL, 0) == count);
     check(lowest == 0 ? count > 0 : dmlops_validate(desc, lowest, NULL, 0) == 0);
     check(lowest <= level || count > 0);
+    check(dmlops_advise(desc, level, NULL, 0) == 0 || count == 0);
     for (size_t i = 0; i < count && i < CAPACITY; ++i) {
         check(strncmp(found[i].rule, "DML-", 4) == 0);
         check(strlen(found[i].member) < DMLOPS_PATH_SIZE);

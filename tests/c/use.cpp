@@ -38,9 +38,23 @@ void validation() {
     expect(found.size() == 1 && found[0].rule == "DML-GATHER_ELEMENTS-axis-range" && found[0].member == "Axis");
     expect(found[0].message == "Axis is 2; it must be less than InputTensor.DimensionCount, 2");
     expect(!dmlops::min_feature_level(gather).has_value());
+    expect(dmlops::advise(gather).empty());
     expect(!dmlops::infer_output(gather, 1).has_value());
     const DML_CAST_OPERATOR_DESC cast = {input, nullptr};
     expect(!dmlops::infer_output(cast).has_value());
+}
+
+void advice() {
+    const dmlops::tensor input(DML_TENSOR_DATA_TYPE_FLOAT32, {1, 2, 4, 4});
+    const dmlops::tensor regions(DML_TENSOR_DATA_TYPE_FLOAT32, {1, 1, 3, 4});
+    const dmlops::tensor batches(DML_TENSOR_DATA_TYPE_UINT32, {1, 1, 1, 3});
+    const dmlops::tensor output(DML_TENSOR_DATA_TYPE_FLOAT32, {3, 2, 2, 2});
+    const DML_ROI_ALIGN_OPERATOR_DESC align = {
+        input, regions, batches, output, DML_REDUCE_FUNCTION_AVERAGE, DML_INTERPOLATION_MODE_LINEAR, 1, 1, 0, 4, 3};
+    const std::vector<dmlops::violation> found = dmlops::advise(align);
+    expect(dmlops::validate(align).empty());
+    expect(found.size() == 1 && found[0].rule == "DML-ROI_ALIGN-sample-range");
+    expect(found[0].member == "MinimumSamplesPerOutput");
 }
 
 void tensors() {
@@ -90,6 +104,7 @@ void newer_language() {
 
 int main() {
     validation();
+    advice();
     tensors();
     names();
 #if __cplusplus >= 202002L

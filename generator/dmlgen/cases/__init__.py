@@ -21,27 +21,31 @@ from dmlgen.cases.samples import tensors_of
 from dmlgen.cases.search import Search, Subject
 from dmlgen.description import Tensor, Value, from_json
 from dmlgen.judge import CompiledCheck, GeneralJudge
-from dmlgen.registry import Example, FeatureLevel, Operator, Registry, Rule, TensorData
+from dmlgen.registry import Example, FeatureLevel, Operator, Provenance, Registry, Rule, TensorData
 
 _BOUNDARY_TURNS = 3  # tensors that are tried for a boundary of a rule of every tensor
-Kind = Literal["positive", "boundary", "negative", "twin", "example"]
+Kind = Literal["positive", "boundary", "negative", "advice", "twin", "example"]
 
 
 @dataclass(frozen=True)
 class Case:
     """A description at a feature level, and what is expected of it.
 
-    `rules` are the broken ones, `minimum_level` the lowest level that takes the description. A negative names
-    the one rule that it `breaks` and its valid `twin`. `form` is "json" where a C struct cannot express it.
+    `rules` are the broken ones, `advice` what a valid description draws, `minimum_level` the lowest level
+    that takes the description. A negative names the one rule that it `breaks` and its valid `twin`; a case
+    of advice names the one that it `draws` and a twin that does not. `form` is "json" where a C struct cannot
+    express it.
     """
 
     id: str
     kind: Kind
     state: State
     rules: tuple[str, ...]
+    advice: tuple[str, ...]
     minimum_level: FeatureLevel | None
     form: Literal["any", "json"]
     breaks: str | None = None
+    draws: str | None = None
     twin: str | None = None
     inputs: Data | None = None
     outputs: Data | None = None
@@ -51,10 +55,12 @@ class Case:
 class RuleCoverage:
     """How many cases break a rule alone, and in how many valid ones it judges something.
 
-    Where none breaks it, `unbroken` says why.
+    Advice is drawn, not broken. Where none breaks it, `unbroken` says why.
     """
 
     rule: str
+    source: Provenance
+    advice: bool
     broken: int
     held: int
     unbroken: str | None
@@ -199,19 +205,23 @@ class _OperatorCases:
             names[name] += 1
             name = f"{name}-{names[name]}" if names[name] > 1 else name
             twin = self.valid.get(negative.twin.key) or self._add("twin", name, negative.twin)
-            self._add("negative", name, negative.state, breaks=attempt.rule.id, twin=twin)
+            if attempt.rule.advice:
+                self._add("advice", name, negative.state, draws=attempt.rule.id, twin=twin)
+            else:
+                self._add("negative", name, negative.state, breaks=attempt.rule.id, twin=twin)
 
     def _add(self, kind: Kind, name: str, state: State, **more: Any) -> str:
         """Judge the state and keep it as a case; its id."""
         id_ = f"{self.operator.name}/{kind}/{name}"
         failures = self.search.judge(state)
-        rules = tuple(sorted({failure.rule.id for failure in failures}))
+        advice = tuple(sorted({failure.rule.id for failure in failures if failure.rule.advice}))
+        rules = tuple(sorted({failure.rule.id for failure in failures} - {*advice}))
         form: Literal["any", "json"] = "any"
         if any(failure.rule.form == "json" for failure in failures):
             form = "json"
         level = self.search.minimum_level(state)
-        self.found[id_] = Case(id_, kind, state, rules, level, form, **more)
-        if not failures:
+        self.found[id_] = Case(id_, kind, state, rules, advice, level, form, **more)
+        if not rules:
             self.valid.setdefault(state.key, id_)
         return id_
 
@@ -219,7 +229,8 @@ class _OperatorCases:
         valid = [case.state for case in self.found.values() if not case.rules]
         held = sum(self.search.judges(rule, state) for state in valid)
         broken = len(attempt.found) if attempt is not None else 0
-        return RuleCoverage(rule.id, broken, held, None if broken else _why_unbroken(rule, attempt))
+        why = None if broken else _why_unbroken(rule, attempt)
+        return RuleCoverage(rule.id, rule.source, rule.advice, broken, held, why)
 
 
 def _elements(given: TensorData | tuple[TensorData, ...]) -> Any:

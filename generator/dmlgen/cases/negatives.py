@@ -1,4 +1,8 @@
-"""For every rule, descriptions that break it alone, each with a valid twin that is as near as can be."""
+"""For every rule, descriptions that break it alone, each with a valid twin that is as near as can be.
+
+Of advice, which does not make a description invalid: descriptions that draw it and no other, and their twins
+that do not draw it.
+"""
 
 from __future__ import annotations
 
@@ -73,9 +77,11 @@ def _fitting(search: Search, subject: Subject, bases: Sequence[State]) -> list[S
         if not search.in_force(subject.rule, base.level):
             levels = [level for level in search.blocks if search.in_force(subject.rule, level)]
             base = base._replace(level=levels[-1])
-            if not search.is_valid(base):
-                continue
-        states.append(base)
+        elif not subject.rule.advice:
+            states.append(base)
+            continue
+        if search.heeds(subject.rule, base):
+            states.append(base)
     states.sort(key=lambda state: not search.judged(subject, state))
     return states if _can_be_judged(subject) else [state for state in states if search.judged(subject, state)]
 
@@ -149,13 +155,15 @@ def _twin(search: Search, subject: Subject, state: State, base: State) -> State:
     """The valid state nearest to one that breaks a rule: one change away, if any is."""
     for move in search.remedies(state):
         twin = search.apply(move, state)
-        if search.is_valid(twin):
+        if search.heeds(subject.rule, twin):
             return twin
     level = search.minimum_level(state)
-    if level is not None:
+    if level is not None and search.heeds(subject.rule, state._replace(level=level)):
         return state._replace(level=level)
     mended = search.mend(state)
-    return min((mended or base, base), key=lambda twin: distance(twin, state))
+    if mended is None or not search.heeds(subject.rule, mended):
+        return base
+    return min((mended, base), key=lambda twin: distance(twin, state))
 
 
 def distance(one: State, other: State) -> int:

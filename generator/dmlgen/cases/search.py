@@ -87,6 +87,10 @@ class Search:
     def is_valid(self, state: State) -> bool:
         return self._judge.is_valid(state.description, state.level)
 
+    def heeds(self, rule: Rule, state: State) -> bool:
+        """Whether the state is valid, and draws no advice of this rule."""
+        return all(failure.rule.advice and failure.rule is not rule for failure in self.judge(state))
+
     def minimum_level(self, state: State) -> FeatureLevel | None:
         return self._judge.minimum_level(state.description)
 
@@ -163,7 +167,7 @@ class Search:
     ) -> State | None:
         """A state near to this one that breaks no rule but `keep`, and that one; None when none is found.
 
-        What is pinned stays as it is.
+        It draws no advice where that can be avoided. What is pinned stays as it is.
         """
         standing = self._standing(state, keep)
         seen = {state.key}
@@ -184,7 +188,7 @@ class Search:
                     if found.position > standing.position:
                         break
             if best is None or patience == 0:
-                return None
+                return state if keep is None and standing.failure.rule.advice else None
             patience = _PATIENCE if best[0].position > standing.position else patience - 1
             standing, state = best
             seen.add(state.key)

@@ -188,9 +188,15 @@ class OperatorView:
     conditions: tuple[int, ...]  # where the program of each case of the support tables starts
     counts: tuple[RuleView, ...]
     values: tuple[RuleView, ...]
+    advice: tuple[RuleView, ...]
     programs: tuple[ProgramView, ...]
     phrases: tuple[PhraseView, ...]
     outputs: tuple[OutputView, ...]
+
+    @property
+    def rules(self) -> tuple[RuleView, ...]:
+        """All of them, in the order of judgement."""
+        return self.counts + self.values + self.advice
 
 
 class _Tables:
@@ -433,7 +439,7 @@ def _operator(registry: Registry, tables: _Tables, code: _Code) -> OperatorView:
     operator = code.operator
     members, conditions = _members(registry, operator, tables)
     places = {member.name: place for place, member in enumerate(members)}
-    stages: dict[Stage, list[RuleView]] = {Stage.COUNTS: [], Stage.VALUES: []}
+    stages: dict[Stage, list[RuleView]] = {Stage.COUNTS: [], Stage.VALUES: [], Stage.ADVICE: []}
     for rule in operator.rules:
         if rule.form != "json" and rule.checks:
             if rule.stage is Stage.STRUCTURE:
@@ -451,6 +457,7 @@ def _operator(registry: Registry, tables: _Tables, code: _Code) -> OperatorView:
         conditions=tuple(starts),
         counts=tuple(stages[Stage.COUNTS]),
         values=tuple(stages[Stage.VALUES]),
+        advice=tuple(stages[Stage.ADVICE]),
         programs=tuple(code.programs),
         phrases=tuple(code.phrases),
         outputs=outputs,

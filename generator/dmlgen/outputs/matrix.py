@@ -98,6 +98,7 @@ def _case(registry: Registry, operator: Operator, case: Case) -> dict[str, Any]:
     expect = {
         "ok": not case.rules,
         "rules": case.rules,
+        "advice": case.advice,
         "min_feature_level": case.minimum_level.name if case.minimum_level is not None else None,
     }
     return {
@@ -109,6 +110,7 @@ def _case(registry: Registry, operator: Operator, case: Case) -> dict[str, Any]:
         **_without_none(
             {
                 "breaks": case.breaks,
+                "draws": case.draws,
                 "twin": case.twin,
                 "form": case.form if case.form != "any" else None,
                 "inputs": case.inputs,

@@ -120,6 +120,7 @@ class StageView:
     members: frozenset[str]
     assignments: tuple[AssignmentView, ...]
     rules: tuple[RuleView, ...]
+    depends_on_level: bool
 
 
 @dataclass(frozen=True)
@@ -265,11 +266,12 @@ class OperatorView:
     levels: tuple[tuple[FeatureLevel, str], ...]
     cases: CasesView | None
     turning_points: tuple[FeatureLevel, ...]
-    depends_on_level: bool
     fusable: tuple[str, ...]
     attribute_rules: StageView | None
+    attribute_advice: StageView | None
     counts: StageView
     values: StageView
+    advice: StageView
     inference: InferenceView
     enum_values: tuple[AssignmentView, ...]
     imports: Imports
@@ -470,13 +472,21 @@ def _operator(registry: Registry, operator: Operator) -> OperatorView:
     printers: list[PythonPrinter] = []
     stages: dict[Stage, StageView] = {}
     assigned = {field_local(t.name, name) for t in operator.tensors if not t.count for name in _HOISTED}
-    for stage in (Stage.COUNTS, Stage.VALUES):
+    for stage in (Stage.COUNTS, Stage.VALUES, Stage.ADVICE):
         printers.append(PythonPrinter(registry, operator, stage))
         rules = [rule for rule in operator.rules if rule.stage is stage]
-        stages[stage] = _stage(operator, rules, printers[-1], assigned)
+        stages[stage] = _stage(
+            operator, rules, printers[-1], assigned if stage is not Stage.ADVICE else set()
+        )
     alone = _without_tensors(operator) if operator.fused_into else []
     printers.append(PythonPrinter(registry, operator, Stage.COUNTS))
-    attribute_rules = _stage(operator, alone, printers[-1], set()) if alone else None
+    attribute_rules, attribute_advice = (
+        _stage(operator, some, printers[-1], set()) if some else None
+        for some in (
+            [rule for rule in alone if not rule.advice],
+            [rule for rule in alone if rule.advice],
+        )
+    )
     rows, tables, levels, conditions = _tables(registry, operator)
     printers.append(PythonPrinter(registry, operator, Stage.COUNTS))
     cases = _cases(conditions, printers[-1]) if conditions else None
@@ -501,11 +511,12 @@ def _operator(registry: Registry, operator: Operator) -> OperatorView:
         levels=levels,
         cases=cases,
         turning_points=_turning_points(registry, operator, tables, fusable),
-        depends_on_level=any(_in_force(rule, operator) for rule in operator.rules),
         fusable=tuple(other.name for other in fusable),
         attribute_rules=attribute_rules,
+        attribute_advice=attribute_advice,
         counts=stages[Stage.COUNTS],
         values=stages[Stage.VALUES],
+        advice=stages[Stage.ADVICE],
         inference=inference,
         enum_values=tuple(
             AssignmentView(name, f"{pascal(value.type.name or '')}.{value.name}")
@@ -525,8 +536,13 @@ def _stage(
     fields = [a for a in _fields(operator, read) if a.name not in assigned]
     assignments = (*fields, *assignments_of(printer, definitions))
     assigned |= {assignment.name for assignment in assignments}
-    members = {node.name for part in parts for node in ir.walk(part) if isinstance(node, ir.Member)}
-    return StageView(frozenset(members), assignments, tuple(_rule(rule, printer) for rule in rules))
+    named = ir.Member | ir.Tensor | ir.Tensors
+    return StageView(
+        members=frozenset(node.name for part in parts for node in ir.walk(part) if isinstance(node, named)),
+        assignments=assignments,
+        rules=tuple(_rule(rule, printer) for rule in rules),
+        depends_on_level=any(_in_force(rule, operator) for rule in rules),
+    )
 
 
 def _without_tensors(operator: Operator) -> list[Rule]:
@@ -550,7 +566,8 @@ def _turning_points(
     """The levels at which what is accepted may change."""
     levels = {table.since for table in tables} | {other.since for other in fusable}
     rules = [*operator.rules, *(rule for other in fusable for rule in _without_tensors(other))]
-    levels |= {bound for rule in rules for bound in (rule.since, rule.until) if bound is not None}
+    bounds = (bound for rule in rules if not rule.advice for bound in (rule.since, rule.until))
+    levels |= {bound for bound in bounds if bound is not None}
     return tuple(level for level in registry.levels[operator.since.ordinal :] if level in levels)
 
 

@@ -48,8 +48,8 @@ class PythonPrinter(Printer):
     """Prints for locals: a member's value, a tensor's field and a definition each stand in a variable.
 
     `stage` says what may be relied on: from COUNTS on, integers fit their types and arrays have as many
-    entries as their tensor has dimensions; in VALUES, tensors whose rules say so have equal ranks. `used`
-    collects the names that the text needs beside its locals.
+    entries as their tensor has dimensions; from VALUES on, tensors whose rules say so have equal ranks.
+    `used` collects the names that the text needs beside its locals.
     """
 
     def __init__(self, registry: Registry, operator: Operator | None, stage: Stage) -> None:
@@ -61,7 +61,7 @@ class PythonPrinter(Printer):
         self.known: dict[str, Interval] = {}  # bounds of locals
         self._loops: dict[str, ir.Loop] = {}
         self.field_bounds = {} if stage is Stage.STRUCTURE else field_bounds(registry)
-        self._ranks = _rank_classes(operator) if operator is not None and stage is Stage.VALUES else {}
+        self._ranks = _rank_classes(operator) if operator is not None and stage >= Stage.VALUES else {}
 
     endless: Interval = (0, _ENDLESS)
 

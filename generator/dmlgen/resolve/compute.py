@@ -86,7 +86,8 @@ def element_classes(members: Iterable[Member], resolved: Iterable[Rule]) -> dict
     typed = [member for member in members if member.is_tensor or member.type == "TENSOR_DATA_TYPE"]
     typed.sort(key=lambda member: (not member.is_tensor, member.count is not None, member.optional))
     classes = {member.name: member.name for member in typed}
-    checks = [check for rule in resolved if rule.until is None for check in rule.checks]
+    demanded = [rule for rule in resolved if rule.until is None and not rule.advice]
+    checks = [check for rule in demanded for check in rule.checks]
     nodes = [node for check in checks for node in ir.walk(check.condition)]
     single = [node for node in nodes if isinstance(node, ir.Tensor) and isinstance(node.index, ir.Number)]
     classes |= {tensor.entry: tensor.entry for tensor in single}

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping as Map
+from dataclasses import replace
 from typing import cast
 
 from dmlgen import sugar
 from dmlgen.diagnostics import nearest
 from dmlgen.expr import ir
 from dmlgen.expr.parse import Scope, parse
+from dmlgen.message import softened
 from dmlgen.registry import Check, Definition, Form, Inference, Member, Provenance, Rule, Stage, TensorRules
 from dmlgen.resolve.general import General
-from dmlgen.resolve.nodes import Faults, fault, mapping, mappings, place, required, scalars, text
+from dmlgen.resolve.nodes import Faults, fault, flag, mapping, mappings, place, required, scalars, text
 from dmlgen.source import Mapping, Node, Scalar
 
 _STAGES = {"structure": Stage.STRUCTURE, "counts": Stage.COUNTS, "values": Stage.VALUES}
@@ -97,6 +99,12 @@ def operator_rule(
         found = " and ".join(forms) or "no condition"
         message = f"rule {text(node, 'id')} has {found}; one of require, same, shape or infer is expected"
         raise fault(node.position, "rule-form", message)
+    advice = flag(node, "advice")
+    if advice and node.get("stage") is not None:
+        raise fault(place(node, "stage"), "rule-form", "advice is judged last; it takes no stage")
+    if not advice and node.get("broken_by") is not None:
+        message = "a rule that shipping callers break is advice: add `advice: true`"
+        raise fault(place(node, "broken_by"), "rule-form", message)
     inferences: tuple[Inference, ...] = ()
     if forms == ["same"]:
         checks, inferences = _same(general, node, tensors)
@@ -107,16 +115,20 @@ def operator_rule(
     else:
         condition = expression(node.get("require"), scope, ir.BOOL)
         checks = sugar.require(condition, _guard(node, scope), text(node, "because") or None)
+    if advice:
+        checks = tuple(replace(check, message=softened(check.message)) for check in checks)
     return _rule(general, node, operator, checks), inferences
 
 
 def _rule(general: General, node: Mapping, owner: str, checks: tuple[Check, ...]) -> Rule:
     slug = text(node, "id")
-    automatic = sugar.stage_of(checks) if checks else Stage.STRUCTURE
+    stage = Stage.ADVICE if flag(node, "advice") else _STAGES.get(text(node, "stage"))
+    if stage is None:
+        stage = sugar.stage_of(checks) if checks else Stage.STRUCTURE
     return Rule(
         id=f"DML-{owner}-{slug}",
         slug=slug,
-        stage=_STAGES.get(text(node, "stage"), automatic),
+        stage=stage,
         summary=text(node, "summary"),
         checks=checks,
         since=general.since(node),
@@ -125,6 +137,7 @@ def _rule(general: General, node: Mapping, owner: str, checks: tuple[Check, ...]
         source=cast(Provenance, text(node, "source", "header")),
         position=node.position,
         message=text(node, "message"),
+        broken_by=text(node, "broken_by"),
     )
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any, BinaryIO, NoReturn
 
 from .enums import FeatureLevel, feature_level
@@ -89,6 +90,7 @@ def _judge(line: bytes | None, level: FeatureLevel) -> dict[str, Any]:
     """The result for one line; None stands for one that is too long."""
     identity: Any = None
     violations: list[Violation] = []
+    advice: list[Violation] = []
     needed: FeatureLevel | None = None
     try:
         if line is None:
@@ -98,13 +100,15 @@ def _judge(line: bytes | None, level: FeatureLevel) -> dict[str, Any]:
             identity = value.pop("id", None)
         desc = from_json(value)
         violations = desc.validate(level)
+        advice = desc.advice(level)
         needed = desc.min_feature_level()
     except JsonError as error:
         violations = [Violation(UNREADABLE, error.path, error.reason)]
     return {
         "id": identity,
         "ok": not violations,
-        "violations": [{"rule": v.rule, "member": v.member, "message": v.message} for v in violations],
+        "violations": [asdict(violation) for violation in violations],
+        "advice": [asdict(one) for one in advice],
         "min_feature_level": None if needed is None else str(needed),
     }
 

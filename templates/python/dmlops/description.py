@@ -24,11 +24,17 @@ class Support:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule of an operator: judged from `since` on (None: always), up to, not including, `until`."""
+    """A rule of an operator: judged from `since` on (None: always), up to, not including, `until`.
+
+    `source` says where it is from: "docs" the public pages, "header" DirectML.h, "observed" what was seen
+    DirectML do, "ours" a decision of this registry. What is `advice` is never a violation.
+    """
 
     id: str
+    source: str
     since: FeatureLevel | None = None
     until: FeatureLevel | None = None
+    advice: bool = False
 
 
 Tables = Mapping[FeatureLevel, Mapping[str, Support]]
@@ -64,6 +70,24 @@ class Description:
         Raises ValueError for a level that does not exist.
         """
         raise NotImplementedError
+
+    def advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """What is doubtful in the description at a feature level, although it is valid there.
+
+        No page and no header demands it, or shipping software does otherwise. An invalid description draws no
+        advice. Raises ValueError for a level that does not exist.
+        """
+        from .judgement import advice
+
+        return advice(self, level)
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The same of a description known to be valid, its fused activations apart."""
+        return []
+
+    def attribute_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that speaks of no tensor: what a fused activation can draw."""
+        return []
 
     def support(self) -> Tables:
         """The tables that hold for descriptions like this one."""

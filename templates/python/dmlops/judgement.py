@@ -96,6 +96,16 @@ def values(desc: Description, level: FeatureLevel | str, violations: list[Violat
         check_values(tensor, path, member.role == "input", violations)
 
 
+def advice(desc: Description, level: FeatureLevel | str) -> list[Violation]:
+    """The advice that a description draws, if it is valid: its own, then that of its fused activations."""
+    if desc.validate(level):
+        return []
+    found = desc.own_advice(level)
+    for path, activation in _activations(desc):
+        found += _inside(path, activation.attribute_advice(level))
+    return found
+
+
 def tensors(desc: Description) -> Iterator[tuple[str, Member, TensorDesc]]:
     """The tensors that are given, with their paths, in the order of the struct."""
     for member in desc.MEMBERS:
@@ -191,8 +201,12 @@ def _activation(
     for member in activation.MEMBERS:
         if member.type != "tensor":
             yield from _values_fit(activation, member, f"{path}.{member.name}")
-    for violation in activation.attribute_violations(level):
-        yield Violation(violation.rule, f"{path}.{violation.member}", violation.message)
+    yield from _inside(path, activation.attribute_violations(level))
+
+
+def _inside(path: str, violations: Iterable[Violation]) -> Iterator[Violation]:
+    """The violations of a fused activation as those of the description that it stands in."""
+    return (Violation(one.rule, f"{path}.{one.member}", one.message) for one in violations)
 
 
 def _integer_range(member: Member, path: str, value: Any) -> Iterator[Violation]:

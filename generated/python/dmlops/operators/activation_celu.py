@@ -49,9 +49,9 @@ class ActivationCelu(Description):
         Member("Alpha", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_CELU-same-rank"),
-        Rule("DML-ACTIVATION_CELU-same-type"),
-        Rule("DML-ACTIVATION_CELU-same-sizes"),
+        Rule("DML-ACTIVATION_CELU-same-rank", "docs"),
+        Rule("DML-ACTIVATION_CELU-same-type", "docs"),
+        Rule("DML-ACTIVATION_CELU-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,

@@ -71,9 +71,9 @@ class ActivationElu(Description):
         Member("Alpha", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_ELU-same-rank"),
-        Rule("DML-ACTIVATION_ELU-same-type"),
-        Rule("DML-ACTIVATION_ELU-same-sizes"),
+        Rule("DML-ACTIVATION_ELU-same-rank", "docs"),
+        Rule("DML-ACTIVATION_ELU-same-type", "docs"),
+        Rule("DML-ACTIVATION_ELU-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -47,9 +47,9 @@ class ActivationGelu(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_GELU-same-rank"),
-        Rule("DML-ACTIVATION_GELU-same-type"),
-        Rule("DML-ACTIVATION_GELU-same-sizes"),
+        Rule("DML-ACTIVATION_GELU-same-rank", "docs"),
+        Rule("DML-ACTIVATION_GELU-same-type", "docs"),
+        Rule("DML-ACTIVATION_GELU-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_5_1: _SINCE_5_1,

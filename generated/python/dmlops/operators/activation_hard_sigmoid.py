@@ -74,9 +74,9 @@ class ActivationHardSigmoid(Description):
         Member("Beta", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_HARD_SIGMOID-same-rank"),
-        Rule("DML-ACTIVATION_HARD_SIGMOID-same-type"),
-        Rule("DML-ACTIVATION_HARD_SIGMOID-same-sizes"),
+        Rule("DML-ACTIVATION_HARD_SIGMOID-same-rank", "docs"),
+        Rule("DML-ACTIVATION_HARD_SIGMOID-same-type", "docs"),
+        Rule("DML-ACTIVATION_HARD_SIGMOID-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -69,10 +69,10 @@ class ActivationHardmax(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_HARDMAX-same-rank"),
-        Rule("DML-ACTIVATION_HARDMAX-same-type"),
-        Rule("DML-ACTIVATION_HARDMAX-effective-rank"),
-        Rule("DML-ACTIVATION_HARDMAX-same-sizes"),
+        Rule("DML-ACTIVATION_HARDMAX-same-rank", "docs"),
+        Rule("DML-ACTIVATION_HARDMAX-same-type", "docs"),
+        Rule("DML-ACTIVATION_HARDMAX-effective-rank", "docs"),
+        Rule("DML-ACTIVATION_HARDMAX-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -51,10 +51,10 @@ class ActivationHardmax1(Description):
         Member("Axes", "UINT", count="AxisCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_HARDMAX1-same-rank"),
-        Rule("DML-ACTIVATION_HARDMAX1-axes-range"),
-        Rule("DML-ACTIVATION_HARDMAX1-same-type"),
-        Rule("DML-ACTIVATION_HARDMAX1-same-sizes"),
+        Rule("DML-ACTIVATION_HARDMAX1-same-rank", "docs"),
+        Rule("DML-ACTIVATION_HARDMAX1-axes-range", "docs"),
+        Rule("DML-ACTIVATION_HARDMAX1-same-type", "docs"),
+        Rule("DML-ACTIVATION_HARDMAX1-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_5_1: _SINCE_5_1,

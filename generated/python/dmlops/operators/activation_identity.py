@@ -70,9 +70,9 @@ class ActivationIdentity(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_IDENTITY-same-rank"),
-        Rule("DML-ACTIVATION_IDENTITY-same-type"),
-        Rule("DML-ACTIVATION_IDENTITY-same-sizes"),
+        Rule("DML-ACTIVATION_IDENTITY-same-rank", "docs"),
+        Rule("DML-ACTIVATION_IDENTITY-same-type", "docs"),
+        Rule("DML-ACTIVATION_IDENTITY-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -72,9 +72,9 @@ class ActivationLeakyRelu(Description):
         Member("Alpha", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_LEAKY_RELU-same-rank"),
-        Rule("DML-ACTIVATION_LEAKY_RELU-same-type"),
-        Rule("DML-ACTIVATION_LEAKY_RELU-same-sizes"),
+        Rule("DML-ACTIVATION_LEAKY_RELU-same-rank", "docs"),
+        Rule("DML-ACTIVATION_LEAKY_RELU-same-type", "docs"),
+        Rule("DML-ACTIVATION_LEAKY_RELU-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

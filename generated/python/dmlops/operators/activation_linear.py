@@ -73,9 +73,9 @@ class ActivationLinear(Description):
         Member("Beta", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_LINEAR-same-rank"),
-        Rule("DML-ACTIVATION_LINEAR-same-type"),
-        Rule("DML-ACTIVATION_LINEAR-same-sizes"),
+        Rule("DML-ACTIVATION_LINEAR-same-rank", "docs"),
+        Rule("DML-ACTIVATION_LINEAR-same-type", "docs"),
+        Rule("DML-ACTIVATION_LINEAR-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -69,10 +69,10 @@ class ActivationLogSoftmax(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_LOG_SOFTMAX-same-rank"),
-        Rule("DML-ACTIVATION_LOG_SOFTMAX-same-type"),
-        Rule("DML-ACTIVATION_LOG_SOFTMAX-effective-rank"),
-        Rule("DML-ACTIVATION_LOG_SOFTMAX-same-sizes"),
+        Rule("DML-ACTIVATION_LOG_SOFTMAX-same-rank", "docs"),
+        Rule("DML-ACTIVATION_LOG_SOFTMAX-same-type", "docs"),
+        Rule("DML-ACTIVATION_LOG_SOFTMAX-effective-rank", "docs"),
+        Rule("DML-ACTIVATION_LOG_SOFTMAX-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -74,9 +74,9 @@ class ActivationParametricSoftplus(Description):
         Member("Beta", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_PARAMETRIC_SOFTPLUS-same-rank"),
-        Rule("DML-ACTIVATION_PARAMETRIC_SOFTPLUS-same-type"),
-        Rule("DML-ACTIVATION_PARAMETRIC_SOFTPLUS-same-sizes"),
+        Rule("DML-ACTIVATION_PARAMETRIC_SOFTPLUS-same-rank", "docs"),
+        Rule("DML-ACTIVATION_PARAMETRIC_SOFTPLUS-same-type", "docs"),
+        Rule("DML-ACTIVATION_PARAMETRIC_SOFTPLUS-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -83,9 +83,9 @@ class ActivationRelu(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_RELU-same-rank"),
-        Rule("DML-ACTIVATION_RELU-same-type"),
-        Rule("DML-ACTIVATION_RELU-same-sizes"),
+        Rule("DML-ACTIVATION_RELU-same-rank", "docs"),
+        Rule("DML-ACTIVATION_RELU-same-type", "docs"),
+        Rule("DML-ACTIVATION_RELU-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

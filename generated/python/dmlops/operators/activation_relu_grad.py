@@ -65,9 +65,9 @@ class ActivationReluGrad(Description):
         Member("OutputGradientTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_RELU_GRAD-same-rank"),
-        Rule("DML-ACTIVATION_RELU_GRAD-same-type"),
-        Rule("DML-ACTIVATION_RELU_GRAD-same-sizes"),
+        Rule("DML-ACTIVATION_RELU_GRAD-same-rank", "docs"),
+        Rule("DML-ACTIVATION_RELU_GRAD-same-type", "docs"),
+        Rule("DML-ACTIVATION_RELU_GRAD-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,

@@ -74,9 +74,9 @@ class ActivationScaledElu(Description):
         Member("Gamma", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_SCALED_ELU-same-rank"),
-        Rule("DML-ACTIVATION_SCALED_ELU-same-type"),
-        Rule("DML-ACTIVATION_SCALED_ELU-same-sizes"),
+        Rule("DML-ACTIVATION_SCALED_ELU-same-rank", "docs"),
+        Rule("DML-ACTIVATION_SCALED_ELU-same-type", "docs"),
+        Rule("DML-ACTIVATION_SCALED_ELU-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -74,9 +74,9 @@ class ActivationScaledTanh(Description):
         Member("Beta", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_SCALED_TANH-same-rank"),
-        Rule("DML-ACTIVATION_SCALED_TANH-same-type"),
-        Rule("DML-ACTIVATION_SCALED_TANH-same-sizes"),
+        Rule("DML-ACTIVATION_SCALED_TANH-same-rank", "docs"),
+        Rule("DML-ACTIVATION_SCALED_TANH-same-type", "docs"),
+        Rule("DML-ACTIVATION_SCALED_TANH-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -79,9 +79,9 @@ class ActivationShrink(Description):
         Member("Threshold", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_SHRINK-same-rank"),
-        Rule("DML-ACTIVATION_SHRINK-same-type"),
-        Rule("DML-ACTIVATION_SHRINK-same-sizes"),
+        Rule("DML-ACTIVATION_SHRINK-same-rank", "docs"),
+        Rule("DML-ACTIVATION_SHRINK-same-type", "docs"),
+        Rule("DML-ACTIVATION_SHRINK-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,

@@ -70,9 +70,9 @@ class ActivationSigmoid(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_SIGMOID-same-rank"),
-        Rule("DML-ACTIVATION_SIGMOID-same-type"),
-        Rule("DML-ACTIVATION_SIGMOID-same-sizes"),
+        Rule("DML-ACTIVATION_SIGMOID-same-rank", "docs"),
+        Rule("DML-ACTIVATION_SIGMOID-same-type", "docs"),
+        Rule("DML-ACTIVATION_SIGMOID-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -74,10 +74,10 @@ class ActivationSoftplus(Description):
         Member("Steepness", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_SOFTPLUS-same-rank"),
-        Rule("DML-ACTIVATION_SOFTPLUS-same-type"),
-        Rule("DML-ACTIVATION_SOFTPLUS-same-sizes"),
-        Rule("DML-ACTIVATION_SOFTPLUS-steepness-range", until=FeatureLevel.LEVEL_6_4),
+        Rule("DML-ACTIVATION_SOFTPLUS-same-rank", "docs"),
+        Rule("DML-ACTIVATION_SOFTPLUS-same-type", "docs"),
+        Rule("DML-ACTIVATION_SOFTPLUS-same-sizes", "docs"),
+        Rule("DML-ACTIVATION_SOFTPLUS-steepness-range", "docs", until=FeatureLevel.LEVEL_6_4),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -70,9 +70,9 @@ class ActivationSoftsign(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_SOFTSIGN-same-rank"),
-        Rule("DML-ACTIVATION_SOFTSIGN-same-type"),
-        Rule("DML-ACTIVATION_SOFTSIGN-same-sizes"),
+        Rule("DML-ACTIVATION_SOFTSIGN-same-rank", "docs"),
+        Rule("DML-ACTIVATION_SOFTSIGN-same-type", "docs"),
+        Rule("DML-ACTIVATION_SOFTSIGN-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

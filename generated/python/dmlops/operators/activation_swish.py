@@ -49,9 +49,9 @@ class ActivationSwish(Description):
         Member("SigmoidInputScale", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_SWISH-same-rank"),
-        Rule("DML-ACTIVATION_SWISH-same-type"),
-        Rule("DML-ACTIVATION_SWISH-same-sizes"),
+        Rule("DML-ACTIVATION_SWISH-same-rank", "docs"),
+        Rule("DML-ACTIVATION_SWISH-same-type", "docs"),
+        Rule("DML-ACTIVATION_SWISH-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_2: _SINCE_6_2,

@@ -69,9 +69,9 @@ class ActivationTanh(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_TANH-same-rank"),
-        Rule("DML-ACTIVATION_TANH-same-type"),
-        Rule("DML-ACTIVATION_TANH-same-sizes"),
+        Rule("DML-ACTIVATION_TANH-same-rank", "docs"),
+        Rule("DML-ACTIVATION_TANH-same-type", "docs"),
+        Rule("DML-ACTIVATION_TANH-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -72,9 +72,9 @@ class ActivationThresholdedRelu(Description):
         Member("Alpha", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ACTIVATION_THRESHOLDED_RELU-same-rank"),
-        Rule("DML-ACTIVATION_THRESHOLDED_RELU-same-type"),
-        Rule("DML-ACTIVATION_THRESHOLDED_RELU-same-sizes"),
+        Rule("DML-ACTIVATION_THRESHOLDED_RELU-same-rank", "docs"),
+        Rule("DML-ACTIVATION_THRESHOLDED_RELU-same-type", "docs"),
+        Rule("DML-ACTIVATION_THRESHOLDED_RELU-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

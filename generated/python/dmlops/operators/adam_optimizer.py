@@ -79,9 +79,9 @@ class AdamOptimizer(Description):
         Member("Epsilon", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ADAM_OPTIMIZER-same-type"),
-        Rule("DML-ADAM_OPTIMIZER-same-sizes"),
-        Rule("DML-ADAM_OPTIMIZER-training-step-sizes"),
+        Rule("DML-ADAM_OPTIMIZER-same-type", "docs"),
+        Rule("DML-ADAM_OPTIMIZER-same-sizes", "docs"),
+        Rule("DML-ADAM_OPTIMIZER-training-step-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,

@@ -87,10 +87,10 @@ class Argmax(Description):
         Member("AxisDirection", "AXIS_DIRECTION"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ARGMAX-same-rank"),
-        Rule("DML-ARGMAX-axis-count"),
-        Rule("DML-ARGMAX-axes-range"),
-        Rule("DML-ARGMAX-output-sizes"),
+        Rule("DML-ARGMAX-same-rank", "docs"),
+        Rule("DML-ARGMAX-axis-count", "ours"),
+        Rule("DML-ARGMAX-axes-range", "docs"),
+        Rule("DML-ARGMAX-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,

@@ -87,10 +87,10 @@ class Argmin(Description):
         Member("AxisDirection", "AXIS_DIRECTION"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ARGMIN-same-rank"),
-        Rule("DML-ARGMIN-axis-count"),
-        Rule("DML-ARGMIN-axes-range"),
-        Rule("DML-ARGMIN-output-sizes"),
+        Rule("DML-ARGMIN-same-rank", "docs"),
+        Rule("DML-ARGMIN-axis-count", "ours"),
+        Rule("DML-ARGMIN-axes-range", "docs"),
+        Rule("DML-ARGMIN-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,

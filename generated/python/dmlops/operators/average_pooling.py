@@ -61,13 +61,13 @@ class AveragePooling(Description):
         Member("IncludePadding", "BOOL"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-AVERAGE_POOLING-same-rank"),
-        Rule("DML-AVERAGE_POOLING-dimension-count"),
-        Rule("DML-AVERAGE_POOLING-strides-range"),
-        Rule("DML-AVERAGE_POOLING-window-size-range"),
-        Rule("DML-AVERAGE_POOLING-same-type"),
-        Rule("DML-AVERAGE_POOLING-window-fits"),
-        Rule("DML-AVERAGE_POOLING-output-sizes"),
+        Rule("DML-AVERAGE_POOLING-same-rank", "docs"),
+        Rule("DML-AVERAGE_POOLING-dimension-count", "docs"),
+        Rule("DML-AVERAGE_POOLING-strides-range", "ours"),
+        Rule("DML-AVERAGE_POOLING-window-size-range", "ours"),
+        Rule("DML-AVERAGE_POOLING-same-type", "docs"),
+        Rule("DML-AVERAGE_POOLING-window-fits", "ours"),
+        Rule("DML-AVERAGE_POOLING-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

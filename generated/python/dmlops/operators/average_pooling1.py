@@ -64,14 +64,14 @@ class AveragePooling1(Description):
         Member("IncludePadding", "BOOL"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-AVERAGE_POOLING1-same-rank"),
-        Rule("DML-AVERAGE_POOLING1-dimension-count"),
-        Rule("DML-AVERAGE_POOLING1-strides-range"),
-        Rule("DML-AVERAGE_POOLING1-window-size-range"),
-        Rule("DML-AVERAGE_POOLING1-dilations-range"),
-        Rule("DML-AVERAGE_POOLING1-same-type"),
-        Rule("DML-AVERAGE_POOLING1-window-fits"),
-        Rule("DML-AVERAGE_POOLING1-output-sizes"),
+        Rule("DML-AVERAGE_POOLING1-same-rank", "docs"),
+        Rule("DML-AVERAGE_POOLING1-dimension-count", "docs"),
+        Rule("DML-AVERAGE_POOLING1-strides-range", "ours"),
+        Rule("DML-AVERAGE_POOLING1-window-size-range", "ours"),
+        Rule("DML-AVERAGE_POOLING1-dilations-range", "ours"),
+        Rule("DML-AVERAGE_POOLING1-same-type", "docs"),
+        Rule("DML-AVERAGE_POOLING1-window-fits", "ours"),
+        Rule("DML-AVERAGE_POOLING1-output-sizes", "ours"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_2: _SINCE_6_2,

@@ -62,13 +62,13 @@ class AveragePoolingGrad(Description):
         Member("IncludePadding", "BOOL"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-AVERAGE_POOLING_GRAD-same-rank"),
-        Rule("DML-AVERAGE_POOLING_GRAD-dimension-count"),
-        Rule("DML-AVERAGE_POOLING_GRAD-strides-range"),
-        Rule("DML-AVERAGE_POOLING_GRAD-window-size-range"),
-        Rule("DML-AVERAGE_POOLING_GRAD-same-type"),
-        Rule("DML-AVERAGE_POOLING_GRAD-window-fits"),
-        Rule("DML-AVERAGE_POOLING_GRAD-input-gradient-sizes"),
+        Rule("DML-AVERAGE_POOLING_GRAD-same-rank", "docs"),
+        Rule("DML-AVERAGE_POOLING_GRAD-dimension-count", "docs"),
+        Rule("DML-AVERAGE_POOLING_GRAD-strides-range", "ours"),
+        Rule("DML-AVERAGE_POOLING_GRAD-window-size-range", "ours"),
+        Rule("DML-AVERAGE_POOLING_GRAD-same-type", "docs"),
+        Rule("DML-AVERAGE_POOLING_GRAD-window-fits", "ours"),
+        Rule("DML-AVERAGE_POOLING_GRAD-input-gradient-sizes", "ours"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,

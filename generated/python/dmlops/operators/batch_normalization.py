@@ -84,15 +84,15 @@ class BatchNormalization(Description):
         Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-BATCH_NORMALIZATION-same-rank"),
-        Rule("DML-BATCH_NORMALIZATION-same-type"),
-        Rule("DML-BATCH_NORMALIZATION-mean-broadcast"),
-        Rule("DML-BATCH_NORMALIZATION-variance-broadcast"),
-        Rule("DML-BATCH_NORMALIZATION-scale-broadcast"),
-        Rule("DML-BATCH_NORMALIZATION-bias-broadcast"),
-        Rule("DML-BATCH_NORMALIZATION-mean-not-spatial", until=FeatureLevel.LEVEL_4_0),
-        Rule("DML-BATCH_NORMALIZATION-variance-not-spatial", until=FeatureLevel.LEVEL_4_0),
-        Rule("DML-BATCH_NORMALIZATION-same-sizes"),
+        Rule("DML-BATCH_NORMALIZATION-same-rank", "docs"),
+        Rule("DML-BATCH_NORMALIZATION-same-type", "docs"),
+        Rule("DML-BATCH_NORMALIZATION-mean-broadcast", "docs"),
+        Rule("DML-BATCH_NORMALIZATION-variance-broadcast", "docs"),
+        Rule("DML-BATCH_NORMALIZATION-scale-broadcast", "docs"),
+        Rule("DML-BATCH_NORMALIZATION-bias-broadcast", "docs"),
+        Rule("DML-BATCH_NORMALIZATION-mean-not-spatial", "docs", until=FeatureLevel.LEVEL_4_0),
+        Rule("DML-BATCH_NORMALIZATION-variance-not-spatial", "docs", until=FeatureLevel.LEVEL_4_0),
+        Rule("DML-BATCH_NORMALIZATION-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -68,11 +68,11 @@ class BatchNormalizationGrad(Description):
         Member("Epsilon", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-BATCH_NORMALIZATION_GRAD-same-rank"),
-        Rule("DML-BATCH_NORMALIZATION_GRAD-same-type"),
-        Rule("DML-BATCH_NORMALIZATION_GRAD-input-sizes"),
-        Rule("DML-BATCH_NORMALIZATION_GRAD-mean-broadcast"),
-        Rule("DML-BATCH_NORMALIZATION_GRAD-mean-sizes"),
+        Rule("DML-BATCH_NORMALIZATION_GRAD-same-rank", "docs"),
+        Rule("DML-BATCH_NORMALIZATION_GRAD-same-type", "docs"),
+        Rule("DML-BATCH_NORMALIZATION_GRAD-input-sizes", "docs"),
+        Rule("DML-BATCH_NORMALIZATION_GRAD-mean-broadcast", "docs"),
+        Rule("DML-BATCH_NORMALIZATION_GRAD-mean-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_1: _SINCE_3_1,

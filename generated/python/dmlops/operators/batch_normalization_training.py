@@ -67,11 +67,11 @@ class BatchNormalizationTraining(Description):
         Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-BATCH_NORMALIZATION_TRAINING-same-rank"),
-        Rule("DML-BATCH_NORMALIZATION_TRAINING-same-type"),
-        Rule("DML-BATCH_NORMALIZATION_TRAINING-scale-broadcast"),
-        Rule("DML-BATCH_NORMALIZATION_TRAINING-scale-sizes"),
-        Rule("DML-BATCH_NORMALIZATION_TRAINING-input-sizes"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING-same-rank", "docs"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING-same-type", "docs"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING-scale-broadcast", "docs"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING-scale-sizes", "docs"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING-input-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_4_1: _SINCE_4_1,

@@ -69,11 +69,11 @@ class BatchNormalizationTrainingGrad(Description):
         Member("Epsilon", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank"),
-        Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type"),
-        Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-input-sizes"),
-        Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-broadcast"),
-        Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank", "docs"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type", "docs"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-input-sizes", "docs"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-broadcast", "docs"),
+        Rule("DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_4_1: _SINCE_4_1,

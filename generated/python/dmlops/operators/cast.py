@@ -108,8 +108,8 @@ class Cast(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-CAST-same-rank"),
-        Rule("DML-CAST-same-sizes"),
+        Rule("DML-CAST-same-rank", "docs"),
+        Rule("DML-CAST-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

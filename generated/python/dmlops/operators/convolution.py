@@ -90,17 +90,17 @@ class Convolution(Description):
         Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-CONVOLUTION-same-rank"),
-        Rule("DML-CONVOLUTION-dimension-count"),
-        Rule("DML-CONVOLUTION-group-count"),
-        Rule("DML-CONVOLUTION-strides"),
-        Rule("DML-CONVOLUTION-dilations"),
-        Rule("DML-CONVOLUTION-same-type"),
-        Rule("DML-CONVOLUTION-filter-groups"),
-        Rule("DML-CONVOLUTION-input-channels"),
-        Rule("DML-CONVOLUTION-filter-fits"),
-        Rule("DML-CONVOLUTION-bias-sizes"),
-        Rule("DML-CONVOLUTION-output-sizes"),
+        Rule("DML-CONVOLUTION-same-rank", "docs"),
+        Rule("DML-CONVOLUTION-dimension-count", "docs"),
+        Rule("DML-CONVOLUTION-group-count", "ours"),
+        Rule("DML-CONVOLUTION-strides", "ours"),
+        Rule("DML-CONVOLUTION-dilations", "ours"),
+        Rule("DML-CONVOLUTION-same-type", "docs"),
+        Rule("DML-CONVOLUTION-filter-groups", "ours"),
+        Rule("DML-CONVOLUTION-input-channels", "ours"),
+        Rule("DML-CONVOLUTION-filter-fits", "ours"),
+        Rule("DML-CONVOLUTION-bias-sizes", "docs"),
+        Rule("DML-CONVOLUTION-output-sizes", "ours"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -84,10 +84,10 @@ class CumulativeProduct(Description):
         Member("HasExclusiveProduct", "BOOL"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-CUMULATIVE_PRODUCT-same-rank"),
-        Rule("DML-CUMULATIVE_PRODUCT-axis-range"),
-        Rule("DML-CUMULATIVE_PRODUCT-same-type"),
-        Rule("DML-CUMULATIVE_PRODUCT-same-sizes"),
+        Rule("DML-CUMULATIVE_PRODUCT-same-rank", "docs"),
+        Rule("DML-CUMULATIVE_PRODUCT-axis-range", "docs"),
+        Rule("DML-CUMULATIVE_PRODUCT-same-type", "docs"),
+        Rule("DML-CUMULATIVE_PRODUCT-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_1: _SINCE_3_1,

@@ -84,10 +84,10 @@ class CumulativeSummation(Description):
         Member("HasExclusiveSum", "BOOL"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-CUMULATIVE_SUMMATION-same-rank"),
-        Rule("DML-CUMULATIVE_SUMMATION-axis-range"),
-        Rule("DML-CUMULATIVE_SUMMATION-same-type"),
-        Rule("DML-CUMULATIVE_SUMMATION-same-sizes"),
+        Rule("DML-CUMULATIVE_SUMMATION-same-rank", "docs"),
+        Rule("DML-CUMULATIVE_SUMMATION-axis-range", "docs"),
+        Rule("DML-CUMULATIVE_SUMMATION-same-type", "docs"),
+        Rule("DML-CUMULATIVE_SUMMATION-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,

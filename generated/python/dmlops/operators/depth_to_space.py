@@ -87,10 +87,10 @@ class DepthToSpace(Description):
         Member("BlockSize", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-DEPTH_TO_SPACE-block-size-range"),
-        Rule("DML-DEPTH_TO_SPACE-same-type"),
-        Rule("DML-DEPTH_TO_SPACE-channels-divisible"),
-        Rule("DML-DEPTH_TO_SPACE-output-sizes"),
+        Rule("DML-DEPTH_TO_SPACE-block-size-range", "ours"),
+        Rule("DML-DEPTH_TO_SPACE-same-type", "docs"),
+        Rule("DML-DEPTH_TO_SPACE-channels-divisible", "ours"),
+        Rule("DML-DEPTH_TO_SPACE-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -78,10 +78,10 @@ class DepthToSpace1(Description):
         Member("Order", "DEPTH_SPACE_ORDER"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-DEPTH_TO_SPACE1-block-size-range"),
-        Rule("DML-DEPTH_TO_SPACE1-same-type"),
-        Rule("DML-DEPTH_TO_SPACE1-channels-divisible"),
-        Rule("DML-DEPTH_TO_SPACE1-output-sizes"),
+        Rule("DML-DEPTH_TO_SPACE1-block-size-range", "ours"),
+        Rule("DML-DEPTH_TO_SPACE1-same-type", "docs"),
+        Rule("DML-DEPTH_TO_SPACE1-channels-divisible", "ours"),
+        Rule("DML-DEPTH_TO_SPACE1-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,

@@ -81,14 +81,14 @@ class Dequantize(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-DEQUANTIZE-same-rank"),
-        Rule("DML-DEQUANTIZE-quantization-type"),
-        Rule("DML-DEQUANTIZE-quantization-tensor-count"),
-        Rule("DML-DEQUANTIZE-block-sizes"),
-        Rule("DML-DEQUANTIZE-zero-point-sizes"),
-        Rule("DML-DEQUANTIZE-same-sizes"),
-        Rule("DML-DEQUANTIZE-scale-type"),
-        Rule("DML-DEQUANTIZE-zero-point-type"),
+        Rule("DML-DEQUANTIZE-same-rank", "docs"),
+        Rule("DML-DEQUANTIZE-quantization-type", "ours"),
+        Rule("DML-DEQUANTIZE-quantization-tensor-count", "ours"),
+        Rule("DML-DEQUANTIZE-block-sizes", "observed"),
+        Rule("DML-DEQUANTIZE-zero-point-sizes", "ours"),
+        Rule("DML-DEQUANTIZE-same-sizes", "ours"),
+        Rule("DML-DEQUANTIZE-scale-type", "ours"),
+        Rule("DML-DEQUANTIZE-zero-point-type", "ours"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_3: _SINCE_6_3,

@@ -64,10 +64,10 @@ class DiagonalMatrix1(Description):
         Member("DiagonalFillEnd", "INT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-DIAGONAL_MATRIX1-same-rank"),
-        Rule("DML-DIAGONAL_MATRIX1-same-type"),
-        Rule("DML-DIAGONAL_MATRIX1-value-data-type"),
-        Rule("DML-DIAGONAL_MATRIX1-same-sizes"),
+        Rule("DML-DIAGONAL_MATRIX1-same-rank", "docs"),
+        Rule("DML-DIAGONAL_MATRIX1-same-type", "docs"),
+        Rule("DML-DIAGONAL_MATRIX1-value-data-type", "docs"),
+        Rule("DML-DIAGONAL_MATRIX1-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_5_1: _SINCE_5_1,

@@ -65,11 +65,11 @@ class DynamicQuantizeLinear(Description):
         Member("OutputZeroPointTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-DYNAMIC_QUANTIZE_LINEAR-same-rank"),
-        Rule("DML-DYNAMIC_QUANTIZE_LINEAR-same-type"),
-        Rule("DML-DYNAMIC_QUANTIZE_LINEAR-output-scale-sizes"),
-        Rule("DML-DYNAMIC_QUANTIZE_LINEAR-output-zero-point-sizes"),
-        Rule("DML-DYNAMIC_QUANTIZE_LINEAR-output-sizes"),
+        Rule("DML-DYNAMIC_QUANTIZE_LINEAR-same-rank", "docs"),
+        Rule("DML-DYNAMIC_QUANTIZE_LINEAR-same-type", "docs"),
+        Rule("DML-DYNAMIC_QUANTIZE_LINEAR-output-scale-sizes", "docs"),
+        Rule("DML-DYNAMIC_QUANTIZE_LINEAR-output-zero-point-sizes", "docs"),
+        Rule("DML-DYNAMIC_QUANTIZE_LINEAR-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_4_0: _SINCE_4_0,

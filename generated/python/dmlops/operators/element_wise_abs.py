@@ -93,9 +93,9 @@ class ElementWiseAbs(Description):
         Member("ScaleBias", "SCALE_BIAS", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_ABS-same-rank"),
-        Rule("DML-ELEMENT_WISE_ABS-same-type"),
-        Rule("DML-ELEMENT_WISE_ABS-same-sizes"),
+        Rule("DML-ELEMENT_WISE_ABS-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_ABS-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_ABS-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -62,9 +62,9 @@ class ElementWiseAcosh(Description):
         Member("ScaleBias", "SCALE_BIAS", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_ACOSH-same-rank"),
-        Rule("DML-ELEMENT_WISE_ACOSH-same-type"),
-        Rule("DML-ELEMENT_WISE_ACOSH-same-sizes"),
+        Rule("DML-ELEMENT_WISE_ACOSH-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_ACOSH-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_ACOSH-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,

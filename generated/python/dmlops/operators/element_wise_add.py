@@ -114,9 +114,9 @@ class ElementWiseAdd(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_ADD-same-rank"),
-        Rule("DML-ELEMENT_WISE_ADD-same-type"),
-        Rule("DML-ELEMENT_WISE_ADD-same-sizes"),
+        Rule("DML-ELEMENT_WISE_ADD-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_ADD-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_ADD-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

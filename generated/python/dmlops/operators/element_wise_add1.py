@@ -64,9 +64,9 @@ class ElementWiseAdd1(Description):
         Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_ADD1-same-rank"),
-        Rule("DML-ELEMENT_WISE_ADD1-same-type"),
-        Rule("DML-ELEMENT_WISE_ADD1-same-sizes"),
+        Rule("DML-ELEMENT_WISE_ADD1-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_ADD1-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_ADD1-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,

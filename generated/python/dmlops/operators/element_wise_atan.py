@@ -61,9 +61,9 @@ class ElementWiseAtan(Description):
         Member("ScaleBias", "SCALE_BIAS", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_ATAN-same-rank"),
-        Rule("DML-ELEMENT_WISE_ATAN-same-type"),
-        Rule("DML-ELEMENT_WISE_ATAN-same-sizes"),
+        Rule("DML-ELEMENT_WISE_ATAN-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_ATAN-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_ATAN-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

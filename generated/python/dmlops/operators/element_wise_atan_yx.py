@@ -53,9 +53,9 @@ class ElementWiseAtanYx(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_ATAN_YX-same-rank"),
-        Rule("DML-ELEMENT_WISE_ATAN_YX-same-type"),
-        Rule("DML-ELEMENT_WISE_ATAN_YX-same-sizes"),
+        Rule("DML-ELEMENT_WISE_ATAN_YX-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_ATAN_YX-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_ATAN_YX-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_1: _SINCE_3_1,

@@ -62,9 +62,9 @@ class ElementWiseAtanh(Description):
         Member("ScaleBias", "SCALE_BIAS", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_ATANH-same-rank"),
-        Rule("DML-ELEMENT_WISE_ATANH-same-type"),
-        Rule("DML-ELEMENT_WISE_ATANH-same-sizes"),
+        Rule("DML-ELEMENT_WISE_ATANH-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_ATANH-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_ATANH-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,

@@ -73,9 +73,9 @@ class ElementWiseBitAnd(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_BIT_AND-same-rank"),
-        Rule("DML-ELEMENT_WISE_BIT_AND-same-type"),
-        Rule("DML-ELEMENT_WISE_BIT_AND-same-sizes"),
+        Rule("DML-ELEMENT_WISE_BIT_AND-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_BIT_AND-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_BIT_AND-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,

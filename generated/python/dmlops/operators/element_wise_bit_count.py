@@ -74,8 +74,8 @@ class ElementWiseBitCount(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_BIT_COUNT-same-rank"),
-        Rule("DML-ELEMENT_WISE_BIT_COUNT-same-sizes"),
+        Rule("DML-ELEMENT_WISE_BIT_COUNT-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_BIT_COUNT-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,

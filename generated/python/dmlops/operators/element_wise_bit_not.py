@@ -69,9 +69,9 @@ class ElementWiseBitNot(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_BIT_NOT-same-rank"),
-        Rule("DML-ELEMENT_WISE_BIT_NOT-same-type"),
-        Rule("DML-ELEMENT_WISE_BIT_NOT-same-sizes"),
+        Rule("DML-ELEMENT_WISE_BIT_NOT-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_BIT_NOT-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_BIT_NOT-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,

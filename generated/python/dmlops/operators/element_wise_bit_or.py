@@ -73,9 +73,9 @@ class ElementWiseBitOr(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_BIT_OR-same-rank"),
-        Rule("DML-ELEMENT_WISE_BIT_OR-same-type"),
-        Rule("DML-ELEMENT_WISE_BIT_OR-same-sizes"),
+        Rule("DML-ELEMENT_WISE_BIT_OR-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_BIT_OR-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_BIT_OR-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,

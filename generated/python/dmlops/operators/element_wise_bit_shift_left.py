@@ -81,9 +81,9 @@ class ElementWiseBitShiftLeft(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-rank"),
-        Rule("DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-type"),
-        Rule("DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-sizes"),
+        Rule("DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,

@@ -81,9 +81,9 @@ class ElementWiseBitShiftRight(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-rank"),
-        Rule("DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-type"),
-        Rule("DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-sizes"),
+        Rule("DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,

@@ -61,9 +61,9 @@ class ElementWiseCeil(Description):
         Member("ScaleBias", "SCALE_BIAS", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_CEIL-same-rank"),
-        Rule("DML-ELEMENT_WISE_CEIL-same-type"),
-        Rule("DML-ELEMENT_WISE_CEIL-same-sizes"),
+        Rule("DML-ELEMENT_WISE_CEIL-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_CEIL-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_CEIL-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -107,9 +107,9 @@ class ElementWiseClip(Description):
         Member("Max", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_CLIP-same-rank"),
-        Rule("DML-ELEMENT_WISE_CLIP-same-type"),
-        Rule("DML-ELEMENT_WISE_CLIP-same-sizes"),
+        Rule("DML-ELEMENT_WISE_CLIP-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_CLIP-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_CLIP-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -65,10 +65,10 @@ class ElementWiseClip1(Description):
         Member("Max", "SCALAR_UNION", typed_by="MinMaxDataType"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_CLIP1-same-rank"),
-        Rule("DML-ELEMENT_WISE_CLIP1-same-type"),
-        Rule("DML-ELEMENT_WISE_CLIP1-min-max-data-type"),
-        Rule("DML-ELEMENT_WISE_CLIP1-same-sizes"),
+        Rule("DML-ELEMENT_WISE_CLIP1-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_CLIP1-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_CLIP1-min-max-data-type", "docs"),
+        Rule("DML-ELEMENT_WISE_CLIP1-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_5_0: _SINCE_5_0,

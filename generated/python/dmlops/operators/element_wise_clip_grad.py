@@ -81,9 +81,9 @@ class ElementWiseClipGrad(Description):
         Member("Max", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_CLIP_GRAD-same-rank"),
-        Rule("DML-ELEMENT_WISE_CLIP_GRAD-same-type"),
-        Rule("DML-ELEMENT_WISE_CLIP_GRAD-same-sizes"),
+        Rule("DML-ELEMENT_WISE_CLIP_GRAD-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_CLIP_GRAD-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_CLIP_GRAD-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_1: _SINCE_3_1,

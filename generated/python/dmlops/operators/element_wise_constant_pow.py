@@ -70,9 +70,9 @@ class ElementWiseConstantPow(Description):
         Member("Exponent", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_CONSTANT_POW-same-rank"),
-        Rule("DML-ELEMENT_WISE_CONSTANT_POW-same-type"),
-        Rule("DML-ELEMENT_WISE_CONSTANT_POW-same-sizes"),
+        Rule("DML-ELEMENT_WISE_CONSTANT_POW-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_CONSTANT_POW-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_CONSTANT_POW-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

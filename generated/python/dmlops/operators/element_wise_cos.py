@@ -61,9 +61,9 @@ class ElementWiseCos(Description):
         Member("ScaleBias", "SCALE_BIAS", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_COS-same-rank"),
-        Rule("DML-ELEMENT_WISE_COS-same-type"),
-        Rule("DML-ELEMENT_WISE_COS-same-sizes"),
+        Rule("DML-ELEMENT_WISE_COS-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_COS-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_COS-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -110,11 +110,11 @@ class ElementWiseDequantizeLinear(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given", until=FeatureLevel.LEVEL_6_2),
-        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank"),
-        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point"),
-        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output"),
-        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes"),
+        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given", "docs", until=FeatureLevel.LEVEL_6_2),
+        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point", "docs"),
+        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output", "docs"),
+        Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -53,9 +53,9 @@ class ElementWiseDifferenceSquare(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_DIFFERENCE_SQUARE-same-rank"),
-        Rule("DML-ELEMENT_WISE_DIFFERENCE_SQUARE-same-type"),
-        Rule("DML-ELEMENT_WISE_DIFFERENCE_SQUARE-same-sizes"),
+        Rule("DML-ELEMENT_WISE_DIFFERENCE_SQUARE-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_DIFFERENCE_SQUARE-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_DIFFERENCE_SQUARE-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_1: _SINCE_3_1,

@@ -119,9 +119,9 @@ class ElementWiseDivide(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_DIVIDE-same-rank"),
-        Rule("DML-ELEMENT_WISE_DIVIDE-same-type"),
-        Rule("DML-ELEMENT_WISE_DIVIDE-same-sizes"),
+        Rule("DML-ELEMENT_WISE_DIVIDE-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_DIVIDE-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_DIVIDE-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

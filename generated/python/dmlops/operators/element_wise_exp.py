@@ -61,9 +61,9 @@ class ElementWiseExp(Description):
         Member("ScaleBias", "SCALE_BIAS", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_EXP-same-rank"),
-        Rule("DML-ELEMENT_WISE_EXP-same-type"),
-        Rule("DML-ELEMENT_WISE_EXP-same-sizes"),
+        Rule("DML-ELEMENT_WISE_EXP-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_EXP-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_EXP-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -62,9 +62,9 @@ class ElementWiseFloor(Description):
         Member("ScaleBias", "SCALE_BIAS", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_FLOOR-same-rank"),
-        Rule("DML-ELEMENT_WISE_FLOOR-same-type"),
-        Rule("DML-ELEMENT_WISE_FLOOR-same-sizes"),
+        Rule("DML-ELEMENT_WISE_FLOOR-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_FLOOR-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_FLOOR-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

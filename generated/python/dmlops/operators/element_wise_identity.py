@@ -105,9 +105,9 @@ class ElementWiseIdentity(Description):
         Member("ScaleBias", "SCALE_BIAS", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_IDENTITY-same-rank"),
-        Rule("DML-ELEMENT_WISE_IDENTITY-same-type"),
-        Rule("DML-ELEMENT_WISE_IDENTITY-same-sizes"),
+        Rule("DML-ELEMENT_WISE_IDENTITY-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_IDENTITY-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_IDENTITY-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -101,9 +101,9 @@ class ElementWiseIf(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_IF-same-rank"),
-        Rule("DML-ELEMENT_WISE_IF-same-type"),
-        Rule("DML-ELEMENT_WISE_IF-same-sizes"),
+        Rule("DML-ELEMENT_WISE_IF-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_IF-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_IF-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,

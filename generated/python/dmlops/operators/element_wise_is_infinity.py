@@ -67,8 +67,8 @@ class ElementWiseIsInfinity(Description):
         Member("InfinityMode", "IS_INFINITY_MODE"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_IS_INFINITY-same-rank"),
-        Rule("DML-ELEMENT_WISE_IS_INFINITY-same-sizes"),
+        Rule("DML-ELEMENT_WISE_IS_INFINITY-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_IS_INFINITY-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,

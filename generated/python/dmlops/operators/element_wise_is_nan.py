@@ -71,8 +71,8 @@ class ElementWiseIsNan(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_IS_NAN-same-rank"),
-        Rule("DML-ELEMENT_WISE_IS_NAN-same-sizes"),
+        Rule("DML-ELEMENT_WISE_IS_NAN-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_IS_NAN-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,

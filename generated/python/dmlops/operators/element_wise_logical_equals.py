@@ -129,9 +129,9 @@ class ElementWiseLogicalEquals(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_LOGICAL_EQUALS-same-rank"),
-        Rule("DML-ELEMENT_WISE_LOGICAL_EQUALS-same-type"),
-        Rule("DML-ELEMENT_WISE_LOGICAL_EQUALS-same-sizes"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_EQUALS-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_EQUALS-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_EQUALS-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

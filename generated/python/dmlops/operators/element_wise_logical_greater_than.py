@@ -129,9 +129,9 @@ class ElementWiseLogicalGreaterThan(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-rank"),
-        Rule("DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-type"),
-        Rule("DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-sizes"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -84,9 +84,9 @@ class ElementWiseLogicalLessThanOrEqual(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank"),
-        Rule("DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-type"),
-        Rule("DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-sizes"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,

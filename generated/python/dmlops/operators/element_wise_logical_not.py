@@ -67,9 +67,9 @@ class ElementWiseLogicalNot(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_LOGICAL_NOT-same-rank"),
-        Rule("DML-ELEMENT_WISE_LOGICAL_NOT-same-type"),
-        Rule("DML-ELEMENT_WISE_LOGICAL_NOT-same-sizes"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_NOT-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_NOT-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_NOT-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -72,9 +72,9 @@ class ElementWiseLogicalOr(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_LOGICAL_OR-same-rank"),
-        Rule("DML-ELEMENT_WISE_LOGICAL_OR-same-type"),
-        Rule("DML-ELEMENT_WISE_LOGICAL_OR-same-sizes"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_OR-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_OR-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_OR-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

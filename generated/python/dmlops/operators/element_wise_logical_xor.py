@@ -72,9 +72,9 @@ class ElementWiseLogicalXor(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_LOGICAL_XOR-same-rank"),
-        Rule("DML-ELEMENT_WISE_LOGICAL_XOR-same-type"),
-        Rule("DML-ELEMENT_WISE_LOGICAL_XOR-same-sizes"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_XOR-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_XOR-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_LOGICAL_XOR-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

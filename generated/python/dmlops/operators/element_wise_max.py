@@ -106,9 +106,9 @@ class ElementWiseMax(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_MAX-same-rank"),
-        Rule("DML-ELEMENT_WISE_MAX-same-type"),
-        Rule("DML-ELEMENT_WISE_MAX-same-sizes"),
+        Rule("DML-ELEMENT_WISE_MAX-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_MAX-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_MAX-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

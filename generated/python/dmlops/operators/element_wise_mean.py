@@ -78,9 +78,9 @@ class ElementWiseMean(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_MEAN-same-rank"),
-        Rule("DML-ELEMENT_WISE_MEAN-same-type"),
-        Rule("DML-ELEMENT_WISE_MEAN-same-sizes"),
+        Rule("DML-ELEMENT_WISE_MEAN-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_MEAN-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_MEAN-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

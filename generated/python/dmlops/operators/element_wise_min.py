@@ -106,9 +106,9 @@ class ElementWiseMin(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_MIN-same-rank"),
-        Rule("DML-ELEMENT_WISE_MIN-same-type"),
-        Rule("DML-ELEMENT_WISE_MIN-same-sizes"),
+        Rule("DML-ELEMENT_WISE_MIN-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_MIN-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_MIN-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

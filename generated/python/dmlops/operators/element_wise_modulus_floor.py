@@ -97,9 +97,9 @@ class ElementWiseModulusFloor(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_MODULUS_FLOOR-same-rank"),
-        Rule("DML-ELEMENT_WISE_MODULUS_FLOOR-same-type"),
-        Rule("DML-ELEMENT_WISE_MODULUS_FLOOR-same-sizes"),
+        Rule("DML-ELEMENT_WISE_MODULUS_FLOOR-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_MODULUS_FLOOR-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_MODULUS_FLOOR-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,

@@ -97,9 +97,9 @@ class ElementWiseModulusTruncate(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_MODULUS_TRUNCATE-same-rank"),
-        Rule("DML-ELEMENT_WISE_MODULUS_TRUNCATE-same-type"),
-        Rule("DML-ELEMENT_WISE_MODULUS_TRUNCATE-same-sizes"),
+        Rule("DML-ELEMENT_WISE_MODULUS_TRUNCATE-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_MODULUS_TRUNCATE-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_MODULUS_TRUNCATE-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,

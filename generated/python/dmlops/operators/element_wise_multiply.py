@@ -115,9 +115,9 @@ class ElementWiseMultiply(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_MULTIPLY-same-rank"),
-        Rule("DML-ELEMENT_WISE_MULTIPLY-same-type"),
-        Rule("DML-ELEMENT_WISE_MULTIPLY-same-sizes"),
+        Rule("DML-ELEMENT_WISE_MULTIPLY-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_MULTIPLY-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_MULTIPLY-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

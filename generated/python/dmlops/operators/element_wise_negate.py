@@ -52,9 +52,9 @@ class ElementWiseNegate(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_NEGATE-same-rank"),
-        Rule("DML-ELEMENT_WISE_NEGATE-same-type"),
-        Rule("DML-ELEMENT_WISE_NEGATE-same-sizes"),
+        Rule("DML-ELEMENT_WISE_NEGATE-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_NEGATE-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_NEGATE-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_5_0: _SINCE_5_0,

@@ -73,10 +73,10 @@ class ElementWisePow(Description):
         Member("ScaleBias", "SCALE_BIAS", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_POW-same-rank"),
-        Rule("DML-ELEMENT_WISE_POW-same-type"),
-        Rule("DML-ELEMENT_WISE_POW-exponent-type", until=FeatureLevel.LEVEL_3_0),
-        Rule("DML-ELEMENT_WISE_POW-same-sizes"),
+        Rule("DML-ELEMENT_WISE_POW-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_POW-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_POW-exponent-type", "docs", until=FeatureLevel.LEVEL_3_0),
+        Rule("DML-ELEMENT_WISE_POW-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -126,11 +126,11 @@ class ElementWiseQuantizeLinear(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given", until=FeatureLevel.LEVEL_6_2),
-        Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank"),
-        Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type"),
-        Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-zero-point-output"),
-        Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes"),
+        Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given", "docs", until=FeatureLevel.LEVEL_6_2),
+        Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type", "docs"),
+        Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-type-zero-point-output", "docs"),
+        Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

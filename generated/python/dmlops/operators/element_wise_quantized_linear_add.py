@@ -87,17 +87,17 @@ class ElementWiseQuantizedLinearAdd(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank"),
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-a-zero-point"),
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-b-zero-point"),
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-output-zero-point"),
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-scale-sizes"),
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-zero-point-sizes"),
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-scale-sizes"),
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-zero-point-sizes"),
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-scale-sizes"),
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-zero-point-sizes"),
-        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes"),
+        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-a-zero-point", "docs"),
+        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-b-zero-point", "docs"),
+        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-output-zero-point", "docs"),
+        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-scale-sizes", "docs"),
+        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-zero-point-sizes", "docs"),
+        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-scale-sizes", "docs"),
+        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-zero-point-sizes", "docs"),
+        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-scale-sizes", "docs"),
+        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-zero-point-sizes", "docs"),
+        Rule("DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_4_0: _SINCE_4_0,

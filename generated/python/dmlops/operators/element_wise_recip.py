@@ -62,9 +62,9 @@ class ElementWiseRecip(Description):
         Member("ScaleBias", "SCALE_BIAS", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_RECIP-same-rank"),
-        Rule("DML-ELEMENT_WISE_RECIP-same-type"),
-        Rule("DML-ELEMENT_WISE_RECIP-same-sizes"),
+        Rule("DML-ELEMENT_WISE_RECIP-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_RECIP-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_RECIP-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

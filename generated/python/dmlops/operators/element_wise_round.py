@@ -61,9 +61,9 @@ class ElementWiseRound(Description):
         Member("RoundingMode", "ROUNDING_MODE"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_ROUND-same-rank"),
-        Rule("DML-ELEMENT_WISE_ROUND-same-type"),
-        Rule("DML-ELEMENT_WISE_ROUND-same-sizes"),
+        Rule("DML-ELEMENT_WISE_ROUND-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_ROUND-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_ROUND-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,

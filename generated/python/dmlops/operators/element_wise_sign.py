@@ -100,9 +100,9 @@ class ElementWiseSign(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_SIGN-same-rank"),
-        Rule("DML-ELEMENT_WISE_SIGN-same-type"),
-        Rule("DML-ELEMENT_WISE_SIGN-same-sizes"),
+        Rule("DML-ELEMENT_WISE_SIGN-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_SIGN-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_SIGN-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,

@@ -61,9 +61,9 @@ class ElementWiseSinh(Description):
         Member("ScaleBias", "SCALE_BIAS", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_SINH-same-rank"),
-        Rule("DML-ELEMENT_WISE_SINH-same-type"),
-        Rule("DML-ELEMENT_WISE_SINH-same-sizes"),
+        Rule("DML-ELEMENT_WISE_SINH-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_SINH-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_SINH-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,

@@ -61,9 +61,9 @@ class ElementWiseSqrt(Description):
         Member("ScaleBias", "SCALE_BIAS", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_SQRT-same-rank"),
-        Rule("DML-ELEMENT_WISE_SQRT-same-type"),
-        Rule("DML-ELEMENT_WISE_SQRT-same-sizes"),
+        Rule("DML-ELEMENT_WISE_SQRT-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_SQRT-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_SQRT-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -115,9 +115,9 @@ class ElementWiseSubtract(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_SUBTRACT-same-rank"),
-        Rule("DML-ELEMENT_WISE_SUBTRACT-same-type"),
-        Rule("DML-ELEMENT_WISE_SUBTRACT-same-sizes"),
+        Rule("DML-ELEMENT_WISE_SUBTRACT-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_SUBTRACT-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_SUBTRACT-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -61,9 +61,9 @@ class ElementWiseTanh(Description):
         Member("ScaleBias", "SCALE_BIAS", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_TANH-same-rank"),
-        Rule("DML-ELEMENT_WISE_TANH-same-type"),
-        Rule("DML-ELEMENT_WISE_TANH-same-sizes"),
+        Rule("DML-ELEMENT_WISE_TANH-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_TANH-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_TANH-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,

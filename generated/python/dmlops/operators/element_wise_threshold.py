@@ -87,9 +87,9 @@ class ElementWiseThreshold(Description):
         Member("Min", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ELEMENT_WISE_THRESHOLD-same-rank"),
-        Rule("DML-ELEMENT_WISE_THRESHOLD-same-type"),
-        Rule("DML-ELEMENT_WISE_THRESHOLD-same-sizes"),
+        Rule("DML-ELEMENT_WISE_THRESHOLD-same-rank", "docs"),
+        Rule("DML-ELEMENT_WISE_THRESHOLD-same-type", "docs"),
+        Rule("DML-ELEMENT_WISE_THRESHOLD-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

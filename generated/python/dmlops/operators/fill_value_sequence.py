@@ -88,7 +88,7 @@ class FillValueSequence(Description):
         Member("ValueStart", "SCALAR_UNION", typed_by="ValueDataType"),
         Member("ValueDelta", "SCALAR_UNION", typed_by="ValueDataType"),
     )
-    RULES: ClassVar[tuple[Rule, ...]] = (Rule("DML-FILL_VALUE_SEQUENCE-value-data-type"),)
+    RULES: ClassVar[tuple[Rule, ...]] = (Rule("DML-FILL_VALUE_SEQUENCE-value-data-type", "docs"),)
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,
         FeatureLevel.LEVEL_3_0: _SINCE_2_1,

@@ -87,15 +87,15 @@ class Fold(Description):
         Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-FOLD-spatial-dimensions"),
-        Rule("DML-FOLD-same-type"),
-        Rule("DML-FOLD-window-sizes-range"),
-        Rule("DML-FOLD-strides-range"),
-        Rule("DML-FOLD-dilations-range"),
-        Rule("DML-FOLD-window-fits"),
-        Rule("DML-FOLD-batch-size"),
-        Rule("DML-FOLD-window-elements"),
-        Rule("DML-FOLD-block-count"),
+        Rule("DML-FOLD-spatial-dimensions", "ours"),
+        Rule("DML-FOLD-same-type", "ours"),
+        Rule("DML-FOLD-window-sizes-range", "ours"),
+        Rule("DML-FOLD-strides-range", "ours"),
+        Rule("DML-FOLD-dilations-range", "ours"),
+        Rule("DML-FOLD-window-fits", "ours"),
+        Rule("DML-FOLD-batch-size", "docs"),
+        Rule("DML-FOLD-window-elements", "docs"),
+        Rule("DML-FOLD-block-count", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_4: _SINCE_6_4,

@@ -130,13 +130,13 @@ class Gather(Description):
         Member("IndexDimensions", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-GATHER-same-rank"),
-        Rule("DML-GATHER-axis-range"),
-        Rule("DML-GATHER-index-dimensions-range"),
-        Rule("DML-GATHER-same-type"),
-        Rule("DML-GATHER-indices-leading-ones"),
-        Rule("DML-GATHER-output-rank"),
-        Rule("DML-GATHER-output-sizes"),
+        Rule("DML-GATHER-same-rank", "docs"),
+        Rule("DML-GATHER-axis-range", "docs"),
+        Rule("DML-GATHER-index-dimensions-range", "docs"),
+        Rule("DML-GATHER-same-type", "docs"),
+        Rule("DML-GATHER-indices-leading-ones", "docs"),
+        Rule("DML-GATHER-output-rank", "docs"),
+        Rule("DML-GATHER-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -114,11 +114,11 @@ class GatherElements(Description):
         Member("Axis", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-GATHER_ELEMENTS-same-rank"),
-        Rule("DML-GATHER_ELEMENTS-axis-range"),
-        Rule("DML-GATHER_ELEMENTS-same-type"),
-        Rule("DML-GATHER_ELEMENTS-indices-sizes"),
-        Rule("DML-GATHER_ELEMENTS-output-sizes"),
+        Rule("DML-GATHER_ELEMENTS-same-rank", "docs"),
+        Rule("DML-GATHER_ELEMENTS-axis-range", "docs"),
+        Rule("DML-GATHER_ELEMENTS-same-type", "docs"),
+        Rule("DML-GATHER_ELEMENTS-indices-sizes", "docs"),
+        Rule("DML-GATHER_ELEMENTS-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,

@@ -120,15 +120,15 @@ class GatherNd(Description):
         Member("IndicesDimensionCount", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-GATHER_ND-same-rank"),
-        Rule("DML-GATHER_ND-input-dimension-count-range"),
-        Rule("DML-GATHER_ND-indices-dimension-count-range"),
-        Rule("DML-GATHER_ND-same-type"),
-        Rule("DML-GATHER_ND-input-leading-ones"),
-        Rule("DML-GATHER_ND-indices-leading-ones"),
-        Rule("DML-GATHER_ND-index-tuple-size"),
-        Rule("DML-GATHER_ND-output-rank"),
-        Rule("DML-GATHER_ND-output-sizes"),
+        Rule("DML-GATHER_ND-same-rank", "docs"),
+        Rule("DML-GATHER_ND-input-dimension-count-range", "docs"),
+        Rule("DML-GATHER_ND-indices-dimension-count-range", "docs"),
+        Rule("DML-GATHER_ND-same-type", "docs"),
+        Rule("DML-GATHER_ND-input-leading-ones", "docs"),
+        Rule("DML-GATHER_ND-indices-leading-ones", "docs"),
+        Rule("DML-GATHER_ND-index-tuple-size", "docs"),
+        Rule("DML-GATHER_ND-output-rank", "docs"),
+        Rule("DML-GATHER_ND-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,

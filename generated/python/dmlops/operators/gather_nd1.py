@@ -101,17 +101,17 @@ class GatherNd1(Description):
         Member("BatchDimensionCount", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-GATHER_ND1-same-rank"),
-        Rule("DML-GATHER_ND1-input-dimension-count-range"),
-        Rule("DML-GATHER_ND1-indices-dimension-count-range"),
-        Rule("DML-GATHER_ND1-batch-dimension-count-range"),
-        Rule("DML-GATHER_ND1-same-type"),
-        Rule("DML-GATHER_ND1-input-leading-ones"),
-        Rule("DML-GATHER_ND1-indices-leading-ones"),
-        Rule("DML-GATHER_ND1-batch-sizes"),
-        Rule("DML-GATHER_ND1-index-tuple-size"),
-        Rule("DML-GATHER_ND1-output-rank"),
-        Rule("DML-GATHER_ND1-output-sizes"),
+        Rule("DML-GATHER_ND1-same-rank", "docs"),
+        Rule("DML-GATHER_ND1-input-dimension-count-range", "docs"),
+        Rule("DML-GATHER_ND1-indices-dimension-count-range", "docs"),
+        Rule("DML-GATHER_ND1-batch-dimension-count-range", "docs"),
+        Rule("DML-GATHER_ND1-same-type", "docs"),
+        Rule("DML-GATHER_ND1-input-leading-ones", "docs"),
+        Rule("DML-GATHER_ND1-indices-leading-ones", "docs"),
+        Rule("DML-GATHER_ND1-batch-sizes", "docs"),
+        Rule("DML-GATHER_ND1-index-tuple-size", "docs"),
+        Rule("DML-GATHER_ND1-output-rank", "docs"),
+        Rule("DML-GATHER_ND1-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,

@@ -78,12 +78,12 @@ class Gemm(Description):
         Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-GEMM-same-rank"),
-        Rule("DML-GEMM-same-type"),
-        Rule("DML-GEMM-batch-sizes"),
-        Rule("DML-GEMM-inner-size"),
-        Rule("DML-GEMM-output-sizes"),
-        Rule("DML-GEMM-same-sizes"),
+        Rule("DML-GEMM-same-rank", "docs"),
+        Rule("DML-GEMM-same-type", "docs"),
+        Rule("DML-GEMM-batch-sizes", "docs"),
+        Rule("DML-GEMM-inner-size", "docs"),
+        Rule("DML-GEMM-output-sizes", "docs"),
+        Rule("DML-GEMM-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

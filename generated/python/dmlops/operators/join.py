@@ -127,13 +127,13 @@ class Join(Description):
         Member("Axis", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-JOIN-same-rank"),
-        Rule("DML-JOIN-input-count-range"),
-        Rule("DML-JOIN-axis-range"),
-        Rule("DML-JOIN-input-types"),
-        Rule("DML-JOIN-output-type"),
-        Rule("DML-JOIN-input-sizes-off-axis"),
-        Rule("DML-JOIN-output-sizes"),
+        Rule("DML-JOIN-same-rank", "docs"),
+        Rule("DML-JOIN-input-count-range", "docs"),
+        Rule("DML-JOIN-axis-range", "docs"),
+        Rule("DML-JOIN-input-types", "docs"),
+        Rule("DML-JOIN-output-type", "docs"),
+        Rule("DML-JOIN-input-sizes-off-axis", "docs"),
+        Rule("DML-JOIN-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -57,9 +57,9 @@ class LocalResponseNormalization(Description):
         Member("Bias", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-LOCAL_RESPONSE_NORMALIZATION-local-size-range"),
-        Rule("DML-LOCAL_RESPONSE_NORMALIZATION-same-type"),
-        Rule("DML-LOCAL_RESPONSE_NORMALIZATION-same-sizes"),
+        Rule("DML-LOCAL_RESPONSE_NORMALIZATION-local-size-range", "docs"),
+        Rule("DML-LOCAL_RESPONSE_NORMALIZATION-same-type", "docs"),
+        Rule("DML-LOCAL_RESPONSE_NORMALIZATION-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

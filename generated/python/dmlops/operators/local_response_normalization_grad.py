@@ -60,9 +60,9 @@ class LocalResponseNormalizationGrad(Description):
         Member("Bias", "FLOAT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-local-size-range"),
-        Rule("DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-type"),
-        Rule("DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-sizes"),
+        Rule("DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-local-size-range", "docs"),
+        Rule("DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-type", "docs"),
+        Rule("DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_1: _SINCE_3_1,

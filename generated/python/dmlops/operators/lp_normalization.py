@@ -64,11 +64,11 @@ class LpNormalization(Description):
         Member("P", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-LP_NORMALIZATION-same-rank"),
-        Rule("DML-LP_NORMALIZATION-axis-range"),
-        Rule("DML-LP_NORMALIZATION-p-values"),
-        Rule("DML-LP_NORMALIZATION-same-type"),
-        Rule("DML-LP_NORMALIZATION-same-sizes"),
+        Rule("DML-LP_NORMALIZATION-same-rank", "docs"),
+        Rule("DML-LP_NORMALIZATION-axis-range", "ours"),
+        Rule("DML-LP_NORMALIZATION-p-values", "docs"),
+        Rule("DML-LP_NORMALIZATION-same-type", "docs"),
+        Rule("DML-LP_NORMALIZATION-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

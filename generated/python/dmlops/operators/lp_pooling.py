@@ -61,14 +61,14 @@ class LpPooling(Description):
         Member("P", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-LP_POOLING-same-rank"),
-        Rule("DML-LP_POOLING-dimension-count"),
-        Rule("DML-LP_POOLING-strides-range"),
-        Rule("DML-LP_POOLING-window-size-range"),
-        Rule("DML-LP_POOLING-same-type"),
-        Rule("DML-LP_POOLING-window-fits"),
-        Rule("DML-LP_POOLING-output-sizes"),
-        Rule("DML-LP_POOLING-p-range"),
+        Rule("DML-LP_POOLING-same-rank", "docs"),
+        Rule("DML-LP_POOLING-dimension-count", "docs"),
+        Rule("DML-LP_POOLING-strides-range", "ours"),
+        Rule("DML-LP_POOLING-window-size-range", "ours"),
+        Rule("DML-LP_POOLING-same-type", "docs"),
+        Rule("DML-LP_POOLING-window-fits", "ours"),
+        Rule("DML-LP_POOLING-output-sizes", "docs"),
+        Rule("DML-LP_POOLING-p-range", "ours"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -63,15 +63,15 @@ class LpPooling1(Description):
         Member("P", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-LP_POOLING1-same-rank"),
-        Rule("DML-LP_POOLING1-dimension-count"),
-        Rule("DML-LP_POOLING1-strides-range"),
-        Rule("DML-LP_POOLING1-window-size-range"),
-        Rule("DML-LP_POOLING1-dilations-range"),
-        Rule("DML-LP_POOLING1-same-type"),
-        Rule("DML-LP_POOLING1-window-fits"),
-        Rule("DML-LP_POOLING1-output-sizes"),
-        Rule("DML-LP_POOLING1-p-range"),
+        Rule("DML-LP_POOLING1-same-rank", "docs"),
+        Rule("DML-LP_POOLING1-dimension-count", "docs"),
+        Rule("DML-LP_POOLING1-strides-range", "ours"),
+        Rule("DML-LP_POOLING1-window-size-range", "ours"),
+        Rule("DML-LP_POOLING1-dilations-range", "ours"),
+        Rule("DML-LP_POOLING1-same-type", "docs"),
+        Rule("DML-LP_POOLING1-window-fits", "ours"),
+        Rule("DML-LP_POOLING1-output-sizes", "ours"),
+        Rule("DML-LP_POOLING1-p-range", "ours"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_2: _SINCE_6_2,

@@ -70,9 +70,11 @@ class Lstm(Description):
     Rules: DML-LSTM-activation-desc-count, DML-LSTM-same-type, DML-LSTM-not-owned, DML-LSTM-input-shape,
     DML-LSTM-recurrence-shape, DML-LSTM-direction-count, DML-LSTM-weight-shape, DML-LSTM-bias-shape,
     DML-LSTM-hidden-init-shape, DML-LSTM-sequence-lengths-shape, DML-LSTM-output-sequence-shape,
-    DML-LSTM-output-single-shape, DML-LSTM-output-given, DML-LSTM-clip-threshold-range,
-    DML-LSTM-same-type-cell, DML-LSTM-not-owned-cell, DML-LSTM-cell-mem-init-shape,
-    DML-LSTM-peephole-shape, DML-LSTM-output-cell-single-shape.
+    DML-LSTM-output-single-shape, DML-LSTM-output-given, DML-LSTM-same-type-cell,
+    DML-LSTM-not-owned-cell, DML-LSTM-cell-mem-init-shape, DML-LSTM-peephole-shape,
+    DML-LSTM-output-cell-single-shape.
+
+    Advice: DML-LSTM-clip-threshold-range.
 
     A length is at most InputTensor's second size.
     """
@@ -99,25 +101,25 @@ class Lstm(Description):
         Member("CoupleInputForget", "BOOL"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-LSTM-activation-desc-count"),
-        Rule("DML-LSTM-same-type"),
-        Rule("DML-LSTM-not-owned"),
-        Rule("DML-LSTM-input-shape"),
-        Rule("DML-LSTM-recurrence-shape"),
-        Rule("DML-LSTM-direction-count"),
-        Rule("DML-LSTM-weight-shape"),
-        Rule("DML-LSTM-bias-shape"),
-        Rule("DML-LSTM-hidden-init-shape"),
-        Rule("DML-LSTM-sequence-lengths-shape"),
-        Rule("DML-LSTM-output-sequence-shape"),
-        Rule("DML-LSTM-output-single-shape"),
-        Rule("DML-LSTM-output-given"),
-        Rule("DML-LSTM-clip-threshold-range"),
-        Rule("DML-LSTM-same-type-cell"),
-        Rule("DML-LSTM-not-owned-cell"),
-        Rule("DML-LSTM-cell-mem-init-shape"),
-        Rule("DML-LSTM-peephole-shape"),
-        Rule("DML-LSTM-output-cell-single-shape"),
+        Rule("DML-LSTM-activation-desc-count", "docs"),
+        Rule("DML-LSTM-same-type", "docs"),
+        Rule("DML-LSTM-not-owned", "docs"),
+        Rule("DML-LSTM-input-shape", "docs"),
+        Rule("DML-LSTM-recurrence-shape", "docs"),
+        Rule("DML-LSTM-direction-count", "docs"),
+        Rule("DML-LSTM-weight-shape", "docs"),
+        Rule("DML-LSTM-bias-shape", "docs"),
+        Rule("DML-LSTM-hidden-init-shape", "docs"),
+        Rule("DML-LSTM-sequence-lengths-shape", "docs"),
+        Rule("DML-LSTM-output-sequence-shape", "docs"),
+        Rule("DML-LSTM-output-single-shape", "docs"),
+        Rule("DML-LSTM-output-given", "ours"),
+        Rule("DML-LSTM-clip-threshold-range", "ours", advice=True),
+        Rule("DML-LSTM-same-type-cell", "docs"),
+        Rule("DML-LSTM-not-owned-cell", "docs"),
+        Rule("DML-LSTM-cell-mem-init-shape", "docs"),
+        Rule("DML-LSTM-peephole-shape", "docs"),
+        Rule("DML-LSTM-output-cell-single-shape", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -213,7 +215,6 @@ class Lstm(Description):
         activation_desc_count = self.ActivationDescCount
         activation_descs = self.ActivationDescs
         direction = self.Direction
-        clip_threshold = self.ClipThreshold
         use_clip_threshold = self.UseClipThreshold
         couple_input_forget = self.CoupleInputForget
         if input_tensor is None or weight_tensor is None or recurrence_tensor is None or activation_descs is None:  # fmt: skip
@@ -322,15 +323,6 @@ class Lstm(Description):
                     "DML-LSTM-output-given",
                     "OutputSequenceTensor",
                     "this must hold: present(OutputSequenceTensor) or present(OutputSingleTensor) or present(OutputCellSingleTensor) (without an output there is nothing to compute)",
-                )
-            )
-        # DML-LSTM-clip-threshold-range
-        if use_clip_threshold and not as_float(clip_threshold) >= 0.0:
-            violations.append(
-                Violation(
-                    "DML-LSTM-clip-threshold-range",
-                    "ClipThreshold",
-                    f"ClipThreshold is {as_float(clip_threshold):g}; it must be at least 0.0 (it limits a magnitude)",
                 )
             )
         if violations:
@@ -848,6 +840,22 @@ class Lstm(Description):
                     "DML-LSTM-output-cell-single-shape",
                     "OutputCellSingleTensor.Sizes",
                     f"OutputCellSingleTensor.Sizes[3] is {entry(output_cell_single_tensor_sizes, 3)}; it must equal HiddenSize, {hidden_size}",
+                )
+            )
+        return violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        clip_threshold = self.ClipThreshold
+        use_clip_threshold = self.UseClipThreshold
+        violations: list[Violation] = []
+        # DML-LSTM-clip-threshold-range
+        if use_clip_threshold and not as_float(clip_threshold) >= 0.0:
+            violations.append(
+                Violation(
+                    "DML-LSTM-clip-threshold-range",
+                    "ClipThreshold",
+                    f"ClipThreshold is {as_float(clip_threshold):g}; it should be at least 0.0 (it limits a magnitude)",
                 )
             )
         return violations

@@ -95,14 +95,14 @@ class MatrixMultiplyInteger(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MATRIX_MULTIPLY_INTEGER-same-rank"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER-same-type-a-zero-point"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER-same-type-b-zero-point"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER-batch-sizes"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER-inner-size"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER-a-zero-point-sizes"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER-b-zero-point-sizes"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER-output-sizes"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER-same-rank", "docs"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER-same-type-a-zero-point", "docs"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER-same-type-b-zero-point", "docs"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER-batch-sizes", "docs"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER-inner-size", "docs"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER-a-zero-point-sizes", "docs"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER-b-zero-point-sizes", "docs"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,

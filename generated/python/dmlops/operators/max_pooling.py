@@ -91,13 +91,13 @@ class MaxPooling(Description):
         Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MAX_POOLING-same-rank"),
-        Rule("DML-MAX_POOLING-dimension-count"),
-        Rule("DML-MAX_POOLING-strides-range"),
-        Rule("DML-MAX_POOLING-window-size-range"),
-        Rule("DML-MAX_POOLING-same-type"),
-        Rule("DML-MAX_POOLING-window-fits"),
-        Rule("DML-MAX_POOLING-output-sizes"),
+        Rule("DML-MAX_POOLING-same-rank", "docs"),
+        Rule("DML-MAX_POOLING-dimension-count", "docs"),
+        Rule("DML-MAX_POOLING-strides-range", "ours"),
+        Rule("DML-MAX_POOLING-window-size-range", "ours"),
+        Rule("DML-MAX_POOLING-same-type", "docs"),
+        Rule("DML-MAX_POOLING-window-fits", "ours"),
+        Rule("DML-MAX_POOLING-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

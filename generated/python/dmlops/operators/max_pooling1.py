@@ -107,15 +107,15 @@ class MaxPooling1(Description):
         Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MAX_POOLING1-same-rank"),
-        Rule("DML-MAX_POOLING1-dimension-count"),
-        Rule("DML-MAX_POOLING1-strides-range"),
-        Rule("DML-MAX_POOLING1-window-size-range"),
-        Rule("DML-MAX_POOLING1-same-type"),
-        Rule("DML-MAX_POOLING1-window-fits"),
-        Rule("DML-MAX_POOLING1-output-sizes"),
-        Rule("DML-MAX_POOLING1-indices-rank"),
-        Rule("DML-MAX_POOLING1-indices-sizes"),
+        Rule("DML-MAX_POOLING1-same-rank", "docs"),
+        Rule("DML-MAX_POOLING1-dimension-count", "docs"),
+        Rule("DML-MAX_POOLING1-strides-range", "ours"),
+        Rule("DML-MAX_POOLING1-window-size-range", "ours"),
+        Rule("DML-MAX_POOLING1-same-type", "docs"),
+        Rule("DML-MAX_POOLING1-window-fits", "ours"),
+        Rule("DML-MAX_POOLING1-output-sizes", "docs"),
+        Rule("DML-MAX_POOLING1-indices-rank", "docs"),
+        Rule("DML-MAX_POOLING1-indices-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,

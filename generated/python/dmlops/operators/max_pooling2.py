@@ -110,16 +110,16 @@ class MaxPooling2(Description):
         Member("Dilations", "UINT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MAX_POOLING2-same-rank"),
-        Rule("DML-MAX_POOLING2-dimension-count"),
-        Rule("DML-MAX_POOLING2-strides-range"),
-        Rule("DML-MAX_POOLING2-window-size-range"),
-        Rule("DML-MAX_POOLING2-dilations-range"),
-        Rule("DML-MAX_POOLING2-same-type"),
-        Rule("DML-MAX_POOLING2-window-fits"),
-        Rule("DML-MAX_POOLING2-output-sizes"),
-        Rule("DML-MAX_POOLING2-indices-rank"),
-        Rule("DML-MAX_POOLING2-indices-sizes"),
+        Rule("DML-MAX_POOLING2-same-rank", "docs"),
+        Rule("DML-MAX_POOLING2-dimension-count", "docs"),
+        Rule("DML-MAX_POOLING2-strides-range", "ours"),
+        Rule("DML-MAX_POOLING2-window-size-range", "ours"),
+        Rule("DML-MAX_POOLING2-dilations-range", "ours"),
+        Rule("DML-MAX_POOLING2-same-type", "docs"),
+        Rule("DML-MAX_POOLING2-window-fits", "ours"),
+        Rule("DML-MAX_POOLING2-output-sizes", "ours"),
+        Rule("DML-MAX_POOLING2-indices-rank", "docs"),
+        Rule("DML-MAX_POOLING2-indices-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,

@@ -78,15 +78,15 @@ class MaxPoolingGrad(Description):
         Member("Dilations", "UINT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MAX_POOLING_GRAD-same-rank"),
-        Rule("DML-MAX_POOLING_GRAD-dimension-count"),
-        Rule("DML-MAX_POOLING_GRAD-strides-range"),
-        Rule("DML-MAX_POOLING_GRAD-window-size-range"),
-        Rule("DML-MAX_POOLING_GRAD-dilations-range"),
-        Rule("DML-MAX_POOLING_GRAD-same-type"),
-        Rule("DML-MAX_POOLING_GRAD-same-sizes"),
-        Rule("DML-MAX_POOLING_GRAD-window-fits"),
-        Rule("DML-MAX_POOLING_GRAD-input-gradient-sizes"),
+        Rule("DML-MAX_POOLING_GRAD-same-rank", "docs"),
+        Rule("DML-MAX_POOLING_GRAD-dimension-count", "docs"),
+        Rule("DML-MAX_POOLING_GRAD-strides-range", "ours"),
+        Rule("DML-MAX_POOLING_GRAD-window-size-range", "ours"),
+        Rule("DML-MAX_POOLING_GRAD-dilations-range", "ours"),
+        Rule("DML-MAX_POOLING_GRAD-same-type", "docs"),
+        Rule("DML-MAX_POOLING_GRAD-same-sizes", "docs"),
+        Rule("DML-MAX_POOLING_GRAD-window-fits", "ours"),
+        Rule("DML-MAX_POOLING_GRAD-input-gradient-sizes", "ours"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,

@@ -82,8 +82,8 @@ class MaxUnpooling(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MAX_UNPOOLING-same-type"),
-        Rule("DML-MAX_UNPOOLING-indices-sizes"),
+        Rule("DML-MAX_UNPOOLING-same-type", "docs"),
+        Rule("DML-MAX_UNPOOLING-indices-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,

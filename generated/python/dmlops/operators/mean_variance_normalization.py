@@ -64,12 +64,12 @@ class MeanVarianceNormalization(Description):
         Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION-scale-required", until=FeatureLevel.LEVEL_5_2),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION-bias-required", until=FeatureLevel.LEVEL_5_2),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION-same-type"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION-scale-broadcast"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION-bias-broadcast"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION-same-sizes"),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION-scale-required", "docs", until=FeatureLevel.LEVEL_5_2),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION-bias-required", "docs", until=FeatureLevel.LEVEL_5_2),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION-same-type", "docs"),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION-scale-broadcast", "docs"),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION-bias-broadcast", "docs"),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

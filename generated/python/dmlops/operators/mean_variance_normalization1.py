@@ -83,17 +83,17 @@ class MeanVarianceNormalization1(Description):
         Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-same-rank"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-axis-count"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-axes-range"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-same-type"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-bias-broadcast"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-scale-required", until=FeatureLevel.LEVEL_5_2),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-bias-required", until=FeatureLevel.LEVEL_5_2),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels", until=FeatureLevel.LEVEL_4_0),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels", until=FeatureLevel.LEVEL_4_0),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", "docs"),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-axis-count", "ours"),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-axes-range", "ours"),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-same-type", "docs"),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast", "docs"),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-bias-broadcast", "docs"),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes", "docs"),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-scale-required", "docs", until=FeatureLevel.LEVEL_5_2),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-bias-required", "docs", until=FeatureLevel.LEVEL_5_2),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels", "docs", until=FeatureLevel.LEVEL_4_0),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels", "docs", until=FeatureLevel.LEVEL_4_0),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,

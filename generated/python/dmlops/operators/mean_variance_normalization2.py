@@ -68,13 +68,13 @@ class MeanVarianceNormalization2(Description):
         Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION2-same-rank"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION2-axis-count"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION2-axes-range"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION2-same-type"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION2-scale-broadcast"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION2-bias-broadcast"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION2-same-sizes"),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", "docs"),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION2-axis-count", "ours"),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION2-axes-range", "ours"),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION2-same-type", "docs"),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION2-scale-broadcast", "docs"),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION2-bias-broadcast", "docs"),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION2-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_3: _SINCE_6_3,

@@ -90,10 +90,10 @@ class NonzeroCoordinates(Description):
         Member("OutputCoordinatesTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-NONZERO_COORDINATES-count-scalar"),
-        Rule("DML-NONZERO_COORDINATES-coordinates-leading-ones"),
-        Rule("DML-NONZERO_COORDINATES-coordinates-rows"),
-        Rule("DML-NONZERO_COORDINATES-coordinates-columns"),
+        Rule("DML-NONZERO_COORDINATES-count-scalar", "docs"),
+        Rule("DML-NONZERO_COORDINATES-coordinates-leading-ones", "docs"),
+        Rule("DML-NONZERO_COORDINATES-coordinates-rows", "docs"),
+        Rule("DML-NONZERO_COORDINATES-coordinates-columns", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,

@@ -128,11 +128,11 @@ class OneHot(Description):
         Member("Axis", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ONE_HOT-same-rank"),
-        Rule("DML-ONE_HOT-axis-range"),
-        Rule("DML-ONE_HOT-same-type"),
-        Rule("DML-ONE_HOT-values-element-count"),
-        Rule("DML-ONE_HOT-indices-sizes"),
+        Rule("DML-ONE_HOT-same-rank", "docs"),
+        Rule("DML-ONE_HOT-axis-range", "docs"),
+        Rule("DML-ONE_HOT-same-type", "docs"),
+        Rule("DML-ONE_HOT-values-element-count", "docs"),
+        Rule("DML-ONE_HOT-indices-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,

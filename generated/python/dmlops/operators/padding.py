@@ -116,12 +116,12 @@ class Padding(Description):
         Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-PADDING-same-rank"),
-        Rule("DML-PADDING-dimension-count"),
-        Rule("DML-PADDING-padding-mode-symmetric", until=FeatureLevel.LEVEL_3_0),
-        Rule("DML-PADDING-padding-mode-wrap", until=FeatureLevel.LEVEL_6_4),
-        Rule("DML-PADDING-same-type"),
-        Rule("DML-PADDING-output-sizes"),
+        Rule("DML-PADDING-same-rank", "docs"),
+        Rule("DML-PADDING-dimension-count", "docs"),
+        Rule("DML-PADDING-padding-mode-symmetric", "docs", until=FeatureLevel.LEVEL_3_0),
+        Rule("DML-PADDING-padding-mode-wrap", "docs", until=FeatureLevel.LEVEL_6_4),
+        Rule("DML-PADDING-same-type", "docs"),
+        Rule("DML-PADDING-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

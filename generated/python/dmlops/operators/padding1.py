@@ -71,12 +71,12 @@ class Padding1(Description):
         Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-PADDING1-same-rank"),
-        Rule("DML-PADDING1-dimension-count"),
-        Rule("DML-PADDING1-padding-mode-wrap", until=FeatureLevel.LEVEL_6_4),
-        Rule("DML-PADDING1-same-type"),
-        Rule("DML-PADDING1-padding-value-type"),
-        Rule("DML-PADDING1-output-sizes"),
+        Rule("DML-PADDING1-same-rank", "docs"),
+        Rule("DML-PADDING1-dimension-count", "docs"),
+        Rule("DML-PADDING1-padding-mode-wrap", "docs", until=FeatureLevel.LEVEL_6_4),
+        Rule("DML-PADDING1-same-type", "docs"),
+        Rule("DML-PADDING1-padding-value-type", "docs"),
+        Rule("DML-PADDING1-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_5_0: _SINCE_5_0,

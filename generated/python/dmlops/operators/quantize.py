@@ -80,14 +80,14 @@ class Quantize(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-QUANTIZE-same-rank"),
-        Rule("DML-QUANTIZE-quantization-type"),
-        Rule("DML-QUANTIZE-quantization-tensor-count"),
-        Rule("DML-QUANTIZE-block-sizes"),
-        Rule("DML-QUANTIZE-zero-point-sizes"),
-        Rule("DML-QUANTIZE-same-sizes"),
-        Rule("DML-QUANTIZE-scale-type"),
-        Rule("DML-QUANTIZE-zero-point-type"),
+        Rule("DML-QUANTIZE-same-rank", "docs"),
+        Rule("DML-QUANTIZE-quantization-type", "ours"),
+        Rule("DML-QUANTIZE-quantization-tensor-count", "ours"),
+        Rule("DML-QUANTIZE-block-sizes", "observed"),
+        Rule("DML-QUANTIZE-zero-point-sizes", "ours"),
+        Rule("DML-QUANTIZE-same-sizes", "ours"),
+        Rule("DML-QUANTIZE-scale-type", "ours"),
+        Rule("DML-QUANTIZE-zero-point-type", "ours"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_3: _SINCE_6_3,

@@ -64,9 +64,9 @@ class RandomGenerator(Description):
         Member("Type", "RANDOM_GENERATOR_TYPE"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-RANDOM_GENERATOR-same-rank"),
-        Rule("DML-RANDOM_GENERATOR-state-sizes"),
-        Rule("DML-RANDOM_GENERATOR-same-sizes"),
+        Rule("DML-RANDOM_GENERATOR-same-rank", "docs"),
+        Rule("DML-RANDOM_GENERATOR-state-sizes", "docs"),
+        Rule("DML-RANDOM_GENERATOR-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,

@@ -268,11 +268,11 @@ class Reduce(Description):
         Member("Axes", "UINT", count="AxisCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-REDUCE-same-rank"),
-        Rule("DML-REDUCE-axis-count"),
-        Rule("DML-REDUCE-axes-range"),
-        Rule("DML-REDUCE-same-type"),
-        Rule("DML-REDUCE-output-sizes"),
+        Rule("DML-REDUCE-same-rank", "docs"),
+        Rule("DML-REDUCE-axis-count", "ours"),
+        Rule("DML-REDUCE-axes-range", "docs"),
+        Rule("DML-REDUCE-same-type", "docs"),
+        Rule("DML-REDUCE-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

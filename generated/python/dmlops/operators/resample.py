@@ -77,10 +77,10 @@ class Resample(Description):
         Member("Scales", "FLOAT", count="ScaleCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-RESAMPLE-same-rank"),
-        Rule("DML-RESAMPLE-scale-count"),
-        Rule("DML-RESAMPLE-scales"),
-        Rule("DML-RESAMPLE-same-type"),
+        Rule("DML-RESAMPLE-same-rank", "docs"),
+        Rule("DML-RESAMPLE-scale-count", "docs"),
+        Rule("DML-RESAMPLE-scales", "docs"),
+        Rule("DML-RESAMPLE-same-type", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,

@@ -82,10 +82,10 @@ class Resample1(Description):
         Member("OutputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-RESAMPLE1-same-rank"),
-        Rule("DML-RESAMPLE1-dimension-count"),
-        Rule("DML-RESAMPLE1-scales"),
-        Rule("DML-RESAMPLE1-same-type"),
+        Rule("DML-RESAMPLE1-same-rank", "docs"),
+        Rule("DML-RESAMPLE1-dimension-count", "docs"),
+        Rule("DML-RESAMPLE1-scales", "docs"),
+        Rule("DML-RESAMPLE1-same-type", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,

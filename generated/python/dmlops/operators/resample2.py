@@ -73,10 +73,10 @@ class Resample2(Description):
         Member("OutputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-RESAMPLE2-same-rank"),
-        Rule("DML-RESAMPLE2-dimension-count"),
-        Rule("DML-RESAMPLE2-scales"),
-        Rule("DML-RESAMPLE2-same-type"),
+        Rule("DML-RESAMPLE2-same-rank", "docs"),
+        Rule("DML-RESAMPLE2-dimension-count", "docs"),
+        Rule("DML-RESAMPLE2-scales", "docs"),
+        Rule("DML-RESAMPLE2-same-type", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_5_1: _SINCE_5_1,

@@ -64,10 +64,10 @@ class Resample3(Description):
         Member("Antialiased", "BOOL"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-RESAMPLE3-same-rank"),
-        Rule("DML-RESAMPLE3-dimension-count"),
-        Rule("DML-RESAMPLE3-scales"),
-        Rule("DML-RESAMPLE3-same-type"),
+        Rule("DML-RESAMPLE3-same-rank", "docs"),
+        Rule("DML-RESAMPLE3-dimension-count", "docs"),
+        Rule("DML-RESAMPLE3-scales", "docs"),
+        Rule("DML-RESAMPLE3-same-type", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_4: _SINCE_6_4,

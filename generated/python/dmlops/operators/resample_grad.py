@@ -69,10 +69,10 @@ class ResampleGrad(Description):
         Member("OutputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-RESAMPLE_GRAD-same-rank"),
-        Rule("DML-RESAMPLE_GRAD-dimension-count"),
-        Rule("DML-RESAMPLE_GRAD-scales"),
-        Rule("DML-RESAMPLE_GRAD-same-type"),
+        Rule("DML-RESAMPLE_GRAD-same-rank", "docs"),
+        Rule("DML-RESAMPLE_GRAD-dimension-count", "docs"),
+        Rule("DML-RESAMPLE_GRAD-scales", "docs"),
+        Rule("DML-RESAMPLE_GRAD-same-type", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,

@@ -60,10 +60,10 @@ class ResampleGrad1(Description):
         Member("OutputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-RESAMPLE_GRAD1-same-rank"),
-        Rule("DML-RESAMPLE_GRAD1-dimension-count"),
-        Rule("DML-RESAMPLE_GRAD1-scales"),
-        Rule("DML-RESAMPLE_GRAD1-same-type"),
+        Rule("DML-RESAMPLE_GRAD1-same-rank", "docs"),
+        Rule("DML-RESAMPLE_GRAD1-dimension-count", "docs"),
+        Rule("DML-RESAMPLE_GRAD1-scales", "docs"),
+        Rule("DML-RESAMPLE_GRAD1-same-type", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_5_1: _SINCE_5_1,

@@ -139,12 +139,12 @@ class ReverseSubsequences(Description):
         Member("Axis", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-REVERSE_SUBSEQUENCES-same-rank"),
-        Rule("DML-REVERSE_SUBSEQUENCES-axis-range"),
-        Rule("DML-REVERSE_SUBSEQUENCES-same-type"),
-        Rule("DML-REVERSE_SUBSEQUENCES-sequence-lengths-sizes"),
-        Rule("DML-REVERSE_SUBSEQUENCES-sequence-lengths-axis-size"),
-        Rule("DML-REVERSE_SUBSEQUENCES-same-sizes"),
+        Rule("DML-REVERSE_SUBSEQUENCES-same-rank", "docs"),
+        Rule("DML-REVERSE_SUBSEQUENCES-axis-range", "docs"),
+        Rule("DML-REVERSE_SUBSEQUENCES-same-type", "docs"),
+        Rule("DML-REVERSE_SUBSEQUENCES-sequence-lengths-sizes", "docs"),
+        Rule("DML-REVERSE_SUBSEQUENCES-sequence-lengths-axis-size", "docs"),
+        Rule("DML-REVERSE_SUBSEQUENCES-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,

@@ -75,9 +75,10 @@ class RoiAlign(Description):
     MinimumSamplesPerOutput: The fewest samples of an output element, along x and along y.
     MaximumSamplesPerOutput: The most samples of an output element, along x and along y.
 
-    Rules: DML-ROI_ALIGN-reduction-function, DML-ROI_ALIGN-sample-range, DML-ROI_ALIGN-maximum-samples-range,
-    DML-ROI_ALIGN-same-type, DML-ROI_ALIGN-roi-sizes, DML-ROI_ALIGN-batch-indices-sizes,
-    DML-ROI_ALIGN-output-shape.
+    Rules: DML-ROI_ALIGN-reduction-function, DML-ROI_ALIGN-maximum-samples-range, DML-ROI_ALIGN-same-type,
+    DML-ROI_ALIGN-roi-sizes, DML-ROI_ALIGN-batch-indices-sizes, DML-ROI_ALIGN-output-shape.
+
+    Advice: DML-ROI_ALIGN-sample-range.
 
     A value is the number of a batch, below InputTensor's first size. What any other value does is not
     defined.
@@ -99,13 +100,13 @@ class RoiAlign(Description):
         Member("MaximumSamplesPerOutput", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ROI_ALIGN-reduction-function"),
-        Rule("DML-ROI_ALIGN-sample-range"),
-        Rule("DML-ROI_ALIGN-maximum-samples-range"),
-        Rule("DML-ROI_ALIGN-same-type"),
-        Rule("DML-ROI_ALIGN-roi-sizes"),
-        Rule("DML-ROI_ALIGN-batch-indices-sizes"),
-        Rule("DML-ROI_ALIGN-output-shape"),
+        Rule("DML-ROI_ALIGN-reduction-function", "docs"),
+        Rule("DML-ROI_ALIGN-sample-range", "ours", advice=True),
+        Rule("DML-ROI_ALIGN-maximum-samples-range", "ours"),
+        Rule("DML-ROI_ALIGN-same-type", "docs"),
+        Rule("DML-ROI_ALIGN-roi-sizes", "docs"),
+        Rule("DML-ROI_ALIGN-batch-indices-sizes", "docs"),
+        Rule("DML-ROI_ALIGN-output-shape", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
@@ -214,15 +215,6 @@ class RoiAlign(Description):
                     f"ReductionFunction is {name_of(ReduceFunction, reduction_function)}; it must be AVERAGE or MAX",
                 )
             )
-        # DML-ROI_ALIGN-sample-range
-        if minimum_samples_per_output > maximum_samples_per_output:
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN-sample-range",
-                    "MinimumSamplesPerOutput",
-                    f"MinimumSamplesPerOutput is {minimum_samples_per_output}; it must be at most MaximumSamplesPerOutput, {maximum_samples_per_output} (the number of samples is clamped between the two)",
-                )
-            )
         # DML-ROI_ALIGN-maximum-samples-range
         if maximum_samples_per_output < 1:
             violations.append(
@@ -300,6 +292,22 @@ class RoiAlign(Description):
                     "DML-ROI_ALIGN-output-shape",
                     "OutputTensor.Sizes",
                     f"OutputTensor.Sizes[1] is {entry(output_tensor_sizes, 1)}; it must equal InputTensor.Sizes[1], {entry(input_tensor_sizes, 1)}",
+                )
+            )
+        return violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        minimum_samples_per_output = self.MinimumSamplesPerOutput
+        maximum_samples_per_output = self.MaximumSamplesPerOutput
+        violations: list[Violation] = []
+        # DML-ROI_ALIGN-sample-range
+        if minimum_samples_per_output > maximum_samples_per_output:
+            violations.append(
+                Violation(
+                    "DML-ROI_ALIGN-sample-range",
+                    "MinimumSamplesPerOutput",
+                    f"MinimumSamplesPerOutput is {minimum_samples_per_output}; it should be at most MaximumSamplesPerOutput, {maximum_samples_per_output} (the number of samples is clamped between the two)",
                 )
             )
         return violations

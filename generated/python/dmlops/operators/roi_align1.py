@@ -78,9 +78,10 @@ class RoiAlign1(Description):
     MaximumSamplesPerOutput: The most samples of an output element, along x and along y.
     AlignRegionsToCorners: Whether the outermost samples lie on the corners of the region, instead of evenly within.
 
-    Rules: DML-ROI_ALIGN1-reduction-function, DML-ROI_ALIGN1-sample-range,
-    DML-ROI_ALIGN1-maximum-samples-range, DML-ROI_ALIGN1-same-type, DML-ROI_ALIGN1-roi-sizes,
-    DML-ROI_ALIGN1-batch-indices-sizes, DML-ROI_ALIGN1-output-shape.
+    Rules: DML-ROI_ALIGN1-reduction-function, DML-ROI_ALIGN1-maximum-samples-range, DML-ROI_ALIGN1-same-type,
+    DML-ROI_ALIGN1-roi-sizes, DML-ROI_ALIGN1-batch-indices-sizes, DML-ROI_ALIGN1-output-shape.
+
+    Advice: DML-ROI_ALIGN1-sample-range.
 
     A value is the number of a batch, below InputTensor's first size. What any other value does is not
     defined.
@@ -105,13 +106,13 @@ class RoiAlign1(Description):
         Member("AlignRegionsToCorners", "BOOL"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ROI_ALIGN1-reduction-function"),
-        Rule("DML-ROI_ALIGN1-sample-range"),
-        Rule("DML-ROI_ALIGN1-maximum-samples-range"),
-        Rule("DML-ROI_ALIGN1-same-type"),
-        Rule("DML-ROI_ALIGN1-roi-sizes"),
-        Rule("DML-ROI_ALIGN1-batch-indices-sizes"),
-        Rule("DML-ROI_ALIGN1-output-shape"),
+        Rule("DML-ROI_ALIGN1-reduction-function", "docs"),
+        Rule("DML-ROI_ALIGN1-sample-range", "ours", advice=True),
+        Rule("DML-ROI_ALIGN1-maximum-samples-range", "ours"),
+        Rule("DML-ROI_ALIGN1-same-type", "docs"),
+        Rule("DML-ROI_ALIGN1-roi-sizes", "docs"),
+        Rule("DML-ROI_ALIGN1-batch-indices-sizes", "docs"),
+        Rule("DML-ROI_ALIGN1-output-shape", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_4_0: _SINCE_4_0,
@@ -223,15 +224,6 @@ class RoiAlign1(Description):
                     f"ReductionFunction is {name_of(ReduceFunction, reduction_function)}; it must be AVERAGE or MAX",
                 )
             )
-        # DML-ROI_ALIGN1-sample-range
-        if minimum_samples_per_output > maximum_samples_per_output:
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN1-sample-range",
-                    "MinimumSamplesPerOutput",
-                    f"MinimumSamplesPerOutput is {minimum_samples_per_output}; it must be at most MaximumSamplesPerOutput, {maximum_samples_per_output} (the number of samples is clamped between the two)",
-                )
-            )
         # DML-ROI_ALIGN1-maximum-samples-range
         if maximum_samples_per_output < 1:
             violations.append(
@@ -309,6 +301,22 @@ class RoiAlign1(Description):
                     "DML-ROI_ALIGN1-output-shape",
                     "OutputTensor.Sizes",
                     f"OutputTensor.Sizes[1] is {entry(output_tensor_sizes, 1)}; it must equal InputTensor.Sizes[1], {entry(input_tensor_sizes, 1)}",
+                )
+            )
+        return violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        minimum_samples_per_output = self.MinimumSamplesPerOutput
+        maximum_samples_per_output = self.MaximumSamplesPerOutput
+        violations: list[Violation] = []
+        # DML-ROI_ALIGN1-sample-range
+        if minimum_samples_per_output > maximum_samples_per_output:
+            violations.append(
+                Violation(
+                    "DML-ROI_ALIGN1-sample-range",
+                    "MinimumSamplesPerOutput",
+                    f"MinimumSamplesPerOutput is {minimum_samples_per_output}; it should be at most MaximumSamplesPerOutput, {maximum_samples_per_output} (the number of samples is clamped between the two)",
                 )
             )
         return violations

@@ -59,9 +59,9 @@ class RoiPooling(Description):
         Member("PooledSize", "SIZE_2D"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-ROI_POOLING-same-type"),
-        Rule("DML-ROI_POOLING-roi-shape"),
-        Rule("DML-ROI_POOLING-output-shape"),
+        Rule("DML-ROI_POOLING-same-type", "docs"),
+        Rule("DML-ROI_POOLING-roi-shape", "docs"),
+        Rule("DML-ROI_POOLING-output-shape", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

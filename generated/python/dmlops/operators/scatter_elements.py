@@ -134,12 +134,12 @@ class ScatterElements(Description):
         Member("Axis", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-SCATTER_ELEMENTS-same-rank"),
-        Rule("DML-SCATTER_ELEMENTS-axis-range"),
-        Rule("DML-SCATTER_ELEMENTS-same-type"),
-        Rule("DML-SCATTER_ELEMENTS-indices-within"),
-        Rule("DML-SCATTER_ELEMENTS-updates-sizes"),
-        Rule("DML-SCATTER_ELEMENTS-output-sizes"),
+        Rule("DML-SCATTER_ELEMENTS-same-rank", "docs"),
+        Rule("DML-SCATTER_ELEMENTS-axis-range", "docs"),
+        Rule("DML-SCATTER_ELEMENTS-same-type", "docs"),
+        Rule("DML-SCATTER_ELEMENTS-indices-within", "docs"),
+        Rule("DML-SCATTER_ELEMENTS-updates-sizes", "docs"),
+        Rule("DML-SCATTER_ELEMENTS-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_0: _SINCE_2_0,

@@ -126,16 +126,16 @@ class ScatterNd(Description):
         Member("IndicesDimensionCount", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-SCATTER_ND-same-rank"),
-        Rule("DML-SCATTER_ND-input-dimension-count-range"),
-        Rule("DML-SCATTER_ND-indices-dimension-count-range"),
-        Rule("DML-SCATTER_ND-same-type"),
-        Rule("DML-SCATTER_ND-input-leading-ones"),
-        Rule("DML-SCATTER_ND-indices-leading-ones"),
-        Rule("DML-SCATTER_ND-index-tuple-size"),
-        Rule("DML-SCATTER_ND-updates-rank"),
-        Rule("DML-SCATTER_ND-updates-sizes"),
-        Rule("DML-SCATTER_ND-output-sizes"),
+        Rule("DML-SCATTER_ND-same-rank", "docs"),
+        Rule("DML-SCATTER_ND-input-dimension-count-range", "docs"),
+        Rule("DML-SCATTER_ND-indices-dimension-count-range", "docs"),
+        Rule("DML-SCATTER_ND-same-type", "docs"),
+        Rule("DML-SCATTER_ND-input-leading-ones", "docs"),
+        Rule("DML-SCATTER_ND-indices-leading-ones", "docs"),
+        Rule("DML-SCATTER_ND-index-tuple-size", "docs"),
+        Rule("DML-SCATTER_ND-updates-rank", "docs"),
+        Rule("DML-SCATTER_ND-updates-sizes", "docs"),
+        Rule("DML-SCATTER_ND-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,

@@ -114,11 +114,11 @@ class Slice(Description):
         Member("Strides", "UINT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-SLICE-same-rank"),
-        Rule("DML-SLICE-dimension-count"),
-        Rule("DML-SLICE-same-type"),
-        Rule("DML-SLICE-slice-bounds"),
-        Rule("DML-SLICE-output-sizes"),
+        Rule("DML-SLICE-same-rank", "docs"),
+        Rule("DML-SLICE-dimension-count", "docs"),
+        Rule("DML-SLICE-same-type", "docs"),
+        Rule("DML-SLICE-slice-bounds", "docs"),
+        Rule("DML-SLICE-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -99,13 +99,13 @@ class Slice1(Description):
         Member("InputWindowStrides", "INT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-SLICE1-same-rank"),
-        Rule("DML-SLICE1-dimension-count"),
-        Rule("DML-SLICE1-window-sizes-range"),
-        Rule("DML-SLICE1-strides-range"),
-        Rule("DML-SLICE1-same-type"),
-        Rule("DML-SLICE1-window-bounds"),
-        Rule("DML-SLICE1-output-sizes"),
+        Rule("DML-SLICE1-same-rank", "docs"),
+        Rule("DML-SLICE1-dimension-count", "docs"),
+        Rule("DML-SLICE1-window-sizes-range", "docs"),
+        Rule("DML-SLICE1-strides-range", "docs"),
+        Rule("DML-SLICE1-same-type", "docs"),
+        Rule("DML-SLICE1-window-bounds", "docs"),
+        Rule("DML-SLICE1-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,

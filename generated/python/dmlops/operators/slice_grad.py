@@ -100,13 +100,13 @@ class SliceGrad(Description):
         Member("InputWindowStrides", "INT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-SLICE_GRAD-same-rank"),
-        Rule("DML-SLICE_GRAD-dimension-count"),
-        Rule("DML-SLICE_GRAD-window-sizes-range"),
-        Rule("DML-SLICE_GRAD-strides-range"),
-        Rule("DML-SLICE_GRAD-same-type"),
-        Rule("DML-SLICE_GRAD-window-bounds"),
-        Rule("DML-SLICE_GRAD-input-gradient-sizes"),
+        Rule("DML-SLICE_GRAD-same-rank", "docs"),
+        Rule("DML-SLICE_GRAD-dimension-count", "docs"),
+        Rule("DML-SLICE_GRAD-window-sizes-range", "docs"),
+        Rule("DML-SLICE_GRAD-strides-range", "docs"),
+        Rule("DML-SLICE_GRAD-same-type", "docs"),
+        Rule("DML-SLICE_GRAD-window-bounds", "docs"),
+        Rule("DML-SLICE_GRAD-input-gradient-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,

@@ -87,10 +87,10 @@ class SpaceToDepth(Description):
         Member("BlockSize", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-SPACE_TO_DEPTH-block-size-range"),
-        Rule("DML-SPACE_TO_DEPTH-same-type"),
-        Rule("DML-SPACE_TO_DEPTH-blocks-divide"),
-        Rule("DML-SPACE_TO_DEPTH-output-sizes"),
+        Rule("DML-SPACE_TO_DEPTH-block-size-range", "ours"),
+        Rule("DML-SPACE_TO_DEPTH-same-type", "docs"),
+        Rule("DML-SPACE_TO_DEPTH-blocks-divide", "ours"),
+        Rule("DML-SPACE_TO_DEPTH-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -78,10 +78,10 @@ class SpaceToDepth1(Description):
         Member("Order", "DEPTH_SPACE_ORDER"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-SPACE_TO_DEPTH1-block-size-range"),
-        Rule("DML-SPACE_TO_DEPTH1-same-type"),
-        Rule("DML-SPACE_TO_DEPTH1-blocks-divide"),
-        Rule("DML-SPACE_TO_DEPTH1-output-sizes"),
+        Rule("DML-SPACE_TO_DEPTH1-block-size-range", "ours"),
+        Rule("DML-SPACE_TO_DEPTH1-same-type", "docs"),
+        Rule("DML-SPACE_TO_DEPTH1-blocks-divide", "ours"),
+        Rule("DML-SPACE_TO_DEPTH1-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,

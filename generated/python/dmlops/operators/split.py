@@ -110,12 +110,12 @@ class Split(Description):
         Member("Axis", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-SPLIT-same-rank"),
-        Rule("DML-SPLIT-output-count-range"),
-        Rule("DML-SPLIT-axis-range"),
-        Rule("DML-SPLIT-same-type"),
-        Rule("DML-SPLIT-output-sizes-off-axis"),
-        Rule("DML-SPLIT-axis-size"),
+        Rule("DML-SPLIT-same-rank", "docs"),
+        Rule("DML-SPLIT-output-count-range", "docs"),
+        Rule("DML-SPLIT-axis-range", "docs"),
+        Rule("DML-SPLIT-same-type", "docs"),
+        Rule("DML-SPLIT-output-sizes-off-axis", "docs"),
+        Rule("DML-SPLIT-axis-size", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -105,11 +105,11 @@ class Tile(Description):
         Member("Repeats", "UINT", count="RepeatsCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-TILE-same-rank"),
-        Rule("DML-TILE-repeats-count"),
-        Rule("DML-TILE-same-type"),
-        Rule("DML-TILE-repeats-range"),
-        Rule("DML-TILE-output-sizes"),
+        Rule("DML-TILE-same-rank", "docs"),
+        Rule("DML-TILE-repeats-count", "docs"),
+        Rule("DML-TILE-same-type", "docs"),
+        Rule("DML-TILE-repeats-range", "docs"),
+        Rule("DML-TILE-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

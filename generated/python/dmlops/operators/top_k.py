@@ -126,13 +126,13 @@ class TopK(Description):
         Member("K", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-TOP_K-same-rank"),
-        Rule("DML-TOP_K-axis-range"),
-        Rule("DML-TOP_K-k-positive"),
-        Rule("DML-TOP_K-same-type"),
-        Rule("DML-TOP_K-k-range"),
-        Rule("DML-TOP_K-output-value-sizes"),
-        Rule("DML-TOP_K-output-index-sizes"),
+        Rule("DML-TOP_K-same-rank", "docs"),
+        Rule("DML-TOP_K-axis-range", "docs"),
+        Rule("DML-TOP_K-k-positive", "docs"),
+        Rule("DML-TOP_K-same-type", "docs"),
+        Rule("DML-TOP_K-k-range", "ours"),
+        Rule("DML-TOP_K-output-value-sizes", "docs"),
+        Rule("DML-TOP_K-output-index-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -116,13 +116,13 @@ class TopK1(Description):
         Member("AxisDirection", "AXIS_DIRECTION"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-TOP_K1-same-rank"),
-        Rule("DML-TOP_K1-axis-range"),
-        Rule("DML-TOP_K1-k-positive"),
-        Rule("DML-TOP_K1-same-type"),
-        Rule("DML-TOP_K1-k-range"),
-        Rule("DML-TOP_K1-output-value-sizes"),
-        Rule("DML-TOP_K1-output-index-sizes"),
+        Rule("DML-TOP_K1-same-rank", "docs"),
+        Rule("DML-TOP_K1-axis-range", "docs"),
+        Rule("DML-TOP_K1-k-positive", "docs"),
+        Rule("DML-TOP_K1-same-type", "docs"),
+        Rule("DML-TOP_K1-k-range", "ours"),
+        Rule("DML-TOP_K1-output-value-sizes", "docs"),
+        Rule("DML-TOP_K1-output-index-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_2_1: _SINCE_2_1,

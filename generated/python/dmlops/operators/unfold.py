@@ -87,13 +87,13 @@ class Unfold(Description):
         Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-UNFOLD-spatial-dimensions"),
-        Rule("DML-UNFOLD-same-type"),
-        Rule("DML-UNFOLD-window-sizes-range"),
-        Rule("DML-UNFOLD-strides-range"),
-        Rule("DML-UNFOLD-dilations-range"),
-        Rule("DML-UNFOLD-window-fits"),
-        Rule("DML-UNFOLD-output-sizes"),
+        Rule("DML-UNFOLD-spatial-dimensions", "ours"),
+        Rule("DML-UNFOLD-same-type", "ours"),
+        Rule("DML-UNFOLD-window-sizes-range", "ours"),
+        Rule("DML-UNFOLD-strides-range", "ours"),
+        Rule("DML-UNFOLD-dilations-range", "ours"),
+        Rule("DML-UNFOLD-window-fits", "ours"),
+        Rule("DML-UNFOLD-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_4: _SINCE_6_4,

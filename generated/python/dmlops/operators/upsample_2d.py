@@ -53,10 +53,10 @@ class Upsample2d(Description):
         Member("InterpolationMode", "INTERPOLATION_MODE"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-UPSAMPLE_2D-same-rank"),
-        Rule("DML-UPSAMPLE_2D-scale-size"),
-        Rule("DML-UPSAMPLE_2D-same-type"),
-        Rule("DML-UPSAMPLE_2D-output-sizes"),
+        Rule("DML-UPSAMPLE_2D-same-rank", "docs"),
+        Rule("DML-UPSAMPLE_2D-scale-size", "docs"),
+        Rule("DML-UPSAMPLE_2D-same-type", "docs"),
+        Rule("DML-UPSAMPLE_2D-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,

@@ -54,10 +54,10 @@ class ValueScale2d(Description):
         Member("Bias", "FLOAT", count="ChannelCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-VALUE_SCALE_2D-channel-count-values"),
-        Rule("DML-VALUE_SCALE_2D-same-type"),
-        Rule("DML-VALUE_SCALE_2D-channel-count"),
-        Rule("DML-VALUE_SCALE_2D-same-sizes"),
+        Rule("DML-VALUE_SCALE_2D-channel-count-values", "docs"),
+        Rule("DML-VALUE_SCALE_2D-same-type", "docs"),
+        Rule("DML-VALUE_SCALE_2D-channel-count", "docs"),
+        Rule("DML-VALUE_SCALE_2D-same-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
