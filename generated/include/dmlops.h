@@ -7995,9 +7995,9 @@ static const uint8_t dmlops_convolution_code[] = {
 };
 static const dmlops_phrase dmlops_convolution_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount - 2, %v (all dimensions but batch and channel are spatial)"},
-    {"GroupCount", "GroupCount is %v; it must be at least 1"},
-    {"Strides", "Strides[%v] is %v; it must be at least 1"},
-    {"Dilations", "Dilations[%v] is %v; it must be at least 1"},
+    {"GroupCount", "GroupCount is %v; it must be at least 1 (the channels are divided by it)"},
+    {"Strides", "Strides[%v] is %v; it must be at least 1 (the filter has to move)"},
+    {"Dilations", "Dilations[%v] is %v; it must be at least 1 (the distance from one filter element to the next)"},
     {"FilterTensor.Sizes", "FilterTensor.Sizes[0] %% GroupCount is %v; it must equal 0 (each group has as many filters)"},
     {"InputTensor.Sizes", "InputTensor.Sizes[1] is %v; it must equal FilterTensor.Sizes[1] * GroupCount if Direction == FORWARD else FilterTensor.Sizes[0], %v (the filters of all groups cover the input's channels)"},
     {"InputTensor.Sizes", "InputTensor.Sizes[%v] + StartPadding[%v] + EndPadding[%v] is %v; it must be at least DilatedFilterSizes[%v], %v (the filter lies within the padded input)"},
@@ -8094,7 +8094,7 @@ static const uint8_t dmlops_reduce_code[] = {
     1, 192, 62, 0, 128, 9, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, InputTensor), 22, 0, 129, 37, 38, 1, 1, 128, 2, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, AxisCount), 8, 0, 129, 27, 12, 55, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, AxisCount), 193, 192, 129, 11, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, InputTensor), 192, 57, 0,
 };
 static const dmlops_phrase dmlops_reduce_phrases[] = {
-    {"AxisCount", "AxisCount is %v; it must be at most InputTensor.DimensionCount, %v (a dimension is reduced once)"},
+    {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (a dimension is reduced once)"},
     {"Axes", "Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v"},
     {"OutputTensor.DataType", "OutputTensor.DataType is %v; it must equal InputTensor.DataType, %v (only indices have a type of their own)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must equal ReducedSizes, %v (reduced dimensions have size 1)"},
@@ -8102,10 +8102,10 @@ static const dmlops_phrase dmlops_reduce_phrases[] = {
 static const uint16_t dmlops_reduce_conditions[] = {107, 114, 129, 140, 149, 156, 163, 172};
 static const dmlops_rule dmlops_reduce_rules[] = {
     {"DML-REDUCE-same-rank", dmlops_same_DimensionCount, 0, {2, 1}, 0},
-    {"DML-REDUCE-axis-count", dmlops_by_program, 0, {0, 0}, 0},
     {"DML-REDUCE-axes-range", dmlops_by_program, 14, {1, 0}, 0},
     {"DML-REDUCE-same-type", dmlops_by_program, 41, {2, 0}, 0},
     {"DML-REDUCE-output-sizes", dmlops_by_program, 63, {3, 0}, 0},
+    {"DML-REDUCE-axis-count", dmlops_by_program, 0, {0, 0}, 0},
 };
 
 static const dmlops_member dmlops_average_pooling_members[] = {
@@ -8134,7 +8134,7 @@ static const dmlops_phrase dmlops_average_pooling_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount - 2, %v (batches and channels are no spatial dimensions)"},
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
-    {"WindowSize", "WindowSize[%v] is %v; it must be at most PaddedSizes[%v], %v (the padded input holds the window at least once)"},
+    {"WindowSize", "WindowSize[%v] is %v; it should be at most PaddedSizes[%v], %v (the padded input holds the window at least once)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must equal PooledSizes, %v"},
 };
 static const dmlops_rule dmlops_average_pooling_rules[] = {
@@ -8143,8 +8143,8 @@ static const dmlops_rule dmlops_average_pooling_rules[] = {
     {"DML-AVERAGE_POOLING-strides-range", dmlops_by_program, 18, {1, 0}, 1},
     {"DML-AVERAGE_POOLING-window-size-range", dmlops_by_program, 41, {2, 0}, 1},
     {"DML-AVERAGE_POOLING-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-AVERAGE_POOLING-window-fits", dmlops_by_program, 64, {3, 0}, 0},
     {"DML-AVERAGE_POOLING-output-sizes", dmlops_by_program, 125, {4, 0}, 0},
+    {"DML-AVERAGE_POOLING-window-fits", dmlops_by_program, 64, {3, 0}, 0},
 };
 
 static const dmlops_member dmlops_lp_pooling_members[] = {
@@ -8175,7 +8175,7 @@ static const dmlops_phrase dmlops_lp_pooling_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount - 2, %v (batches and channels are no spatial dimensions)"},
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
-    {"WindowSize", "WindowSize[%v] is %v; it must be at most PaddedSizes[%v], %v (the padded input holds the window at least once)"},
+    {"WindowSize", "WindowSize[%v] is %v; it should be at most PaddedSizes[%v], %v (the padded input holds the window at least once)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must equal PooledSizes, %v"},
     {"P", "P is %v; it must be at least 1 (the result is a P-th root)"},
 };
@@ -8186,8 +8186,8 @@ static const dmlops_rule dmlops_lp_pooling_rules[] = {
     {"DML-LP_POOLING-strides-range", dmlops_by_program, 18, {1, 0}, 1},
     {"DML-LP_POOLING-window-size-range", dmlops_by_program, 41, {2, 0}, 1},
     {"DML-LP_POOLING-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-LP_POOLING-window-fits", dmlops_by_program, 64, {3, 0}, 0},
     {"DML-LP_POOLING-output-sizes", dmlops_by_program, 125, {4, 0}, 0},
+    {"DML-LP_POOLING-window-fits", dmlops_by_program, 64, {3, 0}, 0},
 };
 
 static const dmlops_member dmlops_max_pooling_members[] = {
@@ -8216,7 +8216,7 @@ static const dmlops_phrase dmlops_max_pooling_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount - 2, %v (batches and channels are no spatial dimensions)"},
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
-    {"WindowSize", "WindowSize[%v] is %v; it must be at most PaddedSizes[%v], %v (the padded input holds the window at least once)"},
+    {"WindowSize", "WindowSize[%v] is %v; it should be at most PaddedSizes[%v], %v (the padded input holds the window at least once)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must equal PooledSizes, %v"},
 };
 static const dmlops_rule dmlops_max_pooling_rules[] = {
@@ -8225,8 +8225,8 @@ static const dmlops_rule dmlops_max_pooling_rules[] = {
     {"DML-MAX_POOLING-strides-range", dmlops_by_program, 18, {1, 0}, 1},
     {"DML-MAX_POOLING-window-size-range", dmlops_by_program, 41, {2, 0}, 1},
     {"DML-MAX_POOLING-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-MAX_POOLING-window-fits", dmlops_by_program, 64, {3, 0}, 0},
     {"DML-MAX_POOLING-output-sizes", dmlops_by_program, 125, {4, 0}, 0},
+    {"DML-MAX_POOLING-window-fits", dmlops_by_program, 64, {3, 0}, 0},
 };
 
 static const dmlops_member dmlops_roi_pooling_members[] = {
@@ -8601,6 +8601,8 @@ static const uint8_t dmlops_top_k_code[] = {
     0, 129, 0, 32, 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K), 129, 0, 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K),
     /* DML-TOP_K-k-range: K <= InputTensor.Sizes[Axis] */
     0, 129, 0, 30, 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K), 11, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis), 0, 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K), 0, 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis), 0, 11, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis),
+    /* DML-TOP_K-k-below-size: K < InputTensor.Sizes[Axis] */
+    0, 129, 0, 29, 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K), 11, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis), 0, 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K), 0, 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis), 0, 11, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis),
     /* DML-TOP_K-output-value-sizes: OutputValueTensor.Sizes == replace(InputTensor.Sizes, Axis, K) */
     0, 129, 0, 16, 53, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, OutputValueTensor), 65, 53, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K), 3, 53, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, OutputValueTensor), 3, 65, 53, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K),
     /* DML-TOP_K-output-index-sizes: OutputIndexTensor.Sizes == replace(InputTensor.Sizes, Axis, K) */
@@ -8614,6 +8616,7 @@ static const dmlops_phrase dmlops_top_k_phrases[] = {
     {"Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v"},
     {"K", "K is %v; it must be at least 1"},
     {"K", "K is %v; it must be at most InputTensor.Sizes[%v], %v (a sequence has no more elements)"},
+    {"K", "K is %v; it should be less than InputTensor.Sizes[%v], %v"},
     {"OutputValueTensor.Sizes", "OutputValueTensor.Sizes is %v; it must equal replace(InputTensor.Sizes, Axis, K), %v"},
     {"OutputIndexTensor.Sizes", "OutputIndexTensor.Sizes is %v; it must equal replace(InputTensor.Sizes, Axis, K), %v"},
 };
@@ -8624,8 +8627,9 @@ static const dmlops_rule dmlops_top_k_rules[] = {
     {"DML-TOP_K-k-positive", dmlops_by_program, 14, {1, 0}, 1},
     {"DML-TOP_K-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
     {"DML-TOP_K-k-range", dmlops_by_program, 24, {2, 0}, 0},
-    {"DML-TOP_K-output-value-sizes", dmlops_by_program, 45, {3, 0}, 0},
-    {"DML-TOP_K-output-index-sizes", dmlops_by_program, 69, {4, 0}, 0},
+    {"DML-TOP_K-output-value-sizes", dmlops_by_program, 66, {4, 0}, 0},
+    {"DML-TOP_K-output-index-sizes", dmlops_by_program, 90, {5, 0}, 0},
+    {"DML-TOP_K-k-below-size", dmlops_by_program, 45, {3, 0}, 0},
 };
 
 static const dmlops_member dmlops_batch_normalization_members[] = {
@@ -8741,7 +8745,7 @@ static const uint8_t dmlops_lp_normalization_code[] = {
     0, 129, 0, 36, 2, 2, DMLOPS_WORD(DML_LP_NORMALIZATION_OPERATOR_DESC, P), 129, 130, 0, 2, DMLOPS_WORD(DML_LP_NORMALIZATION_OPERATOR_DESC, P),
 };
 static const dmlops_phrase dmlops_lp_normalization_phrases[] = {
-    {"Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v"},
+    {"Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v (no other axis exists)"},
     {"P", "P is %v; it must be 1 or 2"},
 };
 static const dmlops_rule dmlops_lp_normalization_rules[] = {
@@ -8878,11 +8882,10 @@ static const dmlops_phrase dmlops_rnn_phrases[] = {
     {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[1] is %v; it must equal DirectionCount, %v"},
     {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[2] is %v; it must equal BatchSize, %v"},
     {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[3] is %v; it must equal HiddenSize, %v"},
-    {"OutputSequenceTensor", "this must hold: present(OutputSequenceTensor) or present(OutputSingleTensor) (without an output there is nothing to compute)"},
+    {"OutputSequenceTensor", "this should hold: present(OutputSequenceTensor) or present(OutputSingleTensor) (without an output there is nothing to compute)"},
 };
 static const dmlops_rule dmlops_rnn_rules[] = {
     {"DML-RNN-activation-desc-count", dmlops_by_program, 0, {0, 0}, 1},
-    {"DML-RNN-output-given", dmlops_by_program, 617, {35, 0}, 0},
     {"DML-RNN-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
     {"DML-RNN-same-type", dmlops_same_DataType, 0, {2, 0}, 0},
     {"DML-RNN-same-type", dmlops_same_DataType, 0, {3, 0}, 0},
@@ -8923,6 +8926,7 @@ static const dmlops_rule dmlops_rnn_rules[] = {
     {"DML-RNN-output-single-shape", dmlops_by_program, 560, {32, 0}, 0},
     {"DML-RNN-output-single-shape", dmlops_by_program, 579, {33, 0}, 0},
     {"DML-RNN-output-single-shape", dmlops_by_program, 598, {34, 0}, 0},
+    {"DML-RNN-output-given", dmlops_by_program, 617, {35, 0}, 0},
 };
 
 static const dmlops_member dmlops_lstm_members[] = {
@@ -9086,7 +9090,7 @@ static const dmlops_phrase dmlops_lstm_phrases[] = {
     {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[1] is %v; it must equal DirectionCount, %v"},
     {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[2] is %v; it must equal BatchSize, %v"},
     {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[3] is %v; it must equal HiddenSize, %v"},
-    {"OutputSequenceTensor", "this must hold: present(OutputSequenceTensor) or present(OutputSingleTensor) or present(OutputCellSingleTensor) (without an output there is nothing to compute)"},
+    {"OutputSequenceTensor", "this should hold: present(OutputSequenceTensor) or present(OutputSingleTensor) or present(OutputCellSingleTensor) (without an output there is nothing to compute)"},
     {"ClipThreshold", "ClipThreshold is %v; it should be at least 0.0 (it limits a magnitude)"},
     {"CellMemInitTensor.Flags", "CellMemInitTensor.Flags is %v; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)"},
     {"PeepholeTensor.Flags", "PeepholeTensor.Flags is %v; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)"},
@@ -9105,7 +9109,6 @@ static const dmlops_phrase dmlops_lstm_phrases[] = {
 };
 static const dmlops_rule dmlops_lstm_rules[] = {
     {"DML-LSTM-activation-desc-count", dmlops_by_program, 0, {0, 0}, 1},
-    {"DML-LSTM-output-given", dmlops_by_program, 617, {35, 0}, 0},
     {"DML-LSTM-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
     {"DML-LSTM-same-type", dmlops_same_DataType, 0, {2, 0}, 0},
     {"DML-LSTM-same-type", dmlops_same_DataType, 0, {3, 0}, 0},
@@ -9163,6 +9166,7 @@ static const dmlops_rule dmlops_lstm_rules[] = {
     {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 830, {48, 0}, 0},
     {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 849, {49, 0}, 0},
     {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 868, {50, 0}, 0},
+    {"DML-LSTM-output-given", dmlops_by_program, 617, {35, 0}, 0},
     {"DML-LSTM-clip-threshold-range", dmlops_by_program, 628, {36, 0}, 1},
 };
 
@@ -9292,11 +9296,10 @@ static const dmlops_phrase dmlops_gru_phrases[] = {
     {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[1] is %v; it must equal DirectionCount, %v"},
     {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[2] is %v; it must equal BatchSize, %v"},
     {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[3] is %v; it must equal HiddenSize, %v"},
-    {"OutputSequenceTensor", "this must hold: present(OutputSequenceTensor) or present(OutputSingleTensor) (without an output there is nothing to compute)"},
+    {"OutputSequenceTensor", "this should hold: present(OutputSequenceTensor) or present(OutputSingleTensor) (without an output there is nothing to compute)"},
 };
 static const dmlops_rule dmlops_gru_rules[] = {
     {"DML-GRU-activation-desc-count", dmlops_by_program, 0, {0, 0}, 1},
-    {"DML-GRU-output-given", dmlops_by_program, 617, {35, 0}, 0},
     {"DML-GRU-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
     {"DML-GRU-same-type", dmlops_same_DataType, 0, {2, 0}, 0},
     {"DML-GRU-same-type", dmlops_same_DataType, 0, {3, 0}, 0},
@@ -9337,6 +9340,7 @@ static const dmlops_rule dmlops_gru_rules[] = {
     {"DML-GRU-output-single-shape", dmlops_by_program, 560, {32, 0}, 0},
     {"DML-GRU-output-single-shape", dmlops_by_program, 579, {33, 0}, 0},
     {"DML-GRU-output-single-shape", dmlops_by_program, 598, {34, 0}, 0},
+    {"DML-GRU-output-given", dmlops_by_program, 617, {35, 0}, 0},
 };
 
 static const dmlops_member dmlops_element_wise_sign_members[] = {
@@ -9508,7 +9512,7 @@ static const dmlops_phrase dmlops_max_pooling1_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount - 2, %v (batches and channels are no spatial dimensions)"},
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
-    {"WindowSize", "WindowSize[%v] is %v; it must be at most PaddedSizes[%v], %v (the padded input holds the window at least once)"},
+    {"WindowSize", "WindowSize[%v] is %v; it should be at most PaddedSizes[%v], %v (the padded input holds the window at least once)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must equal PooledSizes, %v"},
     {"OutputIndicesTensor.Sizes", "OutputIndicesTensor.Sizes is %v; it must equal PooledSizes, %v"},
 };
@@ -9519,9 +9523,9 @@ static const dmlops_rule dmlops_max_pooling1_rules[] = {
     {"DML-MAX_POOLING1-strides-range", dmlops_by_program, 18, {1, 0}, 1},
     {"DML-MAX_POOLING1-window-size-range", dmlops_by_program, 41, {2, 0}, 1},
     {"DML-MAX_POOLING1-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-MAX_POOLING1-window-fits", dmlops_by_program, 64, {3, 0}, 0},
     {"DML-MAX_POOLING1-output-sizes", dmlops_by_program, 125, {4, 0}, 0},
     {"DML-MAX_POOLING1-indices-sizes", dmlops_by_program, 204, {5, 0}, 0},
+    {"DML-MAX_POOLING1-window-fits", dmlops_by_program, 64, {3, 0}, 0},
 };
 
 static const dmlops_member dmlops_max_unpooling_members[] = {
@@ -9549,10 +9553,13 @@ static const uint8_t dmlops_scatter_elements_code[] = {
     0, 129, 0, 29, 2, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, Axis), 9, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, Axis), 0, 9, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor),
     /* DML-SCATTER_ELEMENTS-indices-within: IndicesTensor.Sizes[d] <= InputTensor.Sizes[d] */
     0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 28, 192, 2, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, Axis), 30, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, IndicesTensor), 192, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, IndicesTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 192,
+    /* DML-SCATTER_ELEMENTS-indices-sizes: IndicesTensor.Sizes[d] == InputTensor.Sizes[d] */
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 28, 192, 2, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, Axis), 27, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, IndicesTensor), 192, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, IndicesTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 192,
 };
 static const dmlops_phrase dmlops_scatter_elements_phrases[] = {
     {"Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v"},
     {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v] is %v; it must be at most InputTensor.Sizes[%v], %v (off the axis, an update goes to the output element at its own coordinates)"},
+    {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v] is %v; it should equal InputTensor.Sizes[%v], %v (only the axis may differ)"},
 };
 static const dmlops_rule dmlops_scatter_elements_rules[] = {
     {"DML-SCATTER_ELEMENTS-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
@@ -9564,6 +9571,7 @@ static const dmlops_rule dmlops_scatter_elements_rules[] = {
     {"DML-SCATTER_ELEMENTS-indices-within", dmlops_by_program, 14, {1, 0}, 0},
     {"DML-SCATTER_ELEMENTS-updates-sizes", dmlops_same_Sizes, 0, {2, 1}, 0},
     {"DML-SCATTER_ELEMENTS-output-sizes", dmlops_same_Sizes, 0, {3, 0}, 0},
+    {"DML-SCATTER_ELEMENTS-indices-sizes", dmlops_by_program, 44, {2, 0}, 0},
 };
 
 static const dmlops_member dmlops_one_hot_members[] = {
@@ -9604,16 +9612,20 @@ static const uint8_t dmlops_resample_code[] = {
     0, 129, 0, 27, 2, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 9, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 0, 9, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, InputTensor),
     /* DML-RESAMPLE-scales: Scales[d] >= 0.0 */
     0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 129, 46, 51, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 192,
+    /* DML-RESAMPLE-scales-positive: Scales[d] > 0.0 */
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 129, 45, 51, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 192,
 };
 static const dmlops_phrase dmlops_resample_phrases[] = {
     {"ScaleCount", "ScaleCount is %v; it must equal InputTensor.DimensionCount, %v"},
     {"Scales", "Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)"},
+    {"Scales", "Scales[%v] is %v; it should be more than 0.0 (0 gives no input coordinate)"},
 };
 static const dmlops_rule dmlops_resample_rules[] = {
     {"DML-RESAMPLE-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-RESAMPLE-scale-count", dmlops_by_program, 0, {0, 0}, 0},
     {"DML-RESAMPLE-scales", dmlops_by_program, 14, {1, 0}, 1},
     {"DML-RESAMPLE-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
+    {"DML-RESAMPLE-scales-positive", dmlops_by_program, 43, {2, 0}, 1},
 };
 
 static const dmlops_member dmlops_element_wise_bit_shift_left_members[] = {
@@ -9937,7 +9949,7 @@ static const dmlops_phrase dmlops_max_pooling2_phrases[] = {
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"Dilations", "Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)"},
-    {"WindowSize", "WindowExtents[%v] is %v; it must be at most PaddedSizes[%v], %v (the padded input holds the dilated window at least once)"},
+    {"WindowSize", "WindowExtents[%v] is %v; it should be at most PaddedSizes[%v], %v (the padded input holds the dilated window at least once)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must equal PooledSizes, %v"},
     {"OutputIndicesTensor.Sizes", "OutputIndicesTensor.Sizes is %v; it must equal PooledSizes, %v"},
 };
@@ -9949,9 +9961,9 @@ static const dmlops_rule dmlops_max_pooling2_rules[] = {
     {"DML-MAX_POOLING2-window-size-range", dmlops_by_program, 41, {2, 0}, 1},
     {"DML-MAX_POOLING2-dilations-range", dmlops_by_program, 64, {3, 0}, 1},
     {"DML-MAX_POOLING2-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-MAX_POOLING2-window-fits", dmlops_by_program, 87, {4, 0}, 0},
     {"DML-MAX_POOLING2-output-sizes", dmlops_by_program, 170, {5, 0}, 0},
     {"DML-MAX_POOLING2-indices-sizes", dmlops_by_program, 272, {6, 0}, 0},
+    {"DML-MAX_POOLING2-window-fits", dmlops_by_program, 87, {4, 0}, 0},
 };
 
 static const dmlops_member dmlops_slice1_members[] = {
@@ -10003,6 +10015,8 @@ static const uint8_t dmlops_top_k1_code[] = {
     0, 129, 0, 32, 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K), 129, 0, 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K),
     /* DML-TOP_K1-k-range: K <= InputTensor.Sizes[Axis] */
     0, 129, 0, 30, 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K), 11, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis), 0, 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K), 0, 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis), 0, 11, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis),
+    /* DML-TOP_K1-k-below-size: K < InputTensor.Sizes[Axis] */
+    0, 129, 0, 29, 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K), 11, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis), 0, 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K), 0, 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis), 0, 11, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis),
     /* DML-TOP_K1-output-value-sizes: OutputValueTensor.Sizes == replace(InputTensor.Sizes, Axis, K) */
     0, 129, 0, 16, 53, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, OutputValueTensor), 65, 53, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K), 3, 53, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, OutputValueTensor), 3, 65, 53, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K),
     /* DML-TOP_K1-output-index-sizes: OutputIndexTensor.Sizes == replace(InputTensor.Sizes, Axis, K) */
@@ -10016,6 +10030,7 @@ static const dmlops_phrase dmlops_top_k1_phrases[] = {
     {"Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v"},
     {"K", "K is %v; it must be at least 1"},
     {"K", "K is %v; it must be at most InputTensor.Sizes[%v], %v (a sequence has no more elements)"},
+    {"K", "K is %v; it should be less than InputTensor.Sizes[%v], %v"},
     {"OutputValueTensor.Sizes", "OutputValueTensor.Sizes is %v; it must equal replace(InputTensor.Sizes, Axis, K), %v"},
     {"OutputIndexTensor.Sizes", "OutputIndexTensor.Sizes is %v; it must equal replace(InputTensor.Sizes, Axis, K), %v"},
 };
@@ -10026,8 +10041,9 @@ static const dmlops_rule dmlops_top_k1_rules[] = {
     {"DML-TOP_K1-k-positive", dmlops_by_program, 14, {1, 0}, 1},
     {"DML-TOP_K1-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
     {"DML-TOP_K1-k-range", dmlops_by_program, 24, {2, 0}, 0},
-    {"DML-TOP_K1-output-value-sizes", dmlops_by_program, 45, {3, 0}, 0},
-    {"DML-TOP_K1-output-index-sizes", dmlops_by_program, 69, {4, 0}, 0},
+    {"DML-TOP_K1-output-value-sizes", dmlops_by_program, 66, {4, 0}, 0},
+    {"DML-TOP_K1-output-index-sizes", dmlops_by_program, 90, {5, 0}, 0},
+    {"DML-TOP_K1-k-below-size", dmlops_by_program, 45, {3, 0}, 0},
 };
 
 static const dmlops_member dmlops_depth_to_space1_members[] = {
@@ -10111,8 +10127,8 @@ static const uint8_t dmlops_mean_variance_normalization1_code[] = {
     0, 34, 2, 29, 1, 0, 0, 64, 0, 0, 0, 0, 0, 0, 34, 2, 6, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, BiasTensor), 27, 11, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, BiasTensor), 129, 129, 0, 27, 11, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, BiasTensor), 129, 11, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, InputTensor), 129, 0, 11, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, BiasTensor), 129, 0, 11, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, InputTensor), 129,
 };
 static const dmlops_phrase dmlops_mean_variance_normalization1_phrases[] = {
-    {"AxisCount", "AxisCount is %v; it must be at most InputTensor.DimensionCount, %v (a dimension counts once)"},
-    {"Axes", "Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v"},
+    {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (a dimension counts once)"},
+    {"Axes", "Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v (no other axis exists)"},
     {"ScaleTensor.Sizes", "ScaleTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
     {"BiasTensor.Sizes", "BiasTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
     {"ScaleTensor", "ScaleTensor is absent; it must be given (before feature level 5.2 scale and bias come together)"},
@@ -10124,7 +10140,6 @@ static const dmlops_rule dmlops_mean_variance_normalization1_rules[] = {
     {"DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", dmlops_same_DimensionCount, 0, {2, 0}, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", dmlops_same_DimensionCount, 0, {3, 0}, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-axis-count", dmlops_by_program, 0, {0, 0}, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-scale-required", dmlops_by_program, 105, {4, 0}, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-bias-required", dmlops_by_program, 124, {5, 0}, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-axes-range", dmlops_by_program, 14, {1, 0}, 0},
@@ -10136,6 +10151,7 @@ static const dmlops_rule dmlops_mean_variance_normalization1_rules[] = {
     {"DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes", dmlops_same_Sizes, 0, {3, 0}, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels", dmlops_by_program, 143, {6, 0}, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels", dmlops_by_program, 182, {7, 0}, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-axis-count", dmlops_by_program, 0, {0, 0}, 0},
 };
 
 static const dmlops_member dmlops_resample1_members[] = {
@@ -10151,16 +10167,20 @@ static const uint8_t dmlops_resample1_code[] = {
     0, 129, 0, 27, 2, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, InputTensor),
     /* DML-RESAMPLE1-scales: Scales[d] >= 0.0 */
     0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 129, 46, 51, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 192,
+    /* DML-RESAMPLE1-scales-positive: Scales[d] > 0.0 */
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 129, 45, 51, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 192,
 };
 static const dmlops_phrase dmlops_resample1_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
     {"Scales", "Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)"},
+    {"Scales", "Scales[%v] is %v; it should be more than 0.0 (0 gives no input coordinate)"},
 };
 static const dmlops_rule dmlops_resample1_rules[] = {
     {"DML-RESAMPLE1-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-RESAMPLE1-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
     {"DML-RESAMPLE1-scales", dmlops_by_program, 14, {1, 0}, 1},
     {"DML-RESAMPLE1-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
+    {"DML-RESAMPLE1-scales-positive", dmlops_by_program, 43, {2, 0}, 1},
 };
 
 static const dmlops_member dmlops_matrix_multiply_integer_members[] = {
@@ -10340,9 +10360,9 @@ static const uint8_t dmlops_convolution_integer_code[] = {
 };
 static const dmlops_phrase dmlops_convolution_integer_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount - 2, %v (all dimensions but batch and channel are spatial)"},
-    {"GroupCount", "GroupCount is %v; it must be at least 1"},
-    {"Strides", "Strides[%v] is %v; it must be at least 1"},
-    {"Dilations", "Dilations[%v] is %v; it must be at least 1"},
+    {"GroupCount", "GroupCount is %v; it must be at least 1 (the channels are divided by it)"},
+    {"Strides", "Strides[%v] is %v; it must be at least 1 (the filter has to move)"},
+    {"Dilations", "Dilations[%v] is %v; it must be at least 1 (the distance from one filter element to the next)"},
     {"FilterTensor.Sizes", "FilterTensor.Sizes[0] %% GroupCount is %v; it must equal 0 (each group has as many filters)"},
     {"InputTensor.Sizes", "InputTensor.Sizes[1] is %v; it must equal FilterTensor.Sizes[1] * GroupCount, %v (the filters of all groups cover the input's channels)"},
     {"InputTensor.DimensionCount", "PaddedSizes[%v] is %v; it must be at least DilatedFilterSizes[%v], %v (the filter lies within the padded input)"},
@@ -10426,9 +10446,9 @@ static const uint8_t dmlops_quantized_linear_convolution_code[] = {
 };
 static const dmlops_phrase dmlops_quantized_linear_convolution_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount - 2, %v (all dimensions but batch and channel are spatial)"},
-    {"GroupCount", "GroupCount is %v; it must be at least 1"},
-    {"Strides", "Strides[%v] is %v; it must be at least 1"},
-    {"Dilations", "Dilations[%v] is %v; it must be at least 1"},
+    {"GroupCount", "GroupCount is %v; it must be at least 1 (the channels are divided by it)"},
+    {"Strides", "Strides[%v] is %v; it must be at least 1 (the filter has to move)"},
+    {"Dilations", "Dilations[%v] is %v; it must be at least 1 (the distance from one filter element to the next)"},
     {"FilterTensor.Sizes", "FilterTensor.Sizes[0] %% GroupCount is %v; it must equal 0 (each group has as many filters)"},
     {"InputTensor.Sizes", "InputTensor.Sizes[1] is %v; it must equal FilterTensor.Sizes[1] * GroupCount, %v (the filters of all groups cover the input's channels)"},
     {"InputTensor.DimensionCount", "PaddedSizes[%v] is %v; it must be at least DilatedFilterSizes[%v], %v (the filter lies within the padded input)"},
@@ -10604,7 +10624,7 @@ static const dmlops_phrase dmlops_average_pooling_grad_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputGradientTensor.DimensionCount - 2, %v (batches and channels are no spatial dimensions)"},
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
-    {"WindowSize", "WindowSize[%v] is %v; it must be at most PaddedSizes[%v], %v (the padded sizes hold the window at least once)"},
+    {"WindowSize", "WindowSize[%v] is %v; it should be at most PaddedSizes[%v], %v (the padded sizes hold the window at least once)"},
     {"InputGradientTensor.Sizes", "InputGradientTensor.Sizes is %v; it must equal PooledSizes, %v (every window has one gradient)"},
 };
 static const dmlops_rule dmlops_average_pooling_grad_rules[] = {
@@ -10613,8 +10633,8 @@ static const dmlops_rule dmlops_average_pooling_grad_rules[] = {
     {"DML-AVERAGE_POOLING_GRAD-strides-range", dmlops_by_program, 18, {1, 0}, 1},
     {"DML-AVERAGE_POOLING_GRAD-window-size-range", dmlops_by_program, 41, {2, 0}, 1},
     {"DML-AVERAGE_POOLING_GRAD-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-AVERAGE_POOLING_GRAD-window-fits", dmlops_by_program, 64, {3, 0}, 0},
     {"DML-AVERAGE_POOLING_GRAD-input-gradient-sizes", dmlops_by_program, 125, {4, 0}, 0},
+    {"DML-AVERAGE_POOLING_GRAD-window-fits", dmlops_by_program, 64, {3, 0}, 0},
 };
 
 static const dmlops_member dmlops_max_pooling_grad_members[] = {
@@ -10646,7 +10666,7 @@ static const dmlops_phrase dmlops_max_pooling_grad_phrases[] = {
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"Dilations", "Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)"},
-    {"WindowSize", "WindowExtents[%v] is %v; it must be at most PaddedSizes[%v], %v (the padded sizes hold the dilated window at least once)"},
+    {"WindowSize", "WindowExtents[%v] is %v; it should be at most PaddedSizes[%v], %v (the padded sizes hold the dilated window at least once)"},
     {"InputGradientTensor.Sizes", "InputGradientTensor.Sizes is %v; it must equal PooledSizes, %v (every window has one gradient)"},
 };
 static const dmlops_rule dmlops_max_pooling_grad_rules[] = {
@@ -10659,8 +10679,8 @@ static const dmlops_rule dmlops_max_pooling_grad_rules[] = {
     {"DML-MAX_POOLING_GRAD-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
     {"DML-MAX_POOLING_GRAD-same-type", dmlops_same_DataType, 0, {2, 0}, 0},
     {"DML-MAX_POOLING_GRAD-same-sizes", dmlops_same_Sizes, 0, {2, 0}, 0},
-    {"DML-MAX_POOLING_GRAD-window-fits", dmlops_by_program, 87, {4, 0}, 0},
     {"DML-MAX_POOLING_GRAD-input-gradient-sizes", dmlops_by_program, 170, {5, 0}, 0},
+    {"DML-MAX_POOLING_GRAD-window-fits", dmlops_by_program, 87, {4, 0}, 0},
 };
 
 static const dmlops_member dmlops_random_generator_members[] = {
@@ -10727,16 +10747,20 @@ static const uint8_t dmlops_resample_grad_code[] = {
     0, 129, 0, 27, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, InputGradientTensor), 0, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, InputGradientTensor),
     /* DML-RESAMPLE_GRAD-scales: Scales[i] >= 0.0 */
     0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 129, 46, 51, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 192,
+    /* DML-RESAMPLE_GRAD-scales-positive: Scales[i] > 0.0 */
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 129, 45, 51, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 192,
 };
 static const dmlops_phrase dmlops_resample_grad_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputGradientTensor.DimensionCount, %v"},
     {"Scales", "Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)"},
+    {"Scales", "Scales[%v] is %v; it should be more than 0.0 (0 gives no input coordinate)"},
 };
 static const dmlops_rule dmlops_resample_grad_rules[] = {
     {"DML-RESAMPLE_GRAD-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-RESAMPLE_GRAD-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
     {"DML-RESAMPLE_GRAD-scales", dmlops_by_program, 14, {1, 0}, 1},
     {"DML-RESAMPLE_GRAD-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
+    {"DML-RESAMPLE_GRAD-scales-positive", dmlops_by_program, 43, {2, 0}, 1},
 };
 
 static const dmlops_member dmlops_slice_grad_members[] = {
@@ -10825,15 +10849,15 @@ static const uint8_t dmlops_argmin_code[] = {
     1, 192, 62, 0, 128, 9, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, InputTensor), 22, 0, 129, 37, 38, 1, 1, 128, 2, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, AxisCount), 8, 0, 129, 27, 12, 55, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, AxisCount), 193, 192, 129, 11, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, InputTensor), 192, 57, 0,
 };
 static const dmlops_phrase dmlops_argmin_phrases[] = {
-    {"AxisCount", "AxisCount is %v; it must be at most InputTensor.DimensionCount, %v (a dimension is reduced once)"},
+    {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (a dimension is reduced once)"},
     {"Axes", "Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must equal ReducedSizes, %v (reduced dimensions have size 1)"},
 };
 static const dmlops_rule dmlops_argmin_rules[] = {
     {"DML-ARGMIN-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
-    {"DML-ARGMIN-axis-count", dmlops_by_program, 0, {0, 0}, 0},
     {"DML-ARGMIN-axes-range", dmlops_by_program, 14, {1, 0}, 0},
     {"DML-ARGMIN-output-sizes", dmlops_by_program, 41, {2, 0}, 0},
+    {"DML-ARGMIN-axis-count", dmlops_by_program, 0, {0, 0}, 0},
 };
 
 static const dmlops_member dmlops_argmax_members[] = {
@@ -10853,15 +10877,15 @@ static const uint8_t dmlops_argmax_code[] = {
     1, 192, 62, 0, 128, 9, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, InputTensor), 22, 0, 129, 37, 38, 1, 1, 128, 2, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, AxisCount), 8, 0, 129, 27, 12, 55, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, AxisCount), 193, 192, 129, 11, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, InputTensor), 192, 57, 0,
 };
 static const dmlops_phrase dmlops_argmax_phrases[] = {
-    {"AxisCount", "AxisCount is %v; it must be at most InputTensor.DimensionCount, %v (a dimension is reduced once)"},
+    {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (a dimension is reduced once)"},
     {"Axes", "Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must equal ReducedSizes, %v (reduced dimensions have size 1)"},
 };
 static const dmlops_rule dmlops_argmax_rules[] = {
     {"DML-ARGMAX-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
-    {"DML-ARGMAX-axis-count", dmlops_by_program, 0, {0, 0}, 0},
     {"DML-ARGMAX-axes-range", dmlops_by_program, 14, {1, 0}, 0},
     {"DML-ARGMAX-output-sizes", dmlops_by_program, 41, {2, 0}, 0},
+    {"DML-ARGMAX-axis-count", dmlops_by_program, 0, {0, 0}, 0},
 };
 
 static const dmlops_member dmlops_roi_align_members[] = {
@@ -11265,7 +11289,7 @@ static const dmlops_phrase dmlops_roi_align_grad_phrases[] = {
     {"ReductionFunction", "ReductionFunction is %v; it must be AVERAGE or MAX"},
     {"InputTensor", "InputTensor is absent; it must be given (the gradient with respect to the regions depends on the image)"},
     {"InputTensor", "InputTensor is absent; it must be given (the image tells which sample was the largest)"},
-    {"MinimumSamplesPerOutput", "MinimumSamplesPerOutput is %v; it must be at most MaximumSamplesPerOutput, %v (the number of samples is clamped between the two)"},
+    {"MinimumSamplesPerOutput", "MinimumSamplesPerOutput is %v; it should be at most MaximumSamplesPerOutput, %v (the number of samples is clamped between the two)"},
     {"MaximumSamplesPerOutput", "MaximumSamplesPerOutput is %v; it must be at least 1 (nothing can be reduced from no sample)"},
     {"ROITensor.Sizes", "ROITensor.Sizes is %v; it must equal align([RoiCount, 4], ROITensor.DimensionCount, 1), %v (four coordinates for each region)"},
     {"BatchIndicesTensor.Sizes", "BatchIndicesTensor.Sizes is %v; it must equal align([RoiCount], BatchIndicesTensor.DimensionCount, 1), %v (one batch for each region)"},
@@ -11278,7 +11302,6 @@ static const dmlops_rule dmlops_roi_align_grad_rules[] = {
     {"DML-ROI_ALIGN_GRAD-reduction-function", dmlops_by_program, 9, {1, 0}, 1},
     {"DML-ROI_ALIGN_GRAD-input-for-roi-gradient", dmlops_by_program, 22, {2, 0}, 0},
     {"DML-ROI_ALIGN_GRAD-input-for-max", dmlops_by_program, 28, {3, 0}, 0},
-    {"DML-ROI_ALIGN_GRAD-sample-range", dmlops_by_program, 36, {4, 0}, 1},
     {"DML-ROI_ALIGN_GRAD-maximum-samples-range", dmlops_by_program, 50, {5, 0}, 1},
     {"DML-ROI_ALIGN_GRAD-same-type", dmlops_same_DataType, 0, {2, 1}, 0},
     {"DML-ROI_ALIGN_GRAD-same-type", dmlops_same_DataType, 0, {0, 1}, 0},
@@ -11291,6 +11314,7 @@ static const dmlops_rule dmlops_roi_align_grad_rules[] = {
     {"DML-ROI_ALIGN_GRAD-output-channels", dmlops_by_program, 164, {10, 0}, 0},
     {"DML-ROI_ALIGN_GRAD-output-sizes", dmlops_same_Sizes, 0, {4, 0}, 0},
     {"DML-ROI_ALIGN_GRAD-output-roi-sizes", dmlops_same_Sizes, 0, {5, 2}, 0},
+    {"DML-ROI_ALIGN_GRAD-sample-range", dmlops_by_program, 36, {4, 0}, 1},
 };
 
 static const dmlops_member dmlops_batch_normalization_training_members[] = {
@@ -11478,15 +11502,19 @@ static const dmlops_member dmlops_activation_softmax1_members[] = {
 static const uint8_t dmlops_activation_softmax1_code[] = {
     /* DML-ACTIVATION_SOFTMAX1-axes-range: Axes[i] < InputTensor.DimensionCount */
     0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), 129, 29, 12, 55, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), 192, 9, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, InputTensor), 0, 192, 0, 12, 55, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), 192, 0, 9, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, InputTensor),
+    /* DML-ACTIVATION_SOFTMAX1-axis-count: AxisCount <= InputTensor.DimensionCount */
+    0, 129, 0, 30, 2, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), 9, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), 0, 9, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, InputTensor),
 };
 static const dmlops_phrase dmlops_activation_softmax1_phrases[] = {
     {"Axes", "Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v"},
+    {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (an axis counts once)"},
 };
 static const dmlops_rule dmlops_activation_softmax1_rules[] = {
     {"DML-ACTIVATION_SOFTMAX1-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-ACTIVATION_SOFTMAX1-axes-range", dmlops_by_program, 0, {0, 0}, 0},
     {"DML-ACTIVATION_SOFTMAX1-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
     {"DML-ACTIVATION_SOFTMAX1-same-sizes", dmlops_same_Sizes, 0, {1, 0}, 0},
+    {"DML-ACTIVATION_SOFTMAX1-axis-count", dmlops_by_program, 27, {1, 0}, 0},
 };
 
 static const dmlops_member dmlops_activation_log_softmax1_members[] = {
@@ -11497,15 +11525,19 @@ static const dmlops_member dmlops_activation_log_softmax1_members[] = {
 static const uint8_t dmlops_activation_log_softmax1_code[] = {
     /* DML-ACTIVATION_LOG_SOFTMAX1-axes-range: Axes[i] < InputTensor.DimensionCount */
     0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), 129, 29, 12, 55, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), 192, 9, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, InputTensor), 0, 192, 0, 12, 55, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), 192, 0, 9, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, InputTensor),
+    /* DML-ACTIVATION_LOG_SOFTMAX1-axis-count: AxisCount <= InputTensor.DimensionCount */
+    0, 129, 0, 30, 2, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), 9, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), 0, 9, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, InputTensor),
 };
 static const dmlops_phrase dmlops_activation_log_softmax1_phrases[] = {
     {"Axes", "Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v"},
+    {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (an axis counts once)"},
 };
 static const dmlops_rule dmlops_activation_log_softmax1_rules[] = {
     {"DML-ACTIVATION_LOG_SOFTMAX1-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-ACTIVATION_LOG_SOFTMAX1-axes-range", dmlops_by_program, 0, {0, 0}, 0},
     {"DML-ACTIVATION_LOG_SOFTMAX1-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
     {"DML-ACTIVATION_LOG_SOFTMAX1-same-sizes", dmlops_same_Sizes, 0, {1, 0}, 0},
+    {"DML-ACTIVATION_LOG_SOFTMAX1-axis-count", dmlops_by_program, 27, {1, 0}, 0},
 };
 
 static const dmlops_member dmlops_activation_hardmax1_members[] = {
@@ -11516,15 +11548,19 @@ static const dmlops_member dmlops_activation_hardmax1_members[] = {
 static const uint8_t dmlops_activation_hardmax1_code[] = {
     /* DML-ACTIVATION_HARDMAX1-axes-range: Axes[i] < InputTensor.DimensionCount */
     0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), 129, 29, 12, 55, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), 192, 9, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, InputTensor), 0, 192, 0, 12, 55, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), 192, 0, 9, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, InputTensor),
+    /* DML-ACTIVATION_HARDMAX1-axis-count: AxisCount <= InputTensor.DimensionCount */
+    0, 129, 0, 30, 2, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), 9, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), 0, 9, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, InputTensor),
 };
 static const dmlops_phrase dmlops_activation_hardmax1_phrases[] = {
     {"Axes", "Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v"},
+    {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (an axis counts once)"},
 };
 static const dmlops_rule dmlops_activation_hardmax1_rules[] = {
     {"DML-ACTIVATION_HARDMAX1-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-ACTIVATION_HARDMAX1-axes-range", dmlops_by_program, 0, {0, 0}, 0},
     {"DML-ACTIVATION_HARDMAX1-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
     {"DML-ACTIVATION_HARDMAX1-same-sizes", dmlops_same_Sizes, 0, {1, 0}, 0},
+    {"DML-ACTIVATION_HARDMAX1-axis-count", dmlops_by_program, 27, {1, 0}, 0},
 };
 
 static const dmlops_member dmlops_resample2_members[] = {
@@ -11541,16 +11577,20 @@ static const uint8_t dmlops_resample2_code[] = {
     0, 129, 0, 27, 2, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, InputTensor),
     /* DML-RESAMPLE2-scales: Scales[d] >= 0.0 */
     0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 129, 46, 51, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 192,
+    /* DML-RESAMPLE2-scales-positive: Scales[d] > 0.0 */
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 129, 45, 51, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 192,
 };
 static const dmlops_phrase dmlops_resample2_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
     {"Scales", "Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)"},
+    {"Scales", "Scales[%v] is %v; it should be more than 0.0 (0 gives no input coordinate)"},
 };
 static const dmlops_rule dmlops_resample2_rules[] = {
     {"DML-RESAMPLE2-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-RESAMPLE2-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
     {"DML-RESAMPLE2-scales", dmlops_by_program, 14, {1, 0}, 1},
     {"DML-RESAMPLE2-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
+    {"DML-RESAMPLE2-scales-positive", dmlops_by_program, 43, {2, 0}, 1},
 };
 
 static const dmlops_member dmlops_resample_grad1_members[] = {
@@ -11567,16 +11607,20 @@ static const uint8_t dmlops_resample_grad1_code[] = {
     0, 129, 0, 27, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, InputGradientTensor), 0, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, InputGradientTensor),
     /* DML-RESAMPLE_GRAD1-scales: Scales[i] >= 0.0 */
     0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 129, 46, 51, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 192,
+    /* DML-RESAMPLE_GRAD1-scales-positive: Scales[i] > 0.0 */
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 129, 45, 51, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 192,
 };
 static const dmlops_phrase dmlops_resample_grad1_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputGradientTensor.DimensionCount, %v"},
     {"Scales", "Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)"},
+    {"Scales", "Scales[%v] is %v; it should be more than 0.0 (0 gives no input coordinate)"},
 };
 static const dmlops_rule dmlops_resample_grad1_rules[] = {
     {"DML-RESAMPLE_GRAD1-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-RESAMPLE_GRAD1-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
     {"DML-RESAMPLE_GRAD1-scales", dmlops_by_program, 14, {1, 0}, 1},
     {"DML-RESAMPLE_GRAD1-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
+    {"DML-RESAMPLE_GRAD1-scales-positive", dmlops_by_program, 43, {2, 0}, 1},
 };
 
 static const dmlops_member dmlops_diagonal_matrix1_members[] = {
@@ -11669,7 +11713,11 @@ static const uint8_t dmlops_multihead_attention_code[] = {
     /* DML-MULTIHEAD_ATTENTION-mask-dimension-count: MaskTensor.DimensionCount >= len(MaskSizes) */
     7, 192, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 64, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 131, 129, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 132, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 61, 3, 128, 128, 128, 0, 12, 57, 0, 128, 1, 12, 57, 0, 129, 2, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 130, 128, 3, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 130, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 129, 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 193, 128, 4, 18, 194, 195, 193, 63, 27, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 129, 61, 2, 129, 192, 63, 27, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 130, 61, 2, 130, 192, 63, 27, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 131, 61, 1, 18, 20, 192, 131, 130, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 193, 196, 34, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 28, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 128, 0, 32, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 13, 57, 1, 0, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 0, 13, 57, 1,
     /* DML-MULTIHEAD_ATTENTION-mask-sizes: MaskTensor.Sizes == align(MaskSizes, MaskTensor.DimensionCount, 1) */
-    7, 192, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 64, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 131, 129, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 132, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 61, 3, 128, 128, 128, 0, 12, 57, 0, 128, 1, 12, 57, 0, 129, 2, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 130, 128, 3, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 130, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 129, 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 193, 128, 4, 18, 194, 195, 193, 63, 27, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 129, 61, 2, 129, 192, 63, 27, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 130, 61, 2, 130, 192, 63, 27, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 131, 61, 1, 18, 20, 192, 131, 130, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 193, 196, 34, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 28, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 128, 0, 16, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 64, 57, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 129, 3, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 3, 64, 57, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 129,
+    7, 192, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 64, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 131, 129, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 132, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 61, 3, 128, 128, 128, 0, 12, 57, 0, 128, 1, 12, 57, 0, 129, 2, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 130, 128, 3, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 130, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 129, 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 193, 128, 4, 18, 194, 195, 193, 63, 27, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 129, 61, 2, 129, 192, 63, 27, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 130, 61, 2, 130, 192, 63, 27, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 131, 61, 1, 18, 20, 192, 131, 130, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 193, 196, 34, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 33, 36, 2, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 128, 132, 0, 16, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 64, 57, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 129, 3, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 3, 64, 57, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 129,
+    /* DML-MULTIHEAD_ATTENTION-boolean-mask-sizes: MaskTensor.Sizes[d] == align(MaskSizes, MaskTensor.DimensionCount, 1)[d] */
+    7, 192, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 64, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 131, 129, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 132, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 61, 3, 128, 128, 128, 0, 12, 57, 0, 128, 1, 12, 57, 0, 129, 2, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 130, 128, 3, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 130, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 129, 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 193, 128, 4, 18, 194, 195, 193, 63, 27, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 129, 61, 2, 129, 192, 63, 27, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 130, 61, 2, 130, 192, 63, 27, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 131, 61, 1, 18, 20, 192, 131, 130, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 193, 196, 34, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 27, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 132, 1, 5, 128, 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 129, 129, 27, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 197, 12, 64, 57, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 129, 197, 0, 197, 0, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 197, 0, 197, 0, 12, 64, 57, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 129, 197,
+    /* DML-MULTIHEAD_ATTENTION-boolean-mask-sizes: MaskTensor.Sizes[MaskTensor.DimensionCount - 1] in (TotalSequenceLength, KeySequenceLength) */
+    5, 0, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 130, 128, 192, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 64, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 131, 129, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 132, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 61, 3, 128, 128, 128, 1, 12, 57, 0, 129, 2, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 130, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 129, 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 193, 128, 3, 18, 192, 194, 34, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 27, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 132, 0, 36, 2, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 129, 195, 194, 0, 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 129, 0, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 129, 0, 195, 0, 194,
     /* DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes: RelativePositionBiasTensor.Sizes == align([BatchSize, HeadCount, SequenceLength, TotalSequenceLength], RelativePositionBiasTensor.DimensionCount, 1) */
     6, 192, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 64, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 131, 129, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 132, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 61, 3, 128, 128, 128, 0, 12, 57, 0, 128, 1, 12, 57, 0, 129, 2, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 130, 128, 3, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 130, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 129, 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 193, 128, 4, 18, 194, 195, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, RelativePositionBiasTensor), 0, 16, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, RelativePositionBiasTensor), 64, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 193, 196, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, RelativePositionBiasTensor), 129, 3, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, RelativePositionBiasTensor), 3, 64, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 193, 196, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, RelativePositionBiasTensor), 129,
     /* DML-MULTIHEAD_ATTENTION-output-sizes: OutputTensor.Sizes == align([BatchSize, SequenceLength, HeadCount * ValueHeadSize], OutputTensor.DimensionCount, 1) */
@@ -11680,7 +11728,7 @@ static const uint8_t dmlops_multihead_attention_code[] = {
     8, 192, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 64, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 131, 129, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 132, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 61, 3, 128, 128, 128, 0, 12, 57, 0, 128, 1, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 130, 128, 2, 12, 57, 0, 129, 3, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 130, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 129, 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 194, 128, 4, 18, 193, 195, 5, 21, 12, 57, 0, 130, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 6, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, ValueTensor), 21, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, ValueTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, ValueTensor), 129, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 197, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastValueTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastValueTensor), 129, 197, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentValueTensor), 0, 16, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentValueTensor), 64, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 196, 198, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentValueTensor), 129, 3, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentValueTensor), 3, 64, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 196, 198, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentValueTensor), 129,
 };
 static const dmlops_phrase dmlops_multihead_attention_phrases[] = {
-    {"HeadCount", "HeadCount is %v; it must be at least 1"},
+    {"HeadCount", "HeadCount is %v; it must be at least 1 (hidden sizes are divided by it)"},
     {"QueryTensor", "this must hold: present(QueryTensor) or present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) (queries come from one of these)"},
     {"KeyTensor", "this must hold: present(KeyTensor) or present(StackedQueryKeyTensor) or present(StackedKeyValueTensor) or present(StackedQueryKeyValueTensor) or present(PastKeyTensor) (keys come from one of these)"},
     {"ValueTensor", "present(ValueTensor) is %v; it must equal present(KeyTensor) or present(StackedQueryKeyTensor), %v (values come with the keys, on their own or stacked)"},
@@ -11692,7 +11740,7 @@ static const dmlops_phrase dmlops_multihead_attention_phrases[] = {
     {"StackedQueryKeyValueTensor", "StackedQueryKeyValueTensor is given; it must be absent (StackedKeyValueTensor holds keys and values)"},
     {"QueryTensor", "QueryTensor is given; it must be absent (StackedQueryKeyValueTensor holds queries, keys and values)"},
     {"KeyTensor", "KeyTensor is given; it must be absent (StackedQueryKeyValueTensor holds queries, keys and values)"},
-    {"PastKeyTensor", "present(PastKeyTensor) is %v; it must equal present(PastValueTensor), %v"},
+    {"PastKeyTensor", "present(PastKeyTensor) is %v; it must equal present(PastValueTensor), %v (as many values as keys of earlier calls come before the new ones)"},
     {"QueryTensor.Sizes", "QueryTensor.Sizes[%v] is %v; it must equal 1 (only the last three dimensions count)"},
     {"QueryTensor.Sizes", "QueryTensor.Sizes[%v] %% HeadCount is %v; it must equal 0 (all heads have the same size)"},
     {"StackedQueryKeyTensor.Sizes", "StackedQueryKeyTensor.Sizes[2] is %v; it must equal HeadCount, %v"},
@@ -11707,6 +11755,8 @@ static const dmlops_phrase dmlops_multihead_attention_phrases[] = {
     {"PastValueTensor.Sizes", "PastValueTensor.Sizes is %v; it must equal align([BatchSize, HeadCount, PastSequenceLength, ValueHeadSize], PastValueTensor.DimensionCount, 1), %v"},
     {"MaskTensor.DimensionCount", "MaskTensor.DimensionCount is %v; it must be at least len(MaskSizes), %v"},
     {"MaskTensor.Sizes", "MaskTensor.Sizes is %v; it must equal align(MaskSizes, MaskTensor.DimensionCount, 1), %v (MaskType says what the mask holds)"},
+    {"MaskTensor.Sizes", "MaskTensor.Sizes[%v] is %v; it must equal align(MaskSizes, MaskTensor.DimensionCount, 1)[%v], %v (one entry for each score)"},
+    {"MaskTensor.Sizes", "MaskTensor.Sizes[%v] is %v; it must be TotalSequenceLength, %v or KeySequenceLength, %v (one entry for each score)"},
     {"RelativePositionBiasTensor.Sizes", "RelativePositionBiasTensor.Sizes is %v; it must equal align([BatchSize, HeadCount, SequenceLength, TotalSequenceLength], RelativePositionBiasTensor.DimensionCount, 1), %v (one value for each score)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must equal align([BatchSize, SequenceLength, HeadCount * ValueHeadSize], OutputTensor.DimensionCount, 1), %v"},
     {"OutputPresentKeyTensor.Sizes", "OutputPresentKeyTensor.Sizes is %v; it must equal align([BatchSize, HeadCount, TotalSequenceLength, HeadSize], OutputPresentKeyTensor.DimensionCount, 1), %v"},
@@ -11752,10 +11802,12 @@ static const dmlops_rule dmlops_multihead_attention_rules[] = {
     {"DML-MULTIHEAD_ATTENTION-past-value-sizes", dmlops_by_program, 890, {24, 0}, 0},
     {"DML-MULTIHEAD_ATTENTION-mask-dimension-count", dmlops_by_program, 1028, {25, 0}, 0},
     {"DML-MULTIHEAD_ATTENTION-mask-sizes", dmlops_by_program, 1189, {26, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes", dmlops_by_program, 1356, {27, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-output-sizes", dmlops_by_program, 1489, {28, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-present-key-sizes", dmlops_by_program, 1622, {29, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION-present-value-sizes", dmlops_by_program, 1763, {30, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-boolean-mask-sizes", dmlops_by_program, 1359, {27, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-boolean-mask-sizes", dmlops_by_program, 1543, {28, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes", dmlops_by_program, 1674, {29, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-output-sizes", dmlops_by_program, 1807, {30, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-present-key-sizes", dmlops_by_program, 1940, {31, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION-present-value-sizes", dmlops_by_program, 2081, {32, 0}, 0},
 };
 
 static const dmlops_member dmlops_lp_pooling1_members[] = {
@@ -11790,7 +11842,7 @@ static const dmlops_phrase dmlops_lp_pooling1_phrases[] = {
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"Dilations", "Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)"},
-    {"WindowSize", "WindowExtents[%v] is %v; it must be at most PaddedSizes[%v], %v (the padded input holds the dilated window at least once)"},
+    {"WindowSize", "WindowExtents[%v] is %v; it should be at most PaddedSizes[%v], %v (the padded input holds the dilated window at least once)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must equal PooledSizes, %v"},
     {"P", "P is %v; it must be at least 1 (the result is a P-th root)"},
 };
@@ -11802,8 +11854,8 @@ static const dmlops_rule dmlops_lp_pooling1_rules[] = {
     {"DML-LP_POOLING1-window-size-range", dmlops_by_program, 41, {2, 0}, 1},
     {"DML-LP_POOLING1-dilations-range", dmlops_by_program, 64, {3, 0}, 1},
     {"DML-LP_POOLING1-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-LP_POOLING1-window-fits", dmlops_by_program, 87, {4, 0}, 0},
     {"DML-LP_POOLING1-output-sizes", dmlops_by_program, 170, {5, 0}, 0},
+    {"DML-LP_POOLING1-window-fits", dmlops_by_program, 87, {4, 0}, 0},
 };
 
 static const dmlops_member dmlops_average_pooling1_members[] = {
@@ -11836,7 +11888,7 @@ static const dmlops_phrase dmlops_average_pooling1_phrases[] = {
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"Dilations", "Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)"},
-    {"WindowSize", "WindowExtents[%v] is %v; it must be at most PaddedSizes[%v], %v (the padded input holds the dilated window at least once)"},
+    {"WindowSize", "WindowExtents[%v] is %v; it should be at most PaddedSizes[%v], %v (the padded input holds the dilated window at least once)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must equal PooledSizes, %v"},
 };
 static const dmlops_rule dmlops_average_pooling1_rules[] = {
@@ -11846,8 +11898,8 @@ static const dmlops_rule dmlops_average_pooling1_rules[] = {
     {"DML-AVERAGE_POOLING1-window-size-range", dmlops_by_program, 41, {2, 0}, 1},
     {"DML-AVERAGE_POOLING1-dilations-range", dmlops_by_program, 64, {3, 0}, 1},
     {"DML-AVERAGE_POOLING1-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-AVERAGE_POOLING1-window-fits", dmlops_by_program, 87, {4, 0}, 0},
     {"DML-AVERAGE_POOLING1-output-sizes", dmlops_by_program, 170, {5, 0}, 0},
+    {"DML-AVERAGE_POOLING1-window-fits", dmlops_by_program, 87, {4, 0}, 0},
 };
 
 static const dmlops_member dmlops_activation_swish_members[] = {
@@ -11920,7 +11972,7 @@ static const dmlops_phrase dmlops_quantized_linear_average_pooling_phrases[] = {
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"Dilations", "Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)"},
-    {"InputTensor.DimensionCount", "WindowExtents[%v] is %v; it must be at most PaddedSizes[%v], %v (the padded input holds the dilated window at least once)"},
+    {"InputTensor.DimensionCount", "WindowExtents[%v] is %v; it should be at most PaddedSizes[%v], %v (the padded input holds the dilated window at least once)"},
     {"InputScaleTensor.Sizes", "InputScaleTensor.Sizes[%v] is %v; it must be 1 or ChannelCount, %v (one for the whole tensor, or one for each channel)"},
     {"InputScaleTensor.Sizes", "InputScaleTensor.Sizes[%v] is %v; it must equal 1 (one for the whole tensor, or one for each channel)"},
     {"InputZeroPointTensor.Sizes", "InputZeroPointTensor.Sizes[%v] is %v; it must be 1 or ChannelCount, %v (one for the whole tensor, or one for each channel)"},
@@ -11939,7 +11991,6 @@ static const dmlops_rule dmlops_quantized_linear_average_pooling_rules[] = {
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dilations-range", dmlops_by_program, 64, {3, 0}, 1},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-input-zero-point", dmlops_same_DataType, 0, {2, 0}, 0},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-output-zero-point", dmlops_same_DataType, 0, {4, 5}, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits", dmlops_by_program, 87, {4, 0}, 0},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes", dmlops_by_program, 172, {5, 0}, 0},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes", dmlops_by_program, 209, {6, 0}, 0},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes", dmlops_by_program, 235, {7, 0}, 0},
@@ -11949,6 +12000,7 @@ static const dmlops_rule dmlops_quantized_linear_average_pooling_rules[] = {
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes", dmlops_by_program, 363, {11, 0}, 0},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes", dmlops_by_program, 401, {12, 0}, 0},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-sizes", dmlops_by_program, 428, {13, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits", dmlops_by_program, 87, {4, 0}, 0},
 };
 
 static const dmlops_member dmlops_matrix_multiply_integer_to_float_members[] = {
@@ -11976,6 +12028,8 @@ static const uint8_t dmlops_matrix_multiply_integer_to_float_code[] = {
     0, 6, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BZeroPointTensor), 1, 0, 128, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BZeroPointTensor), 28, 192, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BZeroPointTensor), 129, 27, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BZeroPointTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BZeroPointTensor), 192,
     /* DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-output-sizes: OutputTensor.Sizes == ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N] */
     2, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 130, 1, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), 129, 129, 0, 16, 53, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, OutputTensor), 58, 59, 53, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 128, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 130, 61, 2, 192, 193, 3, 53, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, OutputTensor), 3, 58, 59, 53, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 128, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 130, 61, 2, 192, 193,
+    /* DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b: BTensor.DataType == ATensor.DataType */
+    0, 129, 0, 27, 10, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), 10, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 4, 0, 10, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), 4, 0, 10, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor),
     /* DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes: AScaleTensor.Sizes[max(AScaleTensor.DimensionCount - 2, 0)] in (1, M) */
     1, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 130, 129, 0, 36, 2, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AScaleTensor), 24, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AScaleTensor), 130, 128, 129, 192, 0, 24, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AScaleTensor), 130, 128, 0, 11, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AScaleTensor), 24, 19, 9, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, AScaleTensor), 130, 128, 0, 192,
     /* DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes: AScaleTensor.Sizes[d] == 1 */
@@ -11995,6 +12049,7 @@ static const dmlops_phrase dmlops_matrix_multiply_integer_to_float_phrases[] = {
     {"BZeroPointTensor.Sizes", "BZeroPointTensor.Sizes[%v] is %v; it must be 1 or N, %v (one for all of B, or one for each column)"},
     {"BZeroPointTensor.Sizes", "BZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for all of B, or one for each column)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must equal ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N], %v"},
+    {"BTensor.DataType", "BTensor.DataType is %v; it should equal ATensor.DataType, %v"},
     {"AScaleTensor.Sizes", "AScaleTensor.Sizes[%v] is %v; it must be 1 or M, %v (one for all of A, or one for each row)"},
     {"AScaleTensor.Sizes", "AScaleTensor.Sizes[%v] is %v; it must equal 1 (one for all of A, or one for each row)"},
     {"BScaleTensor.Sizes", "BScaleTensor.Sizes[%v] is %v; it must be 1 or N, %v (one for all of B, or one for each column)"},
@@ -12015,15 +12070,15 @@ static const dmlops_rule dmlops_matrix_multiply_integer_to_float_rules[] = {
     {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes", dmlops_by_program, 129, {4, 0}, 0},
     {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes", dmlops_by_program, 164, {5, 0}, 0},
     {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-output-sizes", dmlops_by_program, 189, {6, 0}, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b", dmlops_same_DataType, 0, {3, 0}, 0},
     {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output", dmlops_same_DataType, 0, {4, 1}, 0},
     {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output", dmlops_same_DataType, 0, {6, 1}, 0},
     {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output", dmlops_same_DataType, 0, {7, 1}, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes", dmlops_by_program, 239, {7, 0}, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes", dmlops_by_program, 279, {8, 0}, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes", dmlops_by_program, 305, {9, 0}, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes", dmlops_by_program, 339, {10, 0}, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes", dmlops_by_program, 255, {8, 0}, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes", dmlops_by_program, 295, {9, 0}, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes", dmlops_by_program, 321, {10, 0}, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes", dmlops_by_program, 355, {11, 0}, 0},
     {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes", dmlops_same_Sizes, 0, {6, 7}, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b", dmlops_by_program, 239, {7, 0}, 0},
 };
 
 static const dmlops_member dmlops_mean_variance_normalization2_members[] = {
@@ -12045,8 +12100,8 @@ static const uint8_t dmlops_mean_variance_normalization2_code[] = {
     0, 6, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, BiasTensor), 1, 0, 128, 9, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, BiasTensor), 28, 11, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, BiasTensor), 192, 129, 27, 11, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, BiasTensor), 192, 11, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, BiasTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, InputTensor), 192,
 };
 static const dmlops_phrase dmlops_mean_variance_normalization2_phrases[] = {
-    {"AxisCount", "AxisCount is %v; it must be at most InputTensor.DimensionCount, %v (a dimension counts once)"},
-    {"Axes", "Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v"},
+    {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (a dimension counts once)"},
+    {"Axes", "Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v (no other axis exists)"},
     {"ScaleTensor.Sizes", "ScaleTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
     {"BiasTensor.Sizes", "BiasTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
 };
@@ -12054,7 +12109,6 @@ static const dmlops_rule dmlops_mean_variance_normalization2_rules[] = {
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", dmlops_same_DimensionCount, 0, {2, 0}, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", dmlops_same_DimensionCount, 0, {3, 0}, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION2-axis-count", dmlops_by_program, 0, {0, 0}, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-axes-range", dmlops_by_program, 14, {1, 0}, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-type", dmlops_same_DataType, 0, {2, 0}, 0},
@@ -12062,6 +12116,7 @@ static const dmlops_rule dmlops_mean_variance_normalization2_rules[] = {
     {"DML-MEAN_VARIANCE_NORMALIZATION2-scale-broadcast", dmlops_by_program, 41, {2, 0}, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-bias-broadcast", dmlops_by_program, 73, {3, 0}, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-sizes", dmlops_same_Sizes, 0, {3, 0}, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION2-axis-count", dmlops_by_program, 0, {0, 0}, 0},
 };
 
 static const dmlops_member dmlops_multihead_attention1_members[] = {
@@ -12144,7 +12199,11 @@ static const uint8_t dmlops_multihead_attention1_code[] = {
     /* DML-MULTIHEAD_ATTENTION1-mask-dimension-count: MaskTensor.DimensionCount >= len(MaskSizes) */
     7, 192, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 64, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 131, 129, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 132, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 61, 3, 128, 128, 128, 0, 12, 57, 0, 128, 1, 12, 57, 0, 129, 2, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 130, 128, 3, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 130, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 129, 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 193, 128, 4, 37, 34, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastSequenceLengthsTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 130, 18, 194, 195, 193, 63, 27, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 129, 61, 2, 129, 192, 63, 27, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 130, 61, 2, 130, 192, 63, 27, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 131, 61, 1, 18, 20, 192, 131, 130, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 193, 196, 34, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 28, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 128, 0, 32, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 13, 57, 1, 0, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 0, 13, 57, 1,
     /* DML-MULTIHEAD_ATTENTION1-mask-sizes: MaskTensor.Sizes == align(MaskSizes, MaskTensor.DimensionCount, 1) */
-    7, 192, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 64, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 131, 129, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 132, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 61, 3, 128, 128, 128, 0, 12, 57, 0, 128, 1, 12, 57, 0, 129, 2, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 130, 128, 3, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 130, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 129, 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 193, 128, 4, 37, 34, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastSequenceLengthsTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 130, 18, 194, 195, 193, 63, 27, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 129, 61, 2, 129, 192, 63, 27, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 130, 61, 2, 130, 192, 63, 27, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 131, 61, 1, 18, 20, 192, 131, 130, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 193, 196, 34, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 28, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 128, 0, 16, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 64, 57, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 129, 3, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 3, 64, 57, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 129,
+    7, 192, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 64, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 131, 129, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 132, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 61, 3, 128, 128, 128, 0, 12, 57, 0, 128, 1, 12, 57, 0, 129, 2, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 130, 128, 3, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 130, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 129, 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 193, 128, 4, 37, 34, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastSequenceLengthsTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 130, 18, 194, 195, 193, 63, 27, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 129, 61, 2, 129, 192, 63, 27, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 130, 61, 2, 130, 192, 63, 27, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 131, 61, 1, 18, 20, 192, 131, 130, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 193, 196, 34, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 33, 36, 2, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 128, 132, 0, 16, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 64, 57, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 129, 3, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 3, 64, 57, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 129,
+    /* DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes: MaskTensor.Sizes[d] == align(MaskSizes, MaskTensor.DimensionCount, 1)[d] */
+    7, 192, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 64, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 131, 129, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 132, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 61, 3, 128, 128, 128, 0, 12, 57, 0, 128, 1, 12, 57, 0, 129, 2, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 130, 128, 3, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 130, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 129, 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 193, 128, 4, 37, 34, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastSequenceLengthsTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 130, 18, 194, 195, 193, 63, 27, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 129, 61, 2, 129, 192, 63, 27, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 130, 61, 2, 130, 192, 63, 27, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 131, 61, 1, 18, 20, 192, 131, 130, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 193, 196, 34, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 27, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 132, 1, 5, 128, 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 129, 129, 27, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 197, 12, 64, 57, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 129, 197, 0, 197, 0, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 197, 0, 197, 0, 12, 64, 57, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 129, 197,
+    /* DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes: MaskTensor.Sizes[MaskTensor.DimensionCount - 1] in (TotalSequenceLength, KeySequenceLength) */
+    5, 0, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 130, 128, 192, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 64, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 131, 129, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 132, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 61, 3, 128, 128, 128, 1, 12, 57, 0, 129, 2, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 130, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 129, 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 193, 128, 3, 37, 34, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastSequenceLengthsTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 130, 18, 192, 194, 34, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 27, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 132, 0, 36, 2, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 129, 195, 194, 0, 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 129, 0, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 129, 0, 195, 0, 194,
     /* DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes: RelativePositionBiasTensor.Sizes == align([BatchSize, QueryHeadCount, SequenceLength, TotalSequenceLength], RelativePositionBiasTensor.DimensionCount, 1) */
     6, 192, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 64, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 131, 129, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 132, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 61, 3, 128, 128, 128, 0, 12, 57, 0, 128, 1, 12, 57, 0, 129, 2, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 130, 128, 3, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 130, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 129, 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 193, 128, 4, 37, 34, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastSequenceLengthsTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 130, 18, 194, 195, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, RelativePositionBiasTensor), 0, 16, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, RelativePositionBiasTensor), 64, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 193, 196, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, RelativePositionBiasTensor), 129, 3, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, RelativePositionBiasTensor), 3, 64, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 193, 196, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, RelativePositionBiasTensor), 129,
     /* DML-MULTIHEAD_ATTENTION1-output-sizes: OutputTensor.Sizes == align([BatchSize, SequenceLength, QueryHeadCount * ValueHeadSize], OutputTensor.DimensionCount, 1) */
@@ -12157,8 +12216,8 @@ static const uint8_t dmlops_multihead_attention1_code[] = {
     8, 192, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 64, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 131, 129, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 132, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 61, 3, 128, 128, 128, 0, 12, 57, 0, 128, 1, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 130, 128, 2, 12, 57, 0, 129, 3, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 130, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 129, 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 194, 128, 4, 37, 34, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastSequenceLengthsTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 130, 18, 193, 195, 5, 21, 12, 57, 0, 130, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 6, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, ValueTensor), 21, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, ValueTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, ValueTensor), 129, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyValueHeadCount), 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 197, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastValueTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastValueTensor), 129, 197, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentValueTensor), 0, 16, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentValueTensor), 64, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyValueHeadCount), 196, 198, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentValueTensor), 129, 3, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentValueTensor), 3, 64, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyValueHeadCount), 196, 198, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentValueTensor), 129,
 };
 static const dmlops_phrase dmlops_multihead_attention1_phrases[] = {
-    {"QueryHeadCount", "QueryHeadCount is %v; it must be at least 1"},
-    {"KeyValueHeadCount", "KeyValueHeadCount is %v; it must be at least 1"},
+    {"QueryHeadCount", "QueryHeadCount is %v; it must be at least 1 (hidden sizes are divided by it)"},
+    {"KeyValueHeadCount", "KeyValueHeadCount is %v; it must be at least 1 (hidden sizes are divided by it)"},
     {"QueryHeadCount", "QueryHeadCount %% KeyValueHeadCount is %v; it must equal 0 (each key and value head serves as many query heads)"},
     {"QueryTensor", "this must hold: present(QueryTensor) or present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) (queries come from one of these)"},
     {"KeyTensor", "this must hold: present(KeyTensor) or present(StackedQueryKeyTensor) or present(StackedKeyValueTensor) or present(StackedQueryKeyValueTensor) or present(PastKeyTensor) (keys come from one of these)"},
@@ -12171,7 +12230,7 @@ static const dmlops_phrase dmlops_multihead_attention1_phrases[] = {
     {"StackedQueryKeyValueTensor", "StackedQueryKeyValueTensor is given; it must be absent (StackedKeyValueTensor holds keys and values)"},
     {"QueryTensor", "QueryTensor is given; it must be absent (StackedQueryKeyValueTensor holds queries, keys and values)"},
     {"KeyTensor", "KeyTensor is given; it must be absent (StackedQueryKeyValueTensor holds queries, keys and values)"},
-    {"PastKeyTensor", "present(PastKeyTensor) is %v; it must equal present(PastValueTensor), %v"},
+    {"PastKeyTensor", "present(PastKeyTensor) is %v; it must equal present(PastValueTensor), %v (as many values as keys of earlier calls come before the new ones)"},
     {"QueryHeadCount", "QueryHeadCount is %v; it must equal KeyValueHeadCount, %v (queries and keys are stacked head by head)"},
     {"QueryTensor.Sizes", "QueryTensor.Sizes[%v] is %v; it must equal 1 (only the last three dimensions count)"},
     {"QueryTensor.Sizes", "QueryTensor.Sizes[%v] %% QueryHeadCount is %v; it must equal 0 (all heads have the same size)"},
@@ -12185,12 +12244,14 @@ static const dmlops_phrase dmlops_multihead_attention1_phrases[] = {
     {"BiasTensor.Sizes", "BiasTensor.Sizes is %v; it must equal align([QueryHeadCount * HeadSize + KeyValueHeadCount * (HeadSize + ValueHeadSize)], BiasTensor.DimensionCount, 1), %v (one value for each feature of queries, keys and values)"},
     {"PastKeyTensor.Sizes", "PastKeyTensor.Sizes is %v; it must equal align([BatchSize, KeyValueHeadCount, PastSequenceLength, HeadSize], PastKeyTensor.DimensionCount, 1), %v"},
     {"PastValueTensor.Sizes", "PastValueTensor.Sizes is %v; it must equal align([BatchSize, KeyValueHeadCount, PastSequenceLength, ValueHeadSize], PastValueTensor.DimensionCount, 1), %v"},
-    {"PastSequenceLengthsTensor.Sizes", "PastSequenceLengthsTensor.Sizes is %v; it must equal align([BatchSize], PastSequenceLengthsTensor.DimensionCount, 1), %v"},
+    {"PastSequenceLengthsTensor.Sizes", "PastSequenceLengthsTensor.Sizes is %v; it should equal align([BatchSize], PastSequenceLengthsTensor.DimensionCount, 1), %v (one length for each batch)"},
     {"MaskTensor.DimensionCount", "MaskTensor.DimensionCount is %v; it must be at least len(MaskSizes), %v"},
     {"MaskTensor.Sizes", "MaskTensor.Sizes is %v; it must equal align(MaskSizes, MaskTensor.DimensionCount, 1), %v (MaskType says what the mask holds)"},
+    {"MaskTensor.Sizes", "MaskTensor.Sizes[%v] is %v; it must equal align(MaskSizes, MaskTensor.DimensionCount, 1)[%v], %v (one entry for each score)"},
+    {"MaskTensor.Sizes", "MaskTensor.Sizes[%v] is %v; it must be TotalSequenceLength, %v or KeySequenceLength, %v (one entry for each score)"},
     {"RelativePositionBiasTensor.Sizes", "RelativePositionBiasTensor.Sizes is %v; it must equal align([BatchSize, QueryHeadCount, SequenceLength, TotalSequenceLength], RelativePositionBiasTensor.DimensionCount, 1), %v (one value for each score)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must equal align([BatchSize, SequenceLength, QueryHeadCount * ValueHeadSize], OutputTensor.DimensionCount, 1), %v"},
-    {"OutputPresentKeyTensor.Sizes", "OutputPresentKeyTensor.Sizes[%v] is %v; it must be at least max(PastSequenceLength, KeySequenceLength), %v (the buffer has room for the keys given)"},
+    {"OutputPresentKeyTensor.Sizes", "OutputPresentKeyTensor.Sizes[%v] is %v; it should be at least max(PastSequenceLength, KeySequenceLength), %v (the buffer has room for the keys given)"},
     {"OutputPresentKeyTensor.Sizes", "OutputPresentKeyTensor.Sizes is %v; it must equal align([BatchSize, KeyValueHeadCount, TotalSequenceLength, HeadSize], OutputPresentKeyTensor.DimensionCount, 1), %v"},
     {"OutputPresentValueTensor.Sizes", "OutputPresentValueTensor.Sizes is %v; it must equal align([BatchSize, KeyValueHeadCount, TotalSequenceLength, ValueHeadSize], OutputPresentValueTensor.DimensionCount, 1), %v"},
 };
@@ -12235,14 +12296,16 @@ static const dmlops_rule dmlops_multihead_attention1_rules[] = {
     {"DML-MULTIHEAD_ATTENTION1-bias-sizes", dmlops_by_program, 694, {25, 0}, 0},
     {"DML-MULTIHEAD_ATTENTION1-past-key-sizes", dmlops_by_program, 828, {26, 0}, 0},
     {"DML-MULTIHEAD_ATTENTION1-past-value-sizes", dmlops_by_program, 935, {27, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes", dmlops_by_program, 1073, {28, 0}, 0},
     {"DML-MULTIHEAD_ATTENTION1-mask-dimension-count", dmlops_by_program, 1153, {29, 0}, 0},
     {"DML-MULTIHEAD_ATTENTION1-mask-sizes", dmlops_by_program, 1327, {30, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes", dmlops_by_program, 1507, {31, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-output-sizes", dmlops_by_program, 1653, {32, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-present-sequence-length", dmlops_by_program, 1786, {33, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-present-key-sizes", dmlops_by_program, 1911, {34, 0}, 0},
-    {"DML-MULTIHEAD_ATTENTION1-present-value-sizes", dmlops_by_program, 2065, {35, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes", dmlops_by_program, 1510, {31, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes", dmlops_by_program, 1707, {32, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes", dmlops_by_program, 1851, {33, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-output-sizes", dmlops_by_program, 1997, {34, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-present-key-sizes", dmlops_by_program, 2255, {36, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-present-value-sizes", dmlops_by_program, 2409, {37, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes", dmlops_by_program, 1073, {28, 0}, 0},
+    {"DML-MULTIHEAD_ATTENTION1-present-sequence-length", dmlops_by_program, 2130, {35, 0}, 0},
 };
 
 static const dmlops_member dmlops_quantize_members[] = {
@@ -12274,10 +12337,10 @@ static const dmlops_phrase dmlops_quantize_phrases[] = {
     {"QuantizationType", "QuantizationType is %v; it must be SCALE or SCALE_ZERO_POINT (without a scale there is nothing to compute)"},
     {"QuantizationTensorCount", "QuantizationTensorCount is %v; it must equal 1 (a scale, then a zero point where the type has one)"},
     {"QuantizationTensorCount", "QuantizationTensorCount is %v; it must equal 2 (a scale, then a zero point where the type has one)"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[%v] %% QuantizationTensors[0].Sizes[%v] is %v; it must equal 0 (along each dimension a scale serves a block of input elements, and all blocks are of one size)"},
+    {"InputTensor.Sizes", "InputTensor.Sizes[%v] %% QuantizationTensors[0].Sizes[%v] is %v; it must equal 0 (along each dimension a scale serves a block of input elements, and every element has one)"},
     {"QuantizationTensors.Sizes", "QuantizationTensors[1].Sizes is %v; it must equal QuantizationTensors[0].Sizes, %v (each scale has its zero point)"},
-    {"QuantizationTensors.DataType", "QuantizationTensors[0].DataType is %v; it must equal InputTensor.DataType, %v"},
-    {"QuantizationTensors.DataType", "QuantizationTensors[1].DataType is %v; it must equal OutputTensor.DataType, %v"},
+    {"QuantizationTensors.DataType", "QuantizationTensors[0].DataType is %v; it must equal InputTensor.DataType, %v (as in ELEMENT_WISE_QUANTIZE_LINEAR)"},
+    {"QuantizationTensors.DataType", "QuantizationTensors[1].DataType is %v; it must equal OutputTensor.DataType, %v (as in ELEMENT_WISE_QUANTIZE_LINEAR)"},
 };
 static const dmlops_rule dmlops_quantize_rules[] = {
     {"DML-QUANTIZE-same-rank", dmlops_by_program, 0, {0, 0}, 0},
@@ -12321,10 +12384,10 @@ static const dmlops_phrase dmlops_dequantize_phrases[] = {
     {"QuantizationType", "QuantizationType is %v; it must be SCALE or SCALE_ZERO_POINT (without a scale there is nothing to compute)"},
     {"QuantizationTensorCount", "QuantizationTensorCount is %v; it must equal 1 (a scale, then a zero point where the type has one)"},
     {"QuantizationTensorCount", "QuantizationTensorCount is %v; it must equal 2 (a scale, then a zero point where the type has one)"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[%v] %% QuantizationTensors[0].Sizes[%v] is %v; it must equal 0 (along each dimension a scale serves a block of input elements, and all blocks are of one size)"},
+    {"InputTensor.Sizes", "InputTensor.Sizes[%v] %% QuantizationTensors[0].Sizes[%v] is %v; it must equal 0 (along each dimension a scale serves a block of input elements, and every element has one)"},
     {"QuantizationTensors.Sizes", "QuantizationTensors[1].Sizes is %v; it must equal QuantizationTensors[0].Sizes, %v (each scale has its zero point)"},
-    {"QuantizationTensors.DataType", "QuantizationTensors[0].DataType is %v; it must equal OutputTensor.DataType, %v"},
-    {"QuantizationTensors.DataType", "QuantizationTensors[1].DataType is %v; it must equal InputTensor.DataType, %v"},
+    {"QuantizationTensors.DataType", "QuantizationTensors[0].DataType is %v; it must equal OutputTensor.DataType, %v (as in ELEMENT_WISE_DEQUANTIZE_LINEAR)"},
+    {"QuantizationTensors.DataType", "QuantizationTensors[1].DataType is %v; it must equal InputTensor.DataType, %v (as in ELEMENT_WISE_DEQUANTIZE_LINEAR)"},
 };
 static const dmlops_rule dmlops_dequantize_rules[] = {
     {"DML-DEQUANTIZE-same-rank", dmlops_by_program, 0, {0, 0}, 0},
@@ -12353,16 +12416,20 @@ static const uint8_t dmlops_resample3_code[] = {
     0, 129, 0, 27, 2, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, InputTensor),
     /* DML-RESAMPLE3-scales: Scales[d] >= 0.0 */
     0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 129, 46, 51, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 192,
+    /* DML-RESAMPLE3-scales-positive: Scales[d] > 0.0 */
+    0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 129, 45, 51, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 192, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 51, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 192,
 };
 static const dmlops_phrase dmlops_resample3_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
     {"Scales", "Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)"},
+    {"Scales", "Scales[%v] is %v; it should be more than 0.0 (0 gives no input coordinate)"},
 };
 static const dmlops_rule dmlops_resample3_rules[] = {
     {"DML-RESAMPLE3-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-RESAMPLE3-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
     {"DML-RESAMPLE3-scales", dmlops_by_program, 14, {1, 0}, 1},
     {"DML-RESAMPLE3-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
+    {"DML-RESAMPLE3-scales-positive", dmlops_by_program, 43, {2, 0}, 1},
 };
 
 static const dmlops_member dmlops_fold_members[] = {
@@ -12394,9 +12461,9 @@ static const uint8_t dmlops_fold_code[] = {
 };
 static const dmlops_phrase dmlops_fold_phrases[] = {
     {"OutputTensor.DimensionCount", "OutputTensor.DimensionCount is %v; it must equal DimensionCount + 2, %v (batch and channel come before the spatial dimensions)"},
-    {"WindowSizes", "WindowSizes[%v] is %v; it must be at least 1"},
-    {"Strides", "Strides[%v] is %v; it must be at least 1"},
-    {"Dilations", "Dilations[%v] is %v; it must be at least 1"},
+    {"WindowSizes", "WindowSizes[%v] is %v; it must be at least 1 (an empty window has no elements)"},
+    {"Strides", "Strides[%v] is %v; it must be at least 1 (the number of blocks is divided by it)"},
+    {"Dilations", "Dilations[%v] is %v; it must be at least 1 (the distance from one element of the window to the next)"},
     {"WindowSizes", "WindowExtents[%v] is %v; it must be at most PaddedSizes[%v], %v (at least one window lies within the padded image)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[0] is %v; it must equal InputTensor.Sizes[0], %v"},
     {"InputTensor.Sizes", "InputTensor.Sizes[1] is %v; it must equal OutputTensor.Sizes[1] * product(WindowSizes), %v (a column holds one window in all channels)"},
@@ -12441,9 +12508,9 @@ static const uint8_t dmlops_unfold_code[] = {
 };
 static const dmlops_phrase dmlops_unfold_phrases[] = {
     {"InputTensor.DimensionCount", "InputTensor.DimensionCount is %v; it must equal DimensionCount + 2, %v (batch and channel come before the spatial dimensions)"},
-    {"WindowSizes", "WindowSizes[%v] is %v; it must be at least 1"},
-    {"Strides", "Strides[%v] is %v; it must be at least 1"},
-    {"Dilations", "Dilations[%v] is %v; it must be at least 1"},
+    {"WindowSizes", "WindowSizes[%v] is %v; it must be at least 1 (an empty window has no elements)"},
+    {"Strides", "Strides[%v] is %v; it must be at least 1 (the number of blocks is divided by it)"},
+    {"Dilations", "Dilations[%v] is %v; it must be at least 1 (the distance from one element of the window to the next)"},
     {"WindowSizes", "WindowExtents[%v] is %v; it must be at most PaddedSizes[%v], %v (at least one window lies within the padded image)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must equal [InputTensor.Sizes[0], InputTensor.Sizes[1] * product(WindowSizes), product(BlocksPerDimension)], %v"},
 };
@@ -12623,16 +12690,16 @@ dmlops_gemm_code, dmlops_gemm_phrases, NULL,
      54, 0x1000, 7, 3, 7, 0},
     {dmlops_reduce_members, dmlops_reduce_rules,
 dmlops_reduce_code, dmlops_reduce_phrases, dmlops_reduce_conditions, 
-     55, 0x1000, 4, 2, 3, 0},
+     55, 0x1000, 4, 1, 3, 1},
     {dmlops_average_pooling_members, dmlops_average_pooling_rules,
 dmlops_average_pooling_code, dmlops_average_pooling_phrases, NULL, 
-     56, 0x1000, 6, 2, 5, 0},
+     56, 0x1000, 6, 2, 4, 1},
     {dmlops_lp_pooling_members, dmlops_lp_pooling_rules,
 dmlops_lp_pooling_code, dmlops_lp_pooling_phrases, NULL, 
-     57, 0x1000, 6, 3, 5, 0},
+     57, 0x1000, 6, 3, 4, 1},
     {dmlops_max_pooling_members, dmlops_max_pooling_rules,
 dmlops_max_pooling_code, dmlops_max_pooling_phrases, NULL, 
-     58, 0x1000, 6, 2, 5, 0},
+     58, 0x1000, 6, 2, 4, 1},
     {dmlops_roi_pooling_members, dmlops_roi_pooling_rules,
 dmlops_roi_pooling_code, dmlops_roi_pooling_phrases, NULL, 
      59, 0x1000, 3, 0, 9, 0},
@@ -12671,7 +12738,7 @@ dmlops_tile_code, dmlops_tile_phrases, NULL,
      70, 0x1000, 3, 3, 2, 0},
     {dmlops_top_k_members, dmlops_top_k_rules,
 dmlops_top_k_code, dmlops_top_k_phrases, NULL, 
-     71, 0x1000, 3, 4, 4, 0},
+     71, 0x1000, 3, 4, 4, 1},
     {dmlops_batch_normalization_members, dmlops_batch_normalization_rules,
 dmlops_batch_normalization_code, dmlops_batch_normalization_phrases, NULL, 
      72, 0x1000, 7, 5, 12, 0},
@@ -12686,13 +12753,13 @@ dmlops_lp_normalization_code, dmlops_lp_normalization_phrases, NULL,
      75, 0x1000, 2, 3, 2, 0},
     {dmlops_rnn_members, dmlops_rnn_rules,
 dmlops_rnn_code, dmlops_rnn_phrases, NULL, 
-     76, 0x1000, 10, 2, 40, 0},
+     76, 0x1000, 10, 1, 40, 1},
     {dmlops_lstm_members, dmlops_lstm_rules,
 dmlops_lstm_code, dmlops_lstm_phrases, NULL, 
-     77, 0x1000, 13, 2, 57, 1},
+     77, 0x1000, 13, 1, 57, 2},
     {dmlops_gru_members, dmlops_gru_rules,
 dmlops_gru_code, dmlops_gru_phrases, NULL, 
-     78, 0x1000, 10, 2, 40, 0},
+     78, 0x1000, 10, 1, 40, 1},
     {dmlops_element_wise_sign_members, dmlops_element_wise_sign_rules,
 NULL, NULL, NULL, 
      79, 0x2000, 2, 1, 2, 0},
@@ -12731,7 +12798,7 @@ NULL, NULL, NULL,
      90, 0x2000, 2, 1, 2, 0},
     {dmlops_max_pooling1_members, dmlops_max_pooling1_rules,
 dmlops_max_pooling1_code, dmlops_max_pooling1_phrases, NULL, 
-     91, 0x2000, 7, 3, 6, 0},
+     91, 0x2000, 7, 3, 5, 1},
     {dmlops_max_unpooling_members, dmlops_max_unpooling_rules,
 NULL, NULL, NULL, 
      92, 0x2000, 3, 0, 2, 0},
@@ -12740,13 +12807,13 @@ NULL, NULL, NULL,
      93, 0x2000, 1, 0, 0, 0},
     {dmlops_scatter_elements_members, dmlops_scatter_elements_rules,
 dmlops_scatter_elements_code, dmlops_scatter_elements_phrases, NULL, 
-     94, 0x2000, 4, 4, 5, 0},
+     94, 0x2000, 4, 4, 5, 1},
     {dmlops_one_hot_members, dmlops_one_hot_rules,
 dmlops_one_hot_code, dmlops_one_hot_phrases, NULL, 
      95, 0x2000, 3, 3, 3, 0},
     {dmlops_resample_members, dmlops_resample_rules,
 dmlops_resample_code, dmlops_resample_phrases, NULL, 
-     96, 0x2000, 4, 2, 2, 0},
+     96, 0x2000, 4, 2, 2, 1},
     {dmlops_element_wise_bit_shift_left_members, dmlops_element_wise_bit_shift_left_rules,
 NULL, NULL, NULL, 
      97, 0x2100, 3, 2, 4, 0},
@@ -12788,13 +12855,13 @@ dmlops_scatter_nd_code, dmlops_scatter_nd_phrases, NULL,
      109, 0x2100, 4, 7, 8, 0},
     {dmlops_max_pooling2_members, dmlops_max_pooling2_rules,
 dmlops_max_pooling2_code, dmlops_max_pooling2_phrases, NULL, 
-     110, 0x2100, 8, 3, 7, 0},
+     110, 0x2100, 8, 3, 6, 1},
     {dmlops_slice1_members, dmlops_slice1_rules,
 dmlops_slice1_code, dmlops_slice1_phrases, NULL, 
      111, 0x2100, 5, 3, 4, 0},
     {dmlops_top_k1_members, dmlops_top_k1_rules,
 dmlops_top_k1_code, dmlops_top_k1_phrases, NULL, 
-     112, 0x2100, 4, 4, 4, 0},
+     112, 0x2100, 4, 4, 4, 1},
     {dmlops_depth_to_space1_members, dmlops_depth_to_space1_rules,
 dmlops_depth_to_space1_code, dmlops_depth_to_space1_phrases, NULL, 
      113, 0x2100, 3, 1, 3, 0},
@@ -12803,10 +12870,10 @@ dmlops_space_to_depth1_code, dmlops_space_to_depth1_phrases, NULL,
      114, 0x2100, 3, 1, 3, 0},
     {dmlops_mean_variance_normalization1_members, dmlops_mean_variance_normalization1_rules,
 dmlops_mean_variance_normalization1_code, dmlops_mean_variance_normalization1_phrases, NULL, 
-     115, 0x2100, 6, 6, 9, 0},
+     115, 0x2100, 6, 5, 9, 1},
     {dmlops_resample1_members, dmlops_resample1_rules,
 dmlops_resample1_code, dmlops_resample1_phrases, NULL, 
-     116, 0x2100, 6, 2, 2, 0},
+     116, 0x2100, 6, 2, 2, 1},
     {dmlops_matrix_multiply_integer_members, dmlops_matrix_multiply_integer_rules,
 dmlops_matrix_multiply_integer_code, dmlops_matrix_multiply_integer_phrases, NULL, 
      117, 0x2100, 5, 2, 9, 0},
@@ -12848,10 +12915,10 @@ NULL, NULL, NULL,
      129, 0x3000, 3, 2, 4, 0},
     {dmlops_average_pooling_grad_members, dmlops_average_pooling_grad_rules,
 dmlops_average_pooling_grad_code, dmlops_average_pooling_grad_phrases, NULL, 
-     130, 0x3000, 6, 2, 5, 0},
+     130, 0x3000, 6, 2, 4, 1},
     {dmlops_max_pooling_grad_members, dmlops_max_pooling_grad_rules,
 dmlops_max_pooling_grad_code, dmlops_max_pooling_grad_phrases, NULL, 
-     131, 0x3000, 8, 3, 8, 0},
+     131, 0x3000, 8, 3, 7, 1},
     {dmlops_random_generator_members, dmlops_random_generator_rules,
 dmlops_random_generator_code, dmlops_random_generator_phrases, NULL, 
      132, 0x3000, 4, 1, 2, 0},
@@ -12860,7 +12927,7 @@ dmlops_nonzero_coordinates_code, dmlops_nonzero_coordinates_phrases, NULL,
      133, 0x3000, 3, 0, 5, 0},
     {dmlops_resample_grad_members, dmlops_resample_grad_rules,
 dmlops_resample_grad_code, dmlops_resample_grad_phrases, NULL, 
-     134, 0x3000, 6, 2, 2, 0},
+     134, 0x3000, 6, 2, 2, 1},
     {dmlops_slice_grad_members, dmlops_slice_grad_rules,
 dmlops_slice_grad_code, dmlops_slice_grad_phrases, NULL, 
      135, 0x3000, 5, 2, 5, 0},
@@ -12869,10 +12936,10 @@ dmlops_adam_optimizer_code, dmlops_adam_optimizer_phrases, NULL,
      136, 0x3000, 8, 0, 13, 0},
     {dmlops_argmin_members, dmlops_argmin_rules,
 dmlops_argmin_code, dmlops_argmin_phrases, NULL, 
-     137, 0x3000, 4, 2, 2, 0},
+     137, 0x3000, 4, 1, 2, 1},
     {dmlops_argmax_members, dmlops_argmax_rules,
 dmlops_argmax_code, dmlops_argmax_phrases, NULL, 
-     138, 0x3000, 4, 2, 2, 0},
+     138, 0x3000, 4, 1, 2, 1},
     {dmlops_roi_align_members, dmlops_roi_align_rules,
 dmlops_roi_align_code, dmlops_roi_align_phrases, NULL, 
      139, 0x3000, 6, 2, 6, 1},
@@ -12908,7 +12975,7 @@ dmlops_roi_align1_code, dmlops_roi_align1_phrases, NULL,
      149, 0x4000, 6, 2, 6, 1},
     {dmlops_roi_align_grad_members, dmlops_roi_align_grad_rules,
 dmlops_roi_align_grad_code, dmlops_roi_align_grad_phrases, NULL, 
-     150, 0x4100, 8, 6, 11, 0},
+     150, 0x4100, 8, 5, 11, 1},
     {dmlops_batch_normalization_training_members, dmlops_batch_normalization_training_rules,
 dmlops_batch_normalization_training_code, dmlops_batch_normalization_training_phrases, NULL, 
      151, 0x4100, 8, 6, 12, 0},
@@ -12932,31 +12999,31 @@ NULL, NULL, NULL,
      157, 0x5100, 2, 1, 2, 0},
     {dmlops_activation_softmax1_members, dmlops_activation_softmax1_rules,
 dmlops_activation_softmax1_code, dmlops_activation_softmax1_phrases, NULL, 
-     158, 0x5100, 3, 1, 3, 0},
+     158, 0x5100, 3, 1, 3, 1},
     {dmlops_activation_log_softmax1_members, dmlops_activation_log_softmax1_rules,
 dmlops_activation_log_softmax1_code, dmlops_activation_log_softmax1_phrases, NULL, 
-     159, 0x5100, 3, 1, 3, 0},
+     159, 0x5100, 3, 1, 3, 1},
     {dmlops_activation_hardmax1_members, dmlops_activation_hardmax1_rules,
 dmlops_activation_hardmax1_code, dmlops_activation_hardmax1_phrases, NULL, 
-     160, 0x5100, 3, 1, 3, 0},
+     160, 0x5100, 3, 1, 3, 1},
     {dmlops_resample2_members, dmlops_resample2_rules,
 dmlops_resample2_code, dmlops_resample2_phrases, NULL, 
-     161, 0x5100, 7, 2, 2, 0},
+     161, 0x5100, 7, 2, 2, 1},
     {dmlops_resample_grad1_members, dmlops_resample_grad1_rules,
 dmlops_resample_grad1_code, dmlops_resample_grad1_phrases, NULL, 
-     162, 0x5100, 7, 2, 2, 0},
+     162, 0x5100, 7, 2, 2, 1},
     {dmlops_diagonal_matrix1_members, dmlops_diagonal_matrix1_rules,
 dmlops_diagonal_matrix1_code, dmlops_diagonal_matrix1_phrases, NULL, 
      163, 0x5100, 3, 1, 3, 0},
     {dmlops_multihead_attention_members, dmlops_multihead_attention_rules,
 dmlops_multihead_attention_code, dmlops_multihead_attention_phrases, NULL, 
-     164, 0x6100, 15, 13, 30, 0},
+     164, 0x6100, 15, 13, 32, 0},
     {dmlops_lp_pooling1_members, dmlops_lp_pooling1_rules,
 dmlops_lp_pooling1_code, dmlops_lp_pooling1_phrases, NULL, 
-     165, 0x6200, 7, 3, 6, 0},
+     165, 0x6200, 7, 3, 5, 1},
     {dmlops_average_pooling1_members, dmlops_average_pooling1_rules,
 dmlops_average_pooling1_code, dmlops_average_pooling1_phrases, NULL, 
-     166, 0x6200, 7, 2, 6, 0},
+     166, 0x6200, 7, 2, 5, 1},
     {dmlops_activation_swish_members, dmlops_activation_swish_rules,
 NULL, NULL, NULL, 
      167, 0x6200, 2, 1, 2, 0},
@@ -12965,16 +13032,16 @@ NULL, NULL, NULL,
      168, 0x6200, 2, 1, 2, 0},
     {dmlops_quantized_linear_average_pooling_members, dmlops_quantized_linear_average_pooling_rules,
 dmlops_quantized_linear_average_pooling_code, dmlops_quantized_linear_average_pooling_phrases, NULL, 
-     169, 0x6200, 11, 2, 15, 0},
+     169, 0x6200, 11, 2, 14, 1},
     {dmlops_matrix_multiply_integer_to_float_members, dmlops_matrix_multiply_integer_to_float_rules,
 dmlops_matrix_multiply_integer_to_float_code, dmlops_matrix_multiply_integer_to_float_phrases, NULL, 
-     170, 0x6200, 8, 5, 18, 0},
+     170, 0x6200, 8, 5, 17, 1},
     {dmlops_mean_variance_normalization2_members, dmlops_mean_variance_normalization2_rules,
 dmlops_mean_variance_normalization2_code, dmlops_mean_variance_normalization2_phrases, NULL, 
-     171, 0x6300, 6, 4, 7, 0},
+     171, 0x6300, 6, 3, 7, 1},
     {dmlops_multihead_attention1_members, dmlops_multihead_attention1_rules,
 dmlops_multihead_attention1_code, dmlops_multihead_attention1_phrases, NULL, 
-     172, 0x6300, 16, 16, 32, 0},
+     172, 0x6300, 16, 16, 32, 2},
     {dmlops_quantize_members, dmlops_quantize_rules,
 dmlops_quantize_code, dmlops_quantize_phrases, NULL, 
      173, 0x6300, 4, 5, 5, 0},
@@ -12983,7 +13050,7 @@ dmlops_dequantize_code, dmlops_dequantize_phrases, NULL,
      174, 0x6300, 4, 5, 5, 0},
     {dmlops_resample3_members, dmlops_resample3_rules,
 dmlops_resample3_code, dmlops_resample3_phrases, NULL, 
-     175, 0x6400, 7, 2, 2, 0},
+     175, 0x6400, 7, 2, 2, 1},
     {dmlops_fold_members, dmlops_fold_rules,
 dmlops_fold_code, dmlops_fold_phrases, NULL, 
      176, 0x6400, 7, 3, 6, 0},
@@ -13287,8 +13354,8 @@ static const dmlops_output dmlops_outputs[] = {
     /* TILE */
     {81, 1, 0, DMLOPS_NOTHING},
     /* TOP_K */
-    {93, 1, 0, DMLOPS_NOTHING},
-    {101, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {114, 1, 0, DMLOPS_NOTHING},
+    {122, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* BATCH_NORMALIZATION */
     {DMLOPS_NO_PROGRAM, 5, 0, 0},
     /* MEAN_VARIANCE_NORMALIZATION */
@@ -13376,8 +13443,8 @@ static const dmlops_output dmlops_outputs[] = {
     /* SLICE1 */
     {DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
     /* TOP_K1 */
-    {93, 1, 0, DMLOPS_NOTHING},
-    {101, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {114, 1, 0, DMLOPS_NOTHING},
+    {122, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* DEPTH_TO_SPACE1 */
     {96, 1, 0, DMLOPS_NOTHING},
     /* SPACE_TO_DEPTH1 */
@@ -13508,7 +13575,7 @@ static const dmlops_output dmlops_outputs[] = {
     /* QUANTIZED_LINEAR_AVERAGE_POOLING */
     {532, 5, DMLOPS_NOTHING, DMLOPS_NOTHING},
     /* MATRIX_MULTIPLY_INTEGER_TO_FLOAT */
-    {363, 7, 1, DMLOPS_NOTHING},
+    {379, 7, 1, DMLOPS_NOTHING},
     /* MEAN_VARIANCE_NORMALIZATION2 */
     {DMLOPS_NO_PROGRAM, 3, 0, 0},
     /* MULTIHEAD_ATTENTION1 */

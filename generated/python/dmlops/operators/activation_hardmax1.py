@@ -40,6 +40,8 @@ class ActivationHardmax1(Description):
 
     Rules: DML-ACTIVATION_HARDMAX1-same-rank, DML-ACTIVATION_HARDMAX1-axes-range,
     DML-ACTIVATION_HARDMAX1-same-type, DML-ACTIVATION_HARDMAX1-same-sizes.
+
+    Advice: DML-ACTIVATION_HARDMAX1-axis-count.
     """
 
     OPERATOR: ClassVar[str] = "ACTIVATION_HARDMAX1"
@@ -53,6 +55,7 @@ class ActivationHardmax1(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ACTIVATION_HARDMAX1-same-rank", "docs"),
         Rule("DML-ACTIVATION_HARDMAX1-axes-range", "docs"),
+        Rule("DML-ACTIVATION_HARDMAX1-axis-count", "ours", advice=True),
         Rule("DML-ACTIVATION_HARDMAX1-same-type", "docs"),
         Rule("DML-ACTIVATION_HARDMAX1-same-sizes", "docs"),
     )
@@ -173,6 +176,25 @@ class ActivationHardmax1(Description):
                     "DML-ACTIVATION_HARDMAX1-same-sizes",
                     "OutputTensor.Sizes",
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                )
+            )
+        return violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        input_tensor = self.InputTensor
+        axis_count = self.AxisCount
+        if input_tensor is None:
+            return []
+        violations: list[Violation] = []
+        input_tensor_rank = input_tensor.DimensionCount
+        # DML-ACTIVATION_HARDMAX1-axis-count
+        if axis_count > input_tensor_rank:
+            violations.append(
+                Violation(
+                    "DML-ACTIVATION_HARDMAX1-axis-count",
+                    "AxisCount",
+                    f"AxisCount is {axis_count}; it should be at most InputTensor.DimensionCount, {input_tensor_rank} (an axis counts once)",
                 )
             )
         return violations

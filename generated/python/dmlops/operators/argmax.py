@@ -74,7 +74,9 @@ class Argmax(Description):
     Axes: The dimensions to reduce.
     AxisDirection: Which of equal values counts: INCREASING the first, DECREASING the last.
 
-    Rules: DML-ARGMAX-same-rank, DML-ARGMAX-axis-count, DML-ARGMAX-axes-range, DML-ARGMAX-output-sizes.
+    Rules: DML-ARGMAX-same-rank, DML-ARGMAX-axes-range, DML-ARGMAX-output-sizes.
+
+    Advice: DML-ARGMAX-axis-count.
     """
 
     OPERATOR: ClassVar[str] = "ARGMAX"
@@ -88,7 +90,7 @@ class Argmax(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ARGMAX-same-rank", "docs"),
-        Rule("DML-ARGMAX-axis-count", "ours"),
+        Rule("DML-ARGMAX-axis-count", "ours", advice=True),
         Rule("DML-ARGMAX-axes-range", "docs"),
         Rule("DML-ARGMAX-output-sizes", "docs"),
     )
@@ -182,15 +184,6 @@ class Argmax(Description):
                     f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
-        # DML-ARGMAX-axis-count
-        if axis_count > input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-ARGMAX-axis-count",
-                    "AxisCount",
-                    f"AxisCount is {axis_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank} (a dimension is reduced once)",
-                )
-            )
         if violations:
             return violations
 
@@ -223,6 +216,25 @@ class Argmax(Description):
                     "DML-ARGMAX-output-sizes",
                     "OutputTensor.Sizes",
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal ReducedSizes, {list(reduced_sizes)} (reduced dimensions have size 1)",
+                )
+            )
+        return violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        input_tensor = self.InputTensor
+        axis_count = self.AxisCount
+        if input_tensor is None:
+            return []
+        violations: list[Violation] = []
+        input_tensor_rank = input_tensor.DimensionCount
+        # DML-ARGMAX-axis-count
+        if axis_count > input_tensor_rank:
+            violations.append(
+                Violation(
+                    "DML-ARGMAX-axis-count",
+                    "AxisCount",
+                    f"AxisCount is {axis_count}; it should be at most InputTensor.DimensionCount, {input_tensor_rank} (a dimension is reduced once)",
                 )
             )
         return violations

@@ -45,8 +45,9 @@ class AveragePoolingGrad(Description):
 
     Rules: DML-AVERAGE_POOLING_GRAD-same-rank, DML-AVERAGE_POOLING_GRAD-dimension-count,
     DML-AVERAGE_POOLING_GRAD-strides-range, DML-AVERAGE_POOLING_GRAD-window-size-range,
-    DML-AVERAGE_POOLING_GRAD-same-type, DML-AVERAGE_POOLING_GRAD-window-fits,
-    DML-AVERAGE_POOLING_GRAD-input-gradient-sizes.
+    DML-AVERAGE_POOLING_GRAD-same-type, DML-AVERAGE_POOLING_GRAD-input-gradient-sizes.
+
+    Advice: DML-AVERAGE_POOLING_GRAD-window-fits.
     """
 
     OPERATOR: ClassVar[str] = "AVERAGE_POOLING_GRAD"
@@ -64,10 +65,10 @@ class AveragePoolingGrad(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-AVERAGE_POOLING_GRAD-same-rank", "docs"),
         Rule("DML-AVERAGE_POOLING_GRAD-dimension-count", "docs"),
-        Rule("DML-AVERAGE_POOLING_GRAD-strides-range", "ours"),
-        Rule("DML-AVERAGE_POOLING_GRAD-window-size-range", "ours"),
+        Rule("DML-AVERAGE_POOLING_GRAD-strides-range", "docs"),
+        Rule("DML-AVERAGE_POOLING_GRAD-window-size-range", "docs"),
         Rule("DML-AVERAGE_POOLING_GRAD-same-type", "docs"),
-        Rule("DML-AVERAGE_POOLING_GRAD-window-fits", "ours"),
+        Rule("DML-AVERAGE_POOLING_GRAD-window-fits", "ours", advice=True),
         Rule("DML-AVERAGE_POOLING_GRAD-input-gradient-sizes", "ours"),
     )
     SUPPORT: ClassVar[Tables] = {
@@ -234,17 +235,6 @@ class AveragePoolingGrad(Description):
                     f"OutputGradientTensor.DataType is {name_of(TensorDataType, output_gradient_tensor_data_type)}; it must equal InputGradientTensor.DataType, {name_of(TensorDataType, input_gradient_tensor_data_type)}",
                 )
             )
-        # DML-AVERAGE_POOLING_GRAD-window-fits
-        for i in range(len(window_size)):
-            if window_size[i] > entry(padded_sizes, i):
-                violations.append(
-                    Violation(
-                        "DML-AVERAGE_POOLING_GRAD-window-fits",
-                        "WindowSize",
-                        f"WindowSize[{i}] is {window_size[i]}; it must be at most PaddedSizes[{i}], {entry(padded_sizes, i)} (the padded sizes hold the window at least once)",
-                    )
-                )
-                break
         # DML-AVERAGE_POOLING_GRAD-input-gradient-sizes
         if input_gradient_tensor_sizes != pooled_sizes:
             violations.append(
@@ -254,6 +244,31 @@ class AveragePoolingGrad(Description):
                     f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal PooledSizes, {list(pooled_sizes)} (every window has one gradient)",
                 )
             )
+        return violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        output_gradient_tensor = self.OutputGradientTensor
+        window_size = self.WindowSize
+        start_padding = self.StartPadding
+        end_padding = self.EndPadding
+        if output_gradient_tensor is None or window_size is None or start_padding is None or end_padding is None:  # fmt: skip
+            return []
+        violations: list[Violation] = []
+        output_gradient_tensor_rank = output_gradient_tensor.DimensionCount
+        output_gradient_tensor_sizes = output_gradient_tensor.Sizes
+        padded_sizes = tuple(entry(output_gradient_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(output_gradient_tensor_rank - 2))  # fmt: skip
+        # DML-AVERAGE_POOLING_GRAD-window-fits
+        for i in range(len(window_size)):
+            if window_size[i] > entry(padded_sizes, i):
+                violations.append(
+                    Violation(
+                        "DML-AVERAGE_POOLING_GRAD-window-fits",
+                        "WindowSize",
+                        f"WindowSize[{i}] is {window_size[i]}; it should be at most PaddedSizes[{i}], {entry(padded_sizes, i)} (the padded sizes hold the window at least once)",
+                    )
+                )
+                break
         return violations
 
     def infer(self) -> AveragePoolingGrad:

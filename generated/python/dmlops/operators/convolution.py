@@ -92,13 +92,13 @@ class Convolution(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-CONVOLUTION-same-rank", "docs"),
         Rule("DML-CONVOLUTION-dimension-count", "docs"),
-        Rule("DML-CONVOLUTION-group-count", "ours"),
-        Rule("DML-CONVOLUTION-strides", "ours"),
-        Rule("DML-CONVOLUTION-dilations", "ours"),
+        Rule("DML-CONVOLUTION-group-count", "docs"),
+        Rule("DML-CONVOLUTION-strides", "docs"),
+        Rule("DML-CONVOLUTION-dilations", "docs"),
         Rule("DML-CONVOLUTION-same-type", "docs"),
-        Rule("DML-CONVOLUTION-filter-groups", "ours"),
-        Rule("DML-CONVOLUTION-input-channels", "ours"),
-        Rule("DML-CONVOLUTION-filter-fits", "ours"),
+        Rule("DML-CONVOLUTION-filter-groups", "docs"),
+        Rule("DML-CONVOLUTION-input-channels", "docs"),
+        Rule("DML-CONVOLUTION-filter-fits", "docs"),
         Rule("DML-CONVOLUTION-bias-sizes", "docs"),
         Rule("DML-CONVOLUTION-output-sizes", "ours"),
     )
@@ -309,7 +309,7 @@ class Convolution(Description):
                 Violation(
                     "DML-CONVOLUTION-group-count",
                     "GroupCount",
-                    f"GroupCount is {group_count}; it must be at least 1",
+                    f"GroupCount is {group_count}; it must be at least 1 (the channels are divided by it)",
                 )
             )
         if violations:
@@ -339,7 +339,7 @@ class Convolution(Description):
                     Violation(
                         "DML-CONVOLUTION-strides",
                         "Strides",
-                        f"Strides[{d}] is {strides[d]}; it must be at least 1",
+                        f"Strides[{d}] is {strides[d]}; it must be at least 1 (the filter has to move)",
                     )
                 )
                 break
@@ -350,7 +350,7 @@ class Convolution(Description):
                     Violation(
                         "DML-CONVOLUTION-dilations",
                         "Dilations",
-                        f"Dilations[{d}] is {dilations[d]}; it must be at least 1",
+                        f"Dilations[{d}] is {dilations[d]}; it must be at least 1 (the distance from one filter element to the next)",
                     )
                 )
                 break

@@ -105,14 +105,14 @@ class ConvolutionInteger(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-CONVOLUTION_INTEGER-dimension-count", "docs"),
-        Rule("DML-CONVOLUTION_INTEGER-group-count", "ours"),
-        Rule("DML-CONVOLUTION_INTEGER-strides", "ours"),
-        Rule("DML-CONVOLUTION_INTEGER-dilations", "ours"),
+        Rule("DML-CONVOLUTION_INTEGER-group-count", "docs"),
+        Rule("DML-CONVOLUTION_INTEGER-strides", "docs"),
+        Rule("DML-CONVOLUTION_INTEGER-dilations", "docs"),
         Rule("DML-CONVOLUTION_INTEGER-same-type-input-zero-point", "docs"),
         Rule("DML-CONVOLUTION_INTEGER-same-type-filter-zero-point", "docs"),
-        Rule("DML-CONVOLUTION_INTEGER-filter-groups", "ours"),
-        Rule("DML-CONVOLUTION_INTEGER-input-channels", "ours"),
-        Rule("DML-CONVOLUTION_INTEGER-filter-fits", "ours"),
+        Rule("DML-CONVOLUTION_INTEGER-filter-groups", "docs"),
+        Rule("DML-CONVOLUTION_INTEGER-input-channels", "docs"),
+        Rule("DML-CONVOLUTION_INTEGER-filter-fits", "docs"),
         Rule("DML-CONVOLUTION_INTEGER-input-zero-point-sizes", "docs"),
         Rule("DML-CONVOLUTION_INTEGER-filter-zero-point-sizes", "docs"),
         Rule("DML-CONVOLUTION_INTEGER-output-sizes", "ours"),
@@ -262,7 +262,7 @@ class ConvolutionInteger(Description):
                 Violation(
                     "DML-CONVOLUTION_INTEGER-group-count",
                     "GroupCount",
-                    f"GroupCount is {group_count}; it must be at least 1",
+                    f"GroupCount is {group_count}; it must be at least 1 (the channels are divided by it)",
                 )
             )
         # DML-CONVOLUTION_INTEGER-same-rank-input-filter-output
@@ -321,7 +321,7 @@ class ConvolutionInteger(Description):
                     Violation(
                         "DML-CONVOLUTION_INTEGER-strides",
                         "Strides",
-                        f"Strides[{d}] is {strides[d]}; it must be at least 1",
+                        f"Strides[{d}] is {strides[d]}; it must be at least 1 (the filter has to move)",
                     )
                 )
                 break
@@ -332,7 +332,7 @@ class ConvolutionInteger(Description):
                     Violation(
                         "DML-CONVOLUTION_INTEGER-dilations",
                         "Dilations",
-                        f"Dilations[{d}] is {dilations[d]}; it must be at least 1",
+                        f"Dilations[{d}] is {dilations[d]}; it must be at least 1 (the distance from one filter element to the next)",
                     )
                 )
                 break

@@ -62,7 +62,9 @@ class Gru(Description):
     Rules: DML-GRU-activation-desc-count, DML-GRU-same-type, DML-GRU-not-owned, DML-GRU-input-shape,
     DML-GRU-recurrence-shape, DML-GRU-direction-count, DML-GRU-weight-shape, DML-GRU-bias-shape,
     DML-GRU-hidden-init-shape, DML-GRU-sequence-lengths-shape, DML-GRU-output-sequence-shape,
-    DML-GRU-output-single-shape, DML-GRU-output-given.
+    DML-GRU-output-single-shape.
+
+    Advice: DML-GRU-output-given.
 
     A length is at most InputTensor's second size.
     """
@@ -96,7 +98,7 @@ class Gru(Description):
         Rule("DML-GRU-sequence-lengths-shape", "docs"),
         Rule("DML-GRU-output-sequence-shape", "docs"),
         Rule("DML-GRU-output-single-shape", "docs"),
-        Rule("DML-GRU-output-given", "ours"),
+        Rule("DML-GRU-output-given", "ours", advice=True),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -263,15 +265,6 @@ class Gru(Description):
                     "DML-GRU-activation-desc-count",
                     "ActivationDescCount",
                     f"ActivationDescCount is {activation_desc_count}; it must equal FunctionCount * 2 if Direction == BIDIRECTIONAL else FunctionCount, {function_count * 2 if direction == RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL else function_count} (each direction has its own activations)",
-                )
-            )
-        # DML-GRU-output-given
-        if not (output_sequence_tensor is not None or output_single_tensor is not None):
-            violations.append(
-                Violation(
-                    "DML-GRU-output-given",
-                    "OutputSequenceTensor",
-                    "this must hold: present(OutputSequenceTensor) or present(OutputSingleTensor) (without an output there is nothing to compute)",
                 )
             )
         if violations:
@@ -640,6 +633,22 @@ class Gru(Description):
                     "DML-GRU-output-single-shape",
                     "OutputSingleTensor.Sizes",
                     f"OutputSingleTensor.Sizes[3] is {entry(output_single_tensor_sizes, 3)}; it must equal HiddenSize, {hidden_size}",
+                )
+            )
+        return violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        output_sequence_tensor = self.OutputSequenceTensor
+        output_single_tensor = self.OutputSingleTensor
+        violations: list[Violation] = []
+        # DML-GRU-output-given
+        if not (output_sequence_tensor is not None or output_single_tensor is not None):
+            violations.append(
+                Violation(
+                    "DML-GRU-output-given",
+                    "OutputSequenceTensor",
+                    "this should hold: present(OutputSequenceTensor) or present(OutputSingleTensor) (without an output there is nothing to compute)",
                 )
             )
         return violations

@@ -46,7 +46,9 @@ class LpPooling1(Description):
 
     Rules: DML-LP_POOLING1-same-rank, DML-LP_POOLING1-dimension-count, DML-LP_POOLING1-strides-range,
     DML-LP_POOLING1-window-size-range, DML-LP_POOLING1-dilations-range, DML-LP_POOLING1-same-type,
-    DML-LP_POOLING1-window-fits, DML-LP_POOLING1-output-sizes, DML-LP_POOLING1-p-range.
+    DML-LP_POOLING1-output-sizes, DML-LP_POOLING1-p-range.
+
+    Advice: DML-LP_POOLING1-window-fits.
     """
 
     OPERATOR: ClassVar[str] = "LP_POOLING1"
@@ -65,13 +67,13 @@ class LpPooling1(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-LP_POOLING1-same-rank", "docs"),
         Rule("DML-LP_POOLING1-dimension-count", "docs"),
-        Rule("DML-LP_POOLING1-strides-range", "ours"),
-        Rule("DML-LP_POOLING1-window-size-range", "ours"),
-        Rule("DML-LP_POOLING1-dilations-range", "ours"),
+        Rule("DML-LP_POOLING1-strides-range", "docs"),
+        Rule("DML-LP_POOLING1-window-size-range", "docs"),
+        Rule("DML-LP_POOLING1-dilations-range", "docs"),
         Rule("DML-LP_POOLING1-same-type", "docs"),
-        Rule("DML-LP_POOLING1-window-fits", "ours"),
+        Rule("DML-LP_POOLING1-window-fits", "ours", advice=True),
         Rule("DML-LP_POOLING1-output-sizes", "ours"),
-        Rule("DML-LP_POOLING1-p-range", "ours"),
+        Rule("DML-LP_POOLING1-p-range", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_2: _SINCE_6_2,
@@ -257,17 +259,6 @@ class LpPooling1(Description):
                     f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
                 )
             )
-        # DML-LP_POOLING1-window-fits
-        for i in range(len(window_size)):
-            if entry(window_extents, i) > entry(padded_sizes, i):
-                violations.append(
-                    Violation(
-                        "DML-LP_POOLING1-window-fits",
-                        "WindowSize",
-                        f"WindowExtents[{i}] is {entry(window_extents, i)}; it must be at most PaddedSizes[{i}], {entry(padded_sizes, i)} (the padded input holds the dilated window at least once)",
-                    )
-                )
-                break
         # DML-LP_POOLING1-output-sizes
         if output_tensor_sizes != pooled_sizes:
             violations.append(
@@ -277,6 +268,33 @@ class LpPooling1(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal PooledSizes, {list(pooled_sizes)}",
                 )
             )
+        return violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        input_tensor = self.InputTensor
+        window_size = self.WindowSize
+        start_padding = self.StartPadding
+        end_padding = self.EndPadding
+        dilations = self.Dilations
+        if input_tensor is None or window_size is None or start_padding is None or end_padding is None or dilations is None:  # fmt: skip
+            return []
+        violations: list[Violation] = []
+        input_tensor_rank = input_tensor.DimensionCount
+        input_tensor_sizes = input_tensor.Sizes
+        window_extents = tuple(saturate(saturate((window_size[i] - 1) * entry(dilations, i)) + 1) for i in range(len(window_size)))  # fmt: skip
+        padded_sizes = tuple(entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank - 2))  # fmt: skip
+        # DML-LP_POOLING1-window-fits
+        for i in range(len(window_size)):
+            if entry(window_extents, i) > entry(padded_sizes, i):
+                violations.append(
+                    Violation(
+                        "DML-LP_POOLING1-window-fits",
+                        "WindowSize",
+                        f"WindowExtents[{i}] is {entry(window_extents, i)}; it should be at most PaddedSizes[{i}], {entry(padded_sizes, i)} (the padded input holds the dilated window at least once)",
+                    )
+                )
+                break
         return violations
 
     def infer(self) -> LpPooling1:

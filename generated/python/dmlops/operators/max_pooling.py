@@ -75,8 +75,9 @@ class MaxPooling(Description):
     EndPadding: Padding after the last element, in the order of Strides.
 
     Rules: DML-MAX_POOLING-same-rank, DML-MAX_POOLING-dimension-count, DML-MAX_POOLING-strides-range,
-    DML-MAX_POOLING-window-size-range, DML-MAX_POOLING-same-type, DML-MAX_POOLING-window-fits,
-    DML-MAX_POOLING-output-sizes.
+    DML-MAX_POOLING-window-size-range, DML-MAX_POOLING-same-type, DML-MAX_POOLING-output-sizes.
+
+    Advice: DML-MAX_POOLING-window-fits.
     """
 
     OPERATOR: ClassVar[str] = "MAX_POOLING"
@@ -93,10 +94,10 @@ class MaxPooling(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-MAX_POOLING-same-rank", "docs"),
         Rule("DML-MAX_POOLING-dimension-count", "docs"),
-        Rule("DML-MAX_POOLING-strides-range", "ours"),
-        Rule("DML-MAX_POOLING-window-size-range", "ours"),
+        Rule("DML-MAX_POOLING-strides-range", "docs"),
+        Rule("DML-MAX_POOLING-window-size-range", "docs"),
         Rule("DML-MAX_POOLING-same-type", "docs"),
-        Rule("DML-MAX_POOLING-window-fits", "ours"),
+        Rule("DML-MAX_POOLING-window-fits", "ours", advice=True),
         Rule("DML-MAX_POOLING-output-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
@@ -267,17 +268,6 @@ class MaxPooling(Description):
                     f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
                 )
             )
-        # DML-MAX_POOLING-window-fits
-        for i in range(len(window_size)):
-            if window_size[i] > entry(padded_sizes, i):
-                violations.append(
-                    Violation(
-                        "DML-MAX_POOLING-window-fits",
-                        "WindowSize",
-                        f"WindowSize[{i}] is {window_size[i]}; it must be at most PaddedSizes[{i}], {entry(padded_sizes, i)} (the padded input holds the window at least once)",
-                    )
-                )
-                break
         # DML-MAX_POOLING-output-sizes
         if output_tensor_sizes != pooled_sizes:
             violations.append(
@@ -287,6 +277,31 @@ class MaxPooling(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal PooledSizes, {list(pooled_sizes)}",
                 )
             )
+        return violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        input_tensor = self.InputTensor
+        window_size = self.WindowSize
+        start_padding = self.StartPadding
+        end_padding = self.EndPadding
+        if input_tensor is None or window_size is None or start_padding is None or end_padding is None:
+            return []
+        violations: list[Violation] = []
+        input_tensor_rank = input_tensor.DimensionCount
+        input_tensor_sizes = input_tensor.Sizes
+        padded_sizes = tuple(entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank - 2))  # fmt: skip
+        # DML-MAX_POOLING-window-fits
+        for i in range(len(window_size)):
+            if window_size[i] > entry(padded_sizes, i):
+                violations.append(
+                    Violation(
+                        "DML-MAX_POOLING-window-fits",
+                        "WindowSize",
+                        f"WindowSize[{i}] is {window_size[i]}; it should be at most PaddedSizes[{i}], {entry(padded_sizes, i)} (the padded input holds the window at least once)",
+                    )
+                )
+                break
         return violations
 
     def infer(self) -> MaxPooling:

@@ -90,8 +90,10 @@ class MaxPooling1(Description):
     EndPadding: Padding after the last element, in the order of Strides.
 
     Rules: DML-MAX_POOLING1-same-rank, DML-MAX_POOLING1-dimension-count, DML-MAX_POOLING1-strides-range,
-    DML-MAX_POOLING1-window-size-range, DML-MAX_POOLING1-same-type, DML-MAX_POOLING1-window-fits,
-    DML-MAX_POOLING1-output-sizes, DML-MAX_POOLING1-indices-rank, DML-MAX_POOLING1-indices-sizes.
+    DML-MAX_POOLING1-window-size-range, DML-MAX_POOLING1-same-type, DML-MAX_POOLING1-output-sizes,
+    DML-MAX_POOLING1-indices-rank, DML-MAX_POOLING1-indices-sizes.
+
+    Advice: DML-MAX_POOLING1-window-fits.
     """
 
     OPERATOR: ClassVar[str] = "MAX_POOLING1"
@@ -109,10 +111,10 @@ class MaxPooling1(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-MAX_POOLING1-same-rank", "docs"),
         Rule("DML-MAX_POOLING1-dimension-count", "docs"),
-        Rule("DML-MAX_POOLING1-strides-range", "ours"),
-        Rule("DML-MAX_POOLING1-window-size-range", "ours"),
+        Rule("DML-MAX_POOLING1-strides-range", "docs"),
+        Rule("DML-MAX_POOLING1-window-size-range", "docs"),
         Rule("DML-MAX_POOLING1-same-type", "docs"),
-        Rule("DML-MAX_POOLING1-window-fits", "ours"),
+        Rule("DML-MAX_POOLING1-window-fits", "ours", advice=True),
         Rule("DML-MAX_POOLING1-output-sizes", "docs"),
         Rule("DML-MAX_POOLING1-indices-rank", "docs"),
         Rule("DML-MAX_POOLING1-indices-sizes", "docs"),
@@ -303,17 +305,6 @@ class MaxPooling1(Description):
                     f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
                 )
             )
-        # DML-MAX_POOLING1-window-fits
-        for i in range(len(window_size)):
-            if window_size[i] > entry(padded_sizes, i):
-                violations.append(
-                    Violation(
-                        "DML-MAX_POOLING1-window-fits",
-                        "WindowSize",
-                        f"WindowSize[{i}] is {window_size[i]}; it must be at most PaddedSizes[{i}], {entry(padded_sizes, i)} (the padded input holds the window at least once)",
-                    )
-                )
-                break
         # DML-MAX_POOLING1-output-sizes
         if output_tensor_sizes != pooled_sizes:
             violations.append(
@@ -332,6 +323,31 @@ class MaxPooling1(Description):
                     f"OutputIndicesTensor.Sizes is {list(output_indices_tensor_sizes)}; it must equal PooledSizes, {list(pooled_sizes)}",
                 )
             )
+        return violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        input_tensor = self.InputTensor
+        window_size = self.WindowSize
+        start_padding = self.StartPadding
+        end_padding = self.EndPadding
+        if input_tensor is None or window_size is None or start_padding is None or end_padding is None:
+            return []
+        violations: list[Violation] = []
+        input_tensor_rank = input_tensor.DimensionCount
+        input_tensor_sizes = input_tensor.Sizes
+        padded_sizes = tuple(entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank - 2))  # fmt: skip
+        # DML-MAX_POOLING1-window-fits
+        for i in range(len(window_size)):
+            if window_size[i] > entry(padded_sizes, i):
+                violations.append(
+                    Violation(
+                        "DML-MAX_POOLING1-window-fits",
+                        "WindowSize",
+                        f"WindowSize[{i}] is {window_size[i]}; it should be at most PaddedSizes[{i}], {entry(padded_sizes, i)} (the padded input holds the window at least once)",
+                    )
+                )
+                break
         return violations
 
     def infer(self) -> MaxPooling1:

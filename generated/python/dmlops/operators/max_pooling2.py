@@ -92,8 +92,9 @@ class MaxPooling2(Description):
 
     Rules: DML-MAX_POOLING2-same-rank, DML-MAX_POOLING2-dimension-count, DML-MAX_POOLING2-strides-range,
     DML-MAX_POOLING2-window-size-range, DML-MAX_POOLING2-dilations-range, DML-MAX_POOLING2-same-type,
-    DML-MAX_POOLING2-window-fits, DML-MAX_POOLING2-output-sizes, DML-MAX_POOLING2-indices-rank,
-    DML-MAX_POOLING2-indices-sizes.
+    DML-MAX_POOLING2-output-sizes, DML-MAX_POOLING2-indices-rank, DML-MAX_POOLING2-indices-sizes.
+
+    Advice: DML-MAX_POOLING2-window-fits.
     """
 
     OPERATOR: ClassVar[str] = "MAX_POOLING2"
@@ -112,11 +113,11 @@ class MaxPooling2(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-MAX_POOLING2-same-rank", "docs"),
         Rule("DML-MAX_POOLING2-dimension-count", "docs"),
-        Rule("DML-MAX_POOLING2-strides-range", "ours"),
-        Rule("DML-MAX_POOLING2-window-size-range", "ours"),
-        Rule("DML-MAX_POOLING2-dilations-range", "ours"),
+        Rule("DML-MAX_POOLING2-strides-range", "docs"),
+        Rule("DML-MAX_POOLING2-window-size-range", "docs"),
+        Rule("DML-MAX_POOLING2-dilations-range", "docs"),
         Rule("DML-MAX_POOLING2-same-type", "docs"),
-        Rule("DML-MAX_POOLING2-window-fits", "ours"),
+        Rule("DML-MAX_POOLING2-window-fits", "ours", advice=True),
         Rule("DML-MAX_POOLING2-output-sizes", "ours"),
         Rule("DML-MAX_POOLING2-indices-rank", "docs"),
         Rule("DML-MAX_POOLING2-indices-sizes", "docs"),
@@ -326,17 +327,6 @@ class MaxPooling2(Description):
                     f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
                 )
             )
-        # DML-MAX_POOLING2-window-fits
-        for i in range(len(window_size)):
-            if entry(window_extents, i) > entry(padded_sizes, i):
-                violations.append(
-                    Violation(
-                        "DML-MAX_POOLING2-window-fits",
-                        "WindowSize",
-                        f"WindowExtents[{i}] is {entry(window_extents, i)}; it must be at most PaddedSizes[{i}], {entry(padded_sizes, i)} (the padded input holds the dilated window at least once)",
-                    )
-                )
-                break
         # DML-MAX_POOLING2-output-sizes
         if output_tensor_sizes != pooled_sizes:
             violations.append(
@@ -355,6 +345,33 @@ class MaxPooling2(Description):
                     f"OutputIndicesTensor.Sizes is {list(output_indices_tensor_sizes)}; it must equal PooledSizes, {list(pooled_sizes)}",
                 )
             )
+        return violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        input_tensor = self.InputTensor
+        window_size = self.WindowSize
+        start_padding = self.StartPadding
+        end_padding = self.EndPadding
+        dilations = self.Dilations
+        if input_tensor is None or window_size is None or start_padding is None or end_padding is None or dilations is None:  # fmt: skip
+            return []
+        violations: list[Violation] = []
+        input_tensor_rank = input_tensor.DimensionCount
+        input_tensor_sizes = input_tensor.Sizes
+        window_extents = tuple(saturate(saturate((window_size[i] - 1) * entry(dilations, i)) + 1) for i in range(len(window_size)))  # fmt: skip
+        padded_sizes = tuple(entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank - 2))  # fmt: skip
+        # DML-MAX_POOLING2-window-fits
+        for i in range(len(window_size)):
+            if entry(window_extents, i) > entry(padded_sizes, i):
+                violations.append(
+                    Violation(
+                        "DML-MAX_POOLING2-window-fits",
+                        "WindowSize",
+                        f"WindowExtents[{i}] is {entry(window_extents, i)}; it should be at most PaddedSizes[{i}], {entry(padded_sizes, i)} (the padded input holds the dilated window at least once)",
+                    )
+                )
+                break
         return violations
 
     def infer(self) -> MaxPooling2:

@@ -60,8 +60,9 @@ class MaxPoolingGrad(Description):
     Rules: DML-MAX_POOLING_GRAD-same-rank, DML-MAX_POOLING_GRAD-dimension-count,
     DML-MAX_POOLING_GRAD-strides-range, DML-MAX_POOLING_GRAD-window-size-range,
     DML-MAX_POOLING_GRAD-dilations-range, DML-MAX_POOLING_GRAD-same-type,
-    DML-MAX_POOLING_GRAD-same-sizes, DML-MAX_POOLING_GRAD-window-fits,
-    DML-MAX_POOLING_GRAD-input-gradient-sizes.
+    DML-MAX_POOLING_GRAD-same-sizes, DML-MAX_POOLING_GRAD-input-gradient-sizes.
+
+    Advice: DML-MAX_POOLING_GRAD-window-fits.
     """
 
     OPERATOR: ClassVar[str] = "MAX_POOLING_GRAD"
@@ -80,12 +81,12 @@ class MaxPoolingGrad(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-MAX_POOLING_GRAD-same-rank", "docs"),
         Rule("DML-MAX_POOLING_GRAD-dimension-count", "docs"),
-        Rule("DML-MAX_POOLING_GRAD-strides-range", "ours"),
-        Rule("DML-MAX_POOLING_GRAD-window-size-range", "ours"),
-        Rule("DML-MAX_POOLING_GRAD-dilations-range", "ours"),
+        Rule("DML-MAX_POOLING_GRAD-strides-range", "docs"),
+        Rule("DML-MAX_POOLING_GRAD-window-size-range", "docs"),
+        Rule("DML-MAX_POOLING_GRAD-dilations-range", "docs"),
         Rule("DML-MAX_POOLING_GRAD-same-type", "docs"),
         Rule("DML-MAX_POOLING_GRAD-same-sizes", "docs"),
-        Rule("DML-MAX_POOLING_GRAD-window-fits", "ours"),
+        Rule("DML-MAX_POOLING_GRAD-window-fits", "ours", advice=True),
         Rule("DML-MAX_POOLING_GRAD-input-gradient-sizes", "ours"),
     )
     SUPPORT: ClassVar[Tables] = {
@@ -307,17 +308,6 @@ class MaxPoolingGrad(Description):
                     f"OutputGradientTensor.Sizes is {list(output_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        # DML-MAX_POOLING_GRAD-window-fits
-        for i in range(len(window_size)):
-            if entry(window_extents, i) > entry(padded_sizes, i):
-                violations.append(
-                    Violation(
-                        "DML-MAX_POOLING_GRAD-window-fits",
-                        "WindowSize",
-                        f"WindowExtents[{i}] is {entry(window_extents, i)}; it must be at most PaddedSizes[{i}], {entry(padded_sizes, i)} (the padded sizes hold the dilated window at least once)",
-                    )
-                )
-                break
         # DML-MAX_POOLING_GRAD-input-gradient-sizes
         if input_gradient_tensor_sizes != pooled_sizes:
             violations.append(
@@ -327,6 +317,33 @@ class MaxPoolingGrad(Description):
                     f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal PooledSizes, {list(pooled_sizes)} (every window has one gradient)",
                 )
             )
+        return violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        input_tensor = self.InputTensor
+        window_size = self.WindowSize
+        start_padding = self.StartPadding
+        end_padding = self.EndPadding
+        dilations = self.Dilations
+        if input_tensor is None or window_size is None or start_padding is None or end_padding is None or dilations is None:  # fmt: skip
+            return []
+        violations: list[Violation] = []
+        input_tensor_rank = input_tensor.DimensionCount
+        input_tensor_sizes = input_tensor.Sizes
+        window_extents = tuple(saturate(saturate((window_size[i] - 1) * entry(dilations, i)) + 1) for i in range(len(window_size)))  # fmt: skip
+        padded_sizes = tuple(entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank - 2))  # fmt: skip
+        # DML-MAX_POOLING_GRAD-window-fits
+        for i in range(len(window_size)):
+            if entry(window_extents, i) > entry(padded_sizes, i):
+                violations.append(
+                    Violation(
+                        "DML-MAX_POOLING_GRAD-window-fits",
+                        "WindowSize",
+                        f"WindowExtents[{i}] is {entry(window_extents, i)}; it should be at most PaddedSizes[{i}], {entry(padded_sizes, i)} (the padded sizes hold the dilated window at least once)",
+                    )
+                )
+                break
         return violations
 
     def infer(self) -> MaxPoolingGrad:

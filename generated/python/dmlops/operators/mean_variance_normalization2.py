@@ -47,10 +47,11 @@ class MeanVarianceNormalization2(Description):
     Epsilon: Small number added to the variance to keep it from being 0; 0.00001 is usual.
     FusedActivation: An activation to apply to the result.
 
-    Rules: DML-MEAN_VARIANCE_NORMALIZATION2-same-rank, DML-MEAN_VARIANCE_NORMALIZATION2-axis-count,
-    DML-MEAN_VARIANCE_NORMALIZATION2-axes-range, DML-MEAN_VARIANCE_NORMALIZATION2-same-type,
-    DML-MEAN_VARIANCE_NORMALIZATION2-scale-broadcast, DML-MEAN_VARIANCE_NORMALIZATION2-bias-broadcast,
-    DML-MEAN_VARIANCE_NORMALIZATION2-same-sizes.
+    Rules: DML-MEAN_VARIANCE_NORMALIZATION2-same-rank, DML-MEAN_VARIANCE_NORMALIZATION2-axes-range,
+    DML-MEAN_VARIANCE_NORMALIZATION2-same-type, DML-MEAN_VARIANCE_NORMALIZATION2-scale-broadcast,
+    DML-MEAN_VARIANCE_NORMALIZATION2-bias-broadcast, DML-MEAN_VARIANCE_NORMALIZATION2-same-sizes.
+
+    Advice: DML-MEAN_VARIANCE_NORMALIZATION2-axis-count.
     """
 
     OPERATOR: ClassVar[str] = "MEAN_VARIANCE_NORMALIZATION2"
@@ -69,8 +70,8 @@ class MeanVarianceNormalization2(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", "docs"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION2-axis-count", "ours"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION2-axes-range", "ours"),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION2-axis-count", "ours", advice=True),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION2-axes-range", "docs"),
         Rule("DML-MEAN_VARIANCE_NORMALIZATION2-same-type", "docs"),
         Rule("DML-MEAN_VARIANCE_NORMALIZATION2-scale-broadcast", "docs"),
         Rule("DML-MEAN_VARIANCE_NORMALIZATION2-bias-broadcast", "docs"),
@@ -212,15 +213,6 @@ class MeanVarianceNormalization2(Description):
                     f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
-        # DML-MEAN_VARIANCE_NORMALIZATION2-axis-count
-        if axis_count > input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-MEAN_VARIANCE_NORMALIZATION2-axis-count",
-                    "AxisCount",
-                    f"AxisCount is {axis_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank} (a dimension counts once)",
-                )
-            )
         if violations:
             return violations
 
@@ -245,7 +237,7 @@ class MeanVarianceNormalization2(Description):
                     Violation(
                         "DML-MEAN_VARIANCE_NORMALIZATION2-axes-range",
                         "Axes",
-                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}",
+                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, {input_tensor_rank} (no other axis exists)",
                     )
                 )
                 break
@@ -303,6 +295,25 @@ class MeanVarianceNormalization2(Description):
                     "DML-MEAN_VARIANCE_NORMALIZATION2-same-sizes",
                     "OutputTensor.Sizes",
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
+                )
+            )
+        return violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        input_tensor = self.InputTensor
+        axis_count = self.AxisCount
+        if input_tensor is None:
+            return []
+        violations: list[Violation] = []
+        input_tensor_rank = input_tensor.DimensionCount
+        # DML-MEAN_VARIANCE_NORMALIZATION2-axis-count
+        if axis_count > input_tensor_rank:
+            violations.append(
+                Violation(
+                    "DML-MEAN_VARIANCE_NORMALIZATION2-axis-count",
+                    "AxisCount",
+                    f"AxisCount is {axis_count}; it should be at most InputTensor.DimensionCount, {input_tensor_rank} (a dimension counts once)",
                 )
             )
         return violations

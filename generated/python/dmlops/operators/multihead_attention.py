@@ -18,6 +18,7 @@ from ..tensor import ABSENT, TensorDesc
 from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
 from ..violation import Violation
 
+MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN = MultiheadAttentionMaskType.BOOLEAN
 MULTIHEAD_ATTENTION_MASK_TYPE_KEY_QUERY_SEQUENCE_LENGTH_START_END = MultiheadAttentionMaskType.KEY_QUERY_SEQUENCE_LENGTH_START_END  # fmt: skip
 MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_END_START = MultiheadAttentionMaskType.KEY_SEQUENCE_END_START
 MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_LENGTH = MultiheadAttentionMaskType.KEY_SEQUENCE_LENGTH
@@ -105,9 +106,9 @@ class MultiheadAttention(Description):
     DML-MULTIHEAD_ATTENTION-value-sizes, DML-MULTIHEAD_ATTENTION-stacked-key-value-sizes,
     DML-MULTIHEAD_ATTENTION-bias-sizes, DML-MULTIHEAD_ATTENTION-past-key-sizes,
     DML-MULTIHEAD_ATTENTION-past-value-sizes, DML-MULTIHEAD_ATTENTION-mask-dimension-count,
-    DML-MULTIHEAD_ATTENTION-mask-sizes, DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes,
-    DML-MULTIHEAD_ATTENTION-output-sizes, DML-MULTIHEAD_ATTENTION-present-key-sizes,
-    DML-MULTIHEAD_ATTENTION-present-value-sizes.
+    DML-MULTIHEAD_ATTENTION-mask-sizes, DML-MULTIHEAD_ATTENTION-boolean-mask-sizes,
+    DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes, DML-MULTIHEAD_ATTENTION-output-sizes,
+    DML-MULTIHEAD_ATTENTION-present-key-sizes, DML-MULTIHEAD_ATTENTION-present-value-sizes.
 
     A BOOLEAN mask holds 0 where a key is masked and 1 elsewhere. In the other masks, lengths, starts
     and ends are not negative and at most the sequence length that they speak of; an end is the first
@@ -137,14 +138,14 @@ class MultiheadAttention(Description):
         Member("MaskType", "MULTIHEAD_ATTENTION_MASK_TYPE"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MULTIHEAD_ATTENTION-head-count", "ours"),
+        Rule("DML-MULTIHEAD_ATTENTION-head-count", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-query-given", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION-key-given", "observed"),
+        Rule("DML-MULTIHEAD_ATTENTION-key-given", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-value-given", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-stacked-query-key-alone", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-stacked-key-value-alone", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-stacked-query-key-value-alone", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION-past-together", "ours"),
+        Rule("DML-MULTIHEAD_ATTENTION-past-together", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-same-type", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-query-leading-ones", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-query-heads", "docs"),
@@ -155,13 +156,14 @@ class MultiheadAttention(Description):
         Rule("DML-MULTIHEAD_ATTENTION-stacked-key-value-sizes", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-bias-sizes", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-past-key-sizes", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION-past-value-sizes", "ours"),
+        Rule("DML-MULTIHEAD_ATTENTION-past-value-sizes", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-mask-dimension-count", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-mask-sizes", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes", "observed"),
+        Rule("DML-MULTIHEAD_ATTENTION-boolean-mask-sizes", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-output-sizes", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-present-key-sizes", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION-present-value-sizes", "ours"),
+        Rule("DML-MULTIHEAD_ATTENTION-present-value-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_1: _SINCE_6_1,
@@ -327,7 +329,7 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-head-count",
                     "HeadCount",
-                    f"HeadCount is {head_count}; it must be at least 1",
+                    f"HeadCount is {head_count}; it must be at least 1 (hidden sizes are divided by it)",
                 )
             )
         # DML-MULTIHEAD_ATTENTION-query-given
@@ -430,7 +432,7 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-past-together",
                     "PastKeyTensor",
-                    f"present(PastKeyTensor) is {str(bool(past_key_tensor is not None)).lower()}; it must equal present(PastValueTensor), {str(bool(past_value_tensor is not None)).lower()}",
+                    f"present(PastKeyTensor) is {str(bool(past_key_tensor is not None)).lower()}; it must equal present(PastValueTensor), {str(bool(past_value_tensor is not None)).lower()} (as many values as keys of earlier calls come before the new ones)",
                 )
             )
         if violations:
@@ -694,12 +696,31 @@ class MultiheadAttention(Description):
                 )
             )
         # DML-MULTIHEAD_ATTENTION-mask-sizes
-        if (mask_tensor is not None and mask_type != MULTIHEAD_ATTENTION_MASK_TYPE_NONE) and mask_tensor_sizes != align(mask_sizes, mask_tensor_rank, 1):  # fmt: skip
+        if (mask_tensor is not None and mask_type not in (MULTIHEAD_ATTENTION_MASK_TYPE_NONE, MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN)) and mask_tensor_sizes != align(mask_sizes, mask_tensor_rank, 1):  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-mask-sizes",
                     "MaskTensor.Sizes",
                     f"MaskTensor.Sizes is {list(mask_tensor_sizes)}; it must equal align(MaskSizes, MaskTensor.DimensionCount, 1), {list(align(mask_sizes, mask_tensor_rank, 1))} (MaskType says what the mask holds)",
+                )
+            )
+        # DML-MULTIHEAD_ATTENTION-boolean-mask-sizes
+        for d in range(mask_tensor_rank - 1):
+            if (mask_tensor is not None and mask_type == MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN) and mask_tensor_sizes[d] != entry(align(mask_sizes, mask_tensor_rank, 1), d):  # fmt: skip
+                violations.append(
+                    Violation(
+                        "DML-MULTIHEAD_ATTENTION-boolean-mask-sizes",
+                        "MaskTensor.Sizes",
+                        f"MaskTensor.Sizes[{d}] is {mask_tensor_sizes[d]}; it must equal align(MaskSizes, MaskTensor.DimensionCount, 1)[{d}], {entry(align(mask_sizes, mask_tensor_rank, 1), d)} (one entry for each score)",
+                    )
+                )
+                break
+        if (mask_tensor is not None and mask_type == MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN) and entry(mask_tensor_sizes, mask_tensor_rank - 1) not in (total_sequence_length, key_sequence_length):  # fmt: skip
+            violations.append(
+                Violation(
+                    "DML-MULTIHEAD_ATTENTION-boolean-mask-sizes",
+                    "MaskTensor.Sizes",
+                    f"MaskTensor.Sizes[{mask_tensor_rank - 1}] is {entry(mask_tensor_sizes, mask_tensor_rank - 1)}; it must be TotalSequenceLength, {total_sequence_length} or KeySequenceLength, {key_sequence_length} (one entry for each score)",
                 )
             )
         # DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes

@@ -18,6 +18,7 @@ from ..tensor import ABSENT, TensorDesc
 from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
 from ..violation import Violation
 
+MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN = MultiheadAttentionMaskType.BOOLEAN
 MULTIHEAD_ATTENTION_MASK_TYPE_KEY_QUERY_SEQUENCE_LENGTH_START_END = MultiheadAttentionMaskType.KEY_QUERY_SEQUENCE_LENGTH_START_END  # fmt: skip
 MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_END_START = MultiheadAttentionMaskType.KEY_SEQUENCE_END_START
 MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_LENGTH = MultiheadAttentionMaskType.KEY_SEQUENCE_LENGTH
@@ -109,11 +110,13 @@ class MultiheadAttention1(Description):
     DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes, DML-MULTIHEAD_ATTENTION1-key-sizes,
     DML-MULTIHEAD_ATTENTION1-value-sizes, DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes,
     DML-MULTIHEAD_ATTENTION1-bias-sizes, DML-MULTIHEAD_ATTENTION1-past-key-sizes,
-    DML-MULTIHEAD_ATTENTION1-past-value-sizes, DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes,
-    DML-MULTIHEAD_ATTENTION1-mask-dimension-count, DML-MULTIHEAD_ATTENTION1-mask-sizes,
+    DML-MULTIHEAD_ATTENTION1-past-value-sizes, DML-MULTIHEAD_ATTENTION1-mask-dimension-count,
+    DML-MULTIHEAD_ATTENTION1-mask-sizes, DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes,
     DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes, DML-MULTIHEAD_ATTENTION1-output-sizes,
-    DML-MULTIHEAD_ATTENTION1-present-sequence-length, DML-MULTIHEAD_ATTENTION1-present-key-sizes,
-    DML-MULTIHEAD_ATTENTION1-present-value-sizes.
+    DML-MULTIHEAD_ATTENTION1-present-key-sizes, DML-MULTIHEAD_ATTENTION1-present-value-sizes.
+
+    Advice: DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes,
+    DML-MULTIHEAD_ATTENTION1-present-sequence-length.
 
     A BOOLEAN mask holds 0 where a key is masked and 1 elsewhere. In the other masks, lengths, starts
     and ends are not negative and at most the sequence length that they speak of; an end is the first
@@ -147,17 +150,17 @@ class MultiheadAttention1(Description):
         Member("MaskType", "MULTIHEAD_ATTENTION_MASK_TYPE"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MULTIHEAD_ATTENTION1-query-head-count", "ours"),
-        Rule("DML-MULTIHEAD_ATTENTION1-key-value-head-count", "ours"),
-        Rule("DML-MULTIHEAD_ATTENTION1-head-groups", "ours"),
+        Rule("DML-MULTIHEAD_ATTENTION1-query-head-count", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-key-value-head-count", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-head-groups", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION1-query-given", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-key-given", "observed"),
+        Rule("DML-MULTIHEAD_ATTENTION1-key-given", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION1-value-given", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION1-stacked-key-value-alone", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-past-together", "ours"),
-        Rule("DML-MULTIHEAD_ATTENTION1-stacked-head-counts", "ours"),
+        Rule("DML-MULTIHEAD_ATTENTION1-past-together", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-stacked-head-counts", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION1-same-type", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION1-query-leading-ones", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION1-query-heads", "docs"),
@@ -168,15 +171,16 @@ class MultiheadAttention1(Description):
         Rule("DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION1-bias-sizes", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION1-past-key-sizes", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-past-value-sizes", "ours"),
-        Rule("DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes", "observed"),
+        Rule("DML-MULTIHEAD_ATTENTION1-past-value-sizes", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes", "observed", advice=True),
         Rule("DML-MULTIHEAD_ATTENTION1-mask-dimension-count", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION1-mask-sizes", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes", "observed"),
+        Rule("DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION1-output-sizes", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-present-sequence-length", "ours"),
+        Rule("DML-MULTIHEAD_ATTENTION1-present-sequence-length", "ours", advice=True),
         Rule("DML-MULTIHEAD_ATTENTION1-present-key-sizes", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-present-value-sizes", "ours"),
+        Rule("DML-MULTIHEAD_ATTENTION1-present-value-sizes", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_3: _SINCE_6_3,
@@ -351,7 +355,7 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-query-head-count",
                     "QueryHeadCount",
-                    f"QueryHeadCount is {query_head_count}; it must be at least 1",
+                    f"QueryHeadCount is {query_head_count}; it must be at least 1 (hidden sizes are divided by it)",
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-key-value-head-count
@@ -360,7 +364,7 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-key-value-head-count",
                     "KeyValueHeadCount",
-                    f"KeyValueHeadCount is {key_value_head_count}; it must be at least 1",
+                    f"KeyValueHeadCount is {key_value_head_count}; it must be at least 1 (hidden sizes are divided by it)",
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-head-groups
@@ -472,7 +476,7 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-past-together",
                     "PastKeyTensor",
-                    f"present(PastKeyTensor) is {str(bool(past_key_tensor is not None)).lower()}; it must equal present(PastValueTensor), {str(bool(past_value_tensor is not None)).lower()}",
+                    f"present(PastKeyTensor) is {str(bool(past_key_tensor is not None)).lower()}; it must equal present(PastValueTensor), {str(bool(past_value_tensor is not None)).lower()} (as many values as keys of earlier calls come before the new ones)",
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-stacked-head-counts
@@ -737,15 +741,6 @@ class MultiheadAttention1(Description):
                     f"PastValueTensor.Sizes is {list(past_value_tensor_sizes)}; it must equal align([BatchSize, KeyValueHeadCount, PastSequenceLength, ValueHeadSize], PastValueTensor.DimensionCount, 1), {list(align((batch_size, key_value_head_count, past_sequence_length, value_head_size), past_value_tensor_rank, 1))}",
                 )
             )
-        # DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes
-        if past_sequence_lengths_tensor is not None and past_sequence_lengths_tensor_sizes != align((batch_size,), past_sequence_lengths_tensor_rank, 1):  # fmt: skip
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes",
-                    "PastSequenceLengthsTensor.Sizes",
-                    f"PastSequenceLengthsTensor.Sizes is {list(past_sequence_lengths_tensor_sizes)}; it must equal align([BatchSize], PastSequenceLengthsTensor.DimensionCount, 1), {list(align((batch_size,), past_sequence_lengths_tensor_rank, 1))}",
-                )
-            )
         # DML-MULTIHEAD_ATTENTION1-mask-dimension-count
         if (mask_tensor is not None and mask_type != MULTIHEAD_ATTENTION_MASK_TYPE_NONE) and mask_tensor_rank < len(mask_sizes):  # fmt: skip
             violations.append(
@@ -756,12 +751,31 @@ class MultiheadAttention1(Description):
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-mask-sizes
-        if (mask_tensor is not None and mask_type != MULTIHEAD_ATTENTION_MASK_TYPE_NONE) and mask_tensor_sizes != align(mask_sizes, mask_tensor_rank, 1):  # fmt: skip
+        if (mask_tensor is not None and mask_type not in (MULTIHEAD_ATTENTION_MASK_TYPE_NONE, MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN)) and mask_tensor_sizes != align(mask_sizes, mask_tensor_rank, 1):  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-mask-sizes",
                     "MaskTensor.Sizes",
                     f"MaskTensor.Sizes is {list(mask_tensor_sizes)}; it must equal align(MaskSizes, MaskTensor.DimensionCount, 1), {list(align(mask_sizes, mask_tensor_rank, 1))} (MaskType says what the mask holds)",
+                )
+            )
+        # DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes
+        for d in range(mask_tensor_rank - 1):
+            if (mask_tensor is not None and mask_type == MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN) and mask_tensor_sizes[d] != entry(align(mask_sizes, mask_tensor_rank, 1), d):  # fmt: skip
+                violations.append(
+                    Violation(
+                        "DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes",
+                        "MaskTensor.Sizes",
+                        f"MaskTensor.Sizes[{d}] is {mask_tensor_sizes[d]}; it must equal align(MaskSizes, MaskTensor.DimensionCount, 1)[{d}], {entry(align(mask_sizes, mask_tensor_rank, 1), d)} (one entry for each score)",
+                    )
+                )
+                break
+        if (mask_tensor is not None and mask_type == MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN) and entry(mask_tensor_sizes, mask_tensor_rank - 1) not in (total_sequence_length, key_sequence_length):  # fmt: skip
+            violations.append(
+                Violation(
+                    "DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes",
+                    "MaskTensor.Sizes",
+                    f"MaskTensor.Sizes[{mask_tensor_rank - 1}] is {entry(mask_tensor_sizes, mask_tensor_rank - 1)}; it must be TotalSequenceLength, {total_sequence_length} or KeySequenceLength, {key_sequence_length} (one entry for each score)",
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes
@@ -782,15 +796,6 @@ class MultiheadAttention1(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal align([BatchSize, SequenceLength, QueryHeadCount * ValueHeadSize], OutputTensor.DimensionCount, 1), {list(align((batch_size, sequence_length, saturate(query_head_count * value_head_size)), output_tensor_rank, 1))}",
                 )
             )
-        # DML-MULTIHEAD_ATTENTION1-present-sequence-length
-        if (past_sequence_lengths_tensor is not None and output_present_key_tensor is not None) and entry(output_present_key_tensor_sizes, output_present_key_tensor_rank - 2) < max(past_sequence_length, key_sequence_length):  # fmt: skip
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-present-sequence-length",
-                    "OutputPresentKeyTensor.Sizes",
-                    f"OutputPresentKeyTensor.Sizes[{output_present_key_tensor_rank - 2}] is {entry(output_present_key_tensor_sizes, output_present_key_tensor_rank - 2)}; it must be at least max(PastSequenceLength, KeySequenceLength), {max(past_sequence_length, key_sequence_length)} (the buffer has room for the keys given)",
-                )
-            )
         # DML-MULTIHEAD_ATTENTION1-present-key-sizes
         if output_present_key_tensor is not None and output_present_key_tensor_sizes != align((batch_size, key_value_head_count, total_sequence_length, head_size), output_present_key_tensor_rank, 1):  # fmt: skip
             violations.append(
@@ -807,6 +812,54 @@ class MultiheadAttention1(Description):
                     "DML-MULTIHEAD_ATTENTION1-present-value-sizes",
                     "OutputPresentValueTensor.Sizes",
                     f"OutputPresentValueTensor.Sizes is {list(output_present_value_tensor_sizes)}; it must equal align([BatchSize, KeyValueHeadCount, TotalSequenceLength, ValueHeadSize], OutputPresentValueTensor.DimensionCount, 1), {list(align((batch_size, key_value_head_count, total_sequence_length, value_head_size), output_present_value_tensor_rank, 1))}",
+                )
+            )
+        return violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        query_tensor = self.QueryTensor
+        key_tensor = self.KeyTensor
+        stacked_query_key_tensor = self.StackedQueryKeyTensor
+        stacked_key_value_tensor = self.StackedKeyValueTensor
+        stacked_query_key_value_tensor = self.StackedQueryKeyValueTensor
+        past_key_tensor = self.PastKeyTensor
+        past_sequence_lengths_tensor = self.PastSequenceLengthsTensor
+        output_present_key_tensor = self.OutputPresentKeyTensor
+        violations: list[Violation] = []
+        past_sequence_lengths_tensor_sizes = (past_sequence_lengths_tensor or ABSENT).Sizes
+        query_tensor_sizes = (query_tensor or ABSENT).Sizes
+        stacked_query_key_tensor_sizes = (stacked_query_key_tensor or ABSENT).Sizes
+        stacked_query_key_value_tensor_sizes = (stacked_query_key_value_tensor or ABSENT).Sizes
+        past_sequence_lengths_tensor_rank = (past_sequence_lengths_tensor or ABSENT).DimensionCount
+        output_present_key_tensor_sizes = (output_present_key_tensor or ABSENT).Sizes
+        output_present_key_tensor_rank = (output_present_key_tensor or ABSENT).DimensionCount
+        past_key_tensor_sizes = (past_key_tensor or ABSENT).Sizes
+        past_key_tensor_rank = (past_key_tensor or ABSENT).DimensionCount
+        key_tensor_sizes = (key_tensor or ABSENT).Sizes
+        key_tensor_rank = (key_tensor or ABSENT).DimensionCount
+        stacked_key_value_tensor_sizes = (stacked_key_value_tensor or ABSENT).Sizes
+        query_sizes = align(query_tensor_sizes, 3, 1) if query_tensor is not None else (*stacked_query_key_tensor_sizes[:2], saturate(entry(stacked_query_key_tensor_sizes, 2) * entry(stacked_query_key_tensor_sizes, 4))) if stacked_query_key_tensor is not None else (*stacked_query_key_value_tensor_sizes[:2], saturate(entry(stacked_query_key_value_tensor_sizes, 2) * entry(stacked_query_key_value_tensor_sizes, 4))) if stacked_query_key_value_tensor is not None else (0, 0, 0)  # fmt: skip
+        batch_size = entry(query_sizes, 0)
+        sequence_length = entry(query_sizes, 1)
+        key_sequence_length = entry(key_tensor_sizes, key_tensor_rank - 2) if key_tensor is not None else entry(stacked_key_value_tensor_sizes, 1) if stacked_key_value_tensor is not None else sequence_length if stacked_query_key_tensor is not None or stacked_query_key_value_tensor is not None else 0  # fmt: skip
+        past_sequence_length = entry(past_key_tensor_sizes, past_key_tensor_rank - 2) if past_key_tensor is not None else 0  # fmt: skip
+        # DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes
+        if past_sequence_lengths_tensor is not None and past_sequence_lengths_tensor_sizes != align((batch_size,), past_sequence_lengths_tensor_rank, 1):  # fmt: skip
+            violations.append(
+                Violation(
+                    "DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes",
+                    "PastSequenceLengthsTensor.Sizes",
+                    f"PastSequenceLengthsTensor.Sizes is {list(past_sequence_lengths_tensor_sizes)}; it should equal align([BatchSize], PastSequenceLengthsTensor.DimensionCount, 1), {list(align((batch_size,), past_sequence_lengths_tensor_rank, 1))} (one length for each batch)",
+                )
+            )
+        # DML-MULTIHEAD_ATTENTION1-present-sequence-length
+        if (past_sequence_lengths_tensor is not None and output_present_key_tensor is not None) and entry(output_present_key_tensor_sizes, output_present_key_tensor_rank - 2) < max(past_sequence_length, key_sequence_length):  # fmt: skip
+            violations.append(
+                Violation(
+                    "DML-MULTIHEAD_ATTENTION1-present-sequence-length",
+                    "OutputPresentKeyTensor.Sizes",
+                    f"OutputPresentKeyTensor.Sizes[{output_present_key_tensor_rank - 2}] is {entry(output_present_key_tensor_sizes, output_present_key_tensor_rank - 2)}; it should be at least max(PastSequenceLength, KeySequenceLength), {max(past_sequence_length, key_sequence_length)} (the buffer has room for the keys given)",
                 )
             )
         return violations

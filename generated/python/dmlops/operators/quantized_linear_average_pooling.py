@@ -70,12 +70,13 @@ class QuantizedLinearAveragePooling(Description):
     DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dilations-range,
     DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-input-zero-point,
     DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-output-zero-point,
-    DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits,
     DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes,
     DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes,
     DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes,
     DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes,
     DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-sizes.
+
+    Advice: DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits.
 
     No scale is 0; with 0 the result is undefined.
 
@@ -102,12 +103,12 @@ class QuantizedLinearAveragePooling(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-rank", "docs"),
         Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dimension-count", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-strides-range", "ours"),
-        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-size-range", "ours"),
-        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dilations-range", "ours"),
+        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-strides-range", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-size-range", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dilations-range", "docs"),
         Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-input-zero-point", "docs"),
         Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-output-zero-point", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits", "ours"),
+        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits", "ours", advice=True),
         Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes", "docs"),
         Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes", "docs"),
         Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes", "docs"),
@@ -339,17 +340,6 @@ class QuantizedLinearAveragePooling(Description):
                     f"OutputZeroPointTensor.DataType is {name_of(TensorDataType, output_zero_point_tensor_data_type)}; it must equal OutputTensor.DataType, {name_of(TensorDataType, output_tensor_data_type)}",
                 )
             )
-        # DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits
-        for i in range(len(window_size)):
-            if entry(window_extents, i) > entry(padded_sizes, i):
-                violations.append(
-                    Violation(
-                        "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits",
-                        "InputTensor.DimensionCount",
-                        f"WindowExtents[{i}] is {entry(window_extents, i)}; it must be at most PaddedSizes[{i}], {entry(padded_sizes, i)} (the padded input holds the dilated window at least once)",
-                    )
-                )
-                break
         # DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes
         if entry(input_scale_tensor_sizes, min(input_scale_tensor_rank - 1, 1)) not in (1, channel_count):
             violations.append(
@@ -435,6 +425,33 @@ class QuantizedLinearAveragePooling(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal PooledSizes, {list(pooled_sizes)}",
                 )
             )
+        return violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        input_tensor = self.InputTensor
+        window_size = self.WindowSize
+        start_padding = self.StartPadding
+        end_padding = self.EndPadding
+        dilations = self.Dilations
+        if input_tensor is None or window_size is None or start_padding is None or end_padding is None or dilations is None:  # fmt: skip
+            return []
+        violations: list[Violation] = []
+        input_tensor_rank = input_tensor.DimensionCount
+        input_tensor_sizes = input_tensor.Sizes
+        window_extents = tuple(saturate(saturate((entry(window_size, i) - 1) * entry(dilations, i)) + 1) for i in range(input_tensor_rank - 2))  # fmt: skip
+        padded_sizes = tuple(entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank - 2))  # fmt: skip
+        # DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits
+        for i in range(len(window_size)):
+            if entry(window_extents, i) > entry(padded_sizes, i):
+                violations.append(
+                    Violation(
+                        "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits",
+                        "InputTensor.DimensionCount",
+                        f"WindowExtents[{i}] is {entry(window_extents, i)}; it should be at most PaddedSizes[{i}], {entry(padded_sizes, i)} (the padded input holds the dilated window at least once)",
+                    )
+                )
+                break
         return violations
 
     def infer(self) -> QuantizedLinearAveragePooling:

@@ -161,14 +161,14 @@ class QuantizedLinearConvolution(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-group-count", "ours"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-strides", "ours"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-dilations", "ours"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-group-count", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-strides", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-dilations", "docs"),
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point", "docs"),
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups", "ours"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels", "ours"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits", "ours"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits", "docs"),
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes", "docs"),
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes", "docs"),
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-output-sizes", "ours"),
@@ -364,7 +364,7 @@ class QuantizedLinearConvolution(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_CONVOLUTION-group-count",
                     "GroupCount",
-                    f"GroupCount is {group_count}; it must be at least 1",
+                    f"GroupCount is {group_count}; it must be at least 1 (the channels are divided by it)",
                 )
             )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank
@@ -432,7 +432,7 @@ class QuantizedLinearConvolution(Description):
                     Violation(
                         "DML-QUANTIZED_LINEAR_CONVOLUTION-strides",
                         "Strides",
-                        f"Strides[{d}] is {strides[d]}; it must be at least 1",
+                        f"Strides[{d}] is {strides[d]}; it must be at least 1 (the filter has to move)",
                     )
                 )
                 break
@@ -443,7 +443,7 @@ class QuantizedLinearConvolution(Description):
                     Violation(
                         "DML-QUANTIZED_LINEAR_CONVOLUTION-dilations",
                         "Dilations",
-                        f"Dilations[{d}] is {dilations[d]}; it must be at least 1",
+                        f"Dilations[{d}] is {dilations[d]}; it must be at least 1 (the distance from one filter element to the next)",
                     )
                 )
                 break

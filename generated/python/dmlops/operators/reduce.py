@@ -254,8 +254,9 @@ class Reduce(Description):
     AxisCount: How many axes are reduced.
     Axes: The dimensions to reduce.
 
-    Rules: DML-REDUCE-same-rank, DML-REDUCE-axis-count, DML-REDUCE-axes-range, DML-REDUCE-same-type,
-    DML-REDUCE-output-sizes.
+    Rules: DML-REDUCE-same-rank, DML-REDUCE-axes-range, DML-REDUCE-same-type, DML-REDUCE-output-sizes.
+
+    Advice: DML-REDUCE-axis-count.
     """
 
     OPERATOR: ClassVar[str] = "REDUCE"
@@ -269,7 +270,7 @@ class Reduce(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-REDUCE-same-rank", "docs"),
-        Rule("DML-REDUCE-axis-count", "ours"),
+        Rule("DML-REDUCE-axis-count", "ours", advice=True),
         Rule("DML-REDUCE-axes-range", "docs"),
         Rule("DML-REDUCE-same-type", "docs"),
         Rule("DML-REDUCE-output-sizes", "docs"),
@@ -409,15 +410,6 @@ class Reduce(Description):
                     f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
-        # DML-REDUCE-axis-count
-        if axis_count > input_tensor_rank:
-            violations.append(
-                Violation(
-                    "DML-REDUCE-axis-count",
-                    "AxisCount",
-                    f"AxisCount is {axis_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank} (a dimension is reduced once)",
-                )
-            )
         if violations:
             return violations
 
@@ -459,6 +451,25 @@ class Reduce(Description):
                     "DML-REDUCE-output-sizes",
                     "OutputTensor.Sizes",
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal ReducedSizes, {list(reduced_sizes)} (reduced dimensions have size 1)",
+                )
+            )
+        return violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        input_tensor = self.InputTensor
+        axis_count = self.AxisCount
+        if input_tensor is None:
+            return []
+        violations: list[Violation] = []
+        input_tensor_rank = input_tensor.DimensionCount
+        # DML-REDUCE-axis-count
+        if axis_count > input_tensor_rank:
+            violations.append(
+                Violation(
+                    "DML-REDUCE-axis-count",
+                    "AxisCount",
+                    f"AxisCount is {axis_count}; it should be at most InputTensor.DimensionCount, {input_tensor_rank} (a dimension is reduced once)",
                 )
             )
         return violations

@@ -65,6 +65,8 @@ class Resample(Description):
     Scales: Factors of the sizes; they need not be the exact ratio of output to input.
 
     Rules: DML-RESAMPLE-same-rank, DML-RESAMPLE-scale-count, DML-RESAMPLE-scales, DML-RESAMPLE-same-type.
+
+    Advice: DML-RESAMPLE-scales-positive.
     """
 
     OPERATOR: ClassVar[str] = "RESAMPLE"
@@ -80,6 +82,7 @@ class Resample(Description):
         Rule("DML-RESAMPLE-same-rank", "docs"),
         Rule("DML-RESAMPLE-scale-count", "docs"),
         Rule("DML-RESAMPLE-scales", "docs"),
+        Rule("DML-RESAMPLE-scales-positive", "ours", advice=True),
         Rule("DML-RESAMPLE-same-type", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
@@ -216,6 +219,25 @@ class Resample(Description):
                     f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
                 )
             )
+        return violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        scales = self.Scales
+        if scales is None:
+            return []
+        violations: list[Violation] = []
+        # DML-RESAMPLE-scales-positive
+        for d in range(len(scales)):
+            if not as_float(scales[d]) > 0.0:
+                violations.append(
+                    Violation(
+                        "DML-RESAMPLE-scales-positive",
+                        "Scales",
+                        f"Scales[{d}] is {as_float(scales[d]):g}; it should be more than 0.0 (0 gives no input coordinate)",
+                    )
+                )
+                break
         return violations
 
     def infer(self) -> Resample:

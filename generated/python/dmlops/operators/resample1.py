@@ -68,6 +68,8 @@ class Resample1(Description):
 
     Rules: DML-RESAMPLE1-same-rank, DML-RESAMPLE1-dimension-count, DML-RESAMPLE1-scales,
     DML-RESAMPLE1-same-type.
+
+    Advice: DML-RESAMPLE1-scales-positive.
     """
 
     OPERATOR: ClassVar[str] = "RESAMPLE1"
@@ -85,6 +87,7 @@ class Resample1(Description):
         Rule("DML-RESAMPLE1-same-rank", "docs"),
         Rule("DML-RESAMPLE1-dimension-count", "docs"),
         Rule("DML-RESAMPLE1-scales", "docs"),
+        Rule("DML-RESAMPLE1-scales-positive", "ours", advice=True),
         Rule("DML-RESAMPLE1-same-type", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
@@ -234,6 +237,25 @@ class Resample1(Description):
                     f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
                 )
             )
+        return violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        scales = self.Scales
+        if scales is None:
+            return []
+        violations: list[Violation] = []
+        # DML-RESAMPLE1-scales-positive
+        for d in range(len(scales)):
+            if not as_float(scales[d]) > 0.0:
+                violations.append(
+                    Violation(
+                        "DML-RESAMPLE1-scales-positive",
+                        "Scales",
+                        f"Scales[{d}] is {as_float(scales[d]):g}; it should be more than 0.0 (0 gives no input coordinate)",
+                    )
+                )
+                break
         return violations
 
     def infer(self) -> Resample1:

@@ -58,6 +58,8 @@ class Resample2(Description):
 
     Rules: DML-RESAMPLE2-same-rank, DML-RESAMPLE2-dimension-count, DML-RESAMPLE2-scales,
     DML-RESAMPLE2-same-type.
+
+    Advice: DML-RESAMPLE2-scales-positive.
     """
 
     OPERATOR: ClassVar[str] = "RESAMPLE2"
@@ -76,6 +78,7 @@ class Resample2(Description):
         Rule("DML-RESAMPLE2-same-rank", "docs"),
         Rule("DML-RESAMPLE2-dimension-count", "docs"),
         Rule("DML-RESAMPLE2-scales", "docs"),
+        Rule("DML-RESAMPLE2-scales-positive", "ours", advice=True),
         Rule("DML-RESAMPLE2-same-type", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
@@ -223,6 +226,25 @@ class Resample2(Description):
                     f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
                 )
             )
+        return violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        scales = self.Scales
+        if scales is None:
+            return []
+        violations: list[Violation] = []
+        # DML-RESAMPLE2-scales-positive
+        for d in range(len(scales)):
+            if not as_float(scales[d]) > 0.0:
+                violations.append(
+                    Violation(
+                        "DML-RESAMPLE2-scales-positive",
+                        "Scales",
+                        f"Scales[{d}] is {as_float(scales[d]):g}; it should be more than 0.0 (0 gives no input coordinate)",
+                    )
+                )
+                break
         return violations
 
     def infer(self) -> Resample2:

@@ -48,6 +48,8 @@ class Resample3(Description):
 
     Rules: DML-RESAMPLE3-same-rank, DML-RESAMPLE3-dimension-count, DML-RESAMPLE3-scales,
     DML-RESAMPLE3-same-type.
+
+    Advice: DML-RESAMPLE3-scales-positive.
     """
 
     OPERATOR: ClassVar[str] = "RESAMPLE3"
@@ -67,6 +69,7 @@ class Resample3(Description):
         Rule("DML-RESAMPLE3-same-rank", "docs"),
         Rule("DML-RESAMPLE3-dimension-count", "docs"),
         Rule("DML-RESAMPLE3-scales", "docs"),
+        Rule("DML-RESAMPLE3-scales-positive", "ours", advice=True),
         Rule("DML-RESAMPLE3-same-type", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
@@ -208,6 +211,25 @@ class Resample3(Description):
                     f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
                 )
             )
+        return violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        scales = self.Scales
+        if scales is None:
+            return []
+        violations: list[Violation] = []
+        # DML-RESAMPLE3-scales-positive
+        for d in range(len(scales)):
+            if not as_float(scales[d]) > 0.0:
+                violations.append(
+                    Violation(
+                        "DML-RESAMPLE3-scales-positive",
+                        "Scales",
+                        f"Scales[{d}] is {as_float(scales[d]):g}; it should be more than 0.0 (0 gives no input coordinate)",
+                    )
+                )
+                break
         return violations
 
     def infer(self) -> Resample3:

@@ -55,6 +55,8 @@ class ResampleGrad(Description):
 
     Rules: DML-RESAMPLE_GRAD-same-rank, DML-RESAMPLE_GRAD-dimension-count, DML-RESAMPLE_GRAD-scales,
     DML-RESAMPLE_GRAD-same-type.
+
+    Advice: DML-RESAMPLE_GRAD-scales-positive.
     """
 
     OPERATOR: ClassVar[str] = "RESAMPLE_GRAD"
@@ -72,6 +74,7 @@ class ResampleGrad(Description):
         Rule("DML-RESAMPLE_GRAD-same-rank", "docs"),
         Rule("DML-RESAMPLE_GRAD-dimension-count", "docs"),
         Rule("DML-RESAMPLE_GRAD-scales", "docs"),
+        Rule("DML-RESAMPLE_GRAD-scales-positive", "ours", advice=True),
         Rule("DML-RESAMPLE_GRAD-same-type", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
@@ -219,6 +222,25 @@ class ResampleGrad(Description):
                     f"OutputGradientTensor.DataType is {name_of(TensorDataType, output_gradient_tensor_data_type)}; it must equal InputGradientTensor.DataType, {name_of(TensorDataType, input_gradient_tensor_data_type)}",
                 )
             )
+        return violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        scales = self.Scales
+        if scales is None:
+            return []
+        violations: list[Violation] = []
+        # DML-RESAMPLE_GRAD-scales-positive
+        for i in range(len(scales)):
+            if not as_float(scales[i]) > 0.0:
+                violations.append(
+                    Violation(
+                        "DML-RESAMPLE_GRAD-scales-positive",
+                        "Scales",
+                        f"Scales[{i}] is {as_float(scales[i]):g}; it should be more than 0.0 (0 gives no input coordinate)",
+                    )
+                )
+                break
         return violations
 
     def infer(self) -> ResampleGrad:

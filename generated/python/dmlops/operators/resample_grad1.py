@@ -45,6 +45,8 @@ class ResampleGrad1(Description):
 
     Rules: DML-RESAMPLE_GRAD1-same-rank, DML-RESAMPLE_GRAD1-dimension-count, DML-RESAMPLE_GRAD1-scales,
     DML-RESAMPLE_GRAD1-same-type.
+
+    Advice: DML-RESAMPLE_GRAD1-scales-positive.
     """
 
     OPERATOR: ClassVar[str] = "RESAMPLE_GRAD1"
@@ -63,6 +65,7 @@ class ResampleGrad1(Description):
         Rule("DML-RESAMPLE_GRAD1-same-rank", "docs"),
         Rule("DML-RESAMPLE_GRAD1-dimension-count", "docs"),
         Rule("DML-RESAMPLE_GRAD1-scales", "docs"),
+        Rule("DML-RESAMPLE_GRAD1-scales-positive", "ours", advice=True),
         Rule("DML-RESAMPLE_GRAD1-same-type", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
@@ -207,6 +210,25 @@ class ResampleGrad1(Description):
                     f"OutputGradientTensor.DataType is {name_of(TensorDataType, output_gradient_tensor_data_type)}; it must equal InputGradientTensor.DataType, {name_of(TensorDataType, input_gradient_tensor_data_type)}",
                 )
             )
+        return violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        scales = self.Scales
+        if scales is None:
+            return []
+        violations: list[Violation] = []
+        # DML-RESAMPLE_GRAD1-scales-positive
+        for i in range(len(scales)):
+            if not as_float(scales[i]) > 0.0:
+                violations.append(
+                    Violation(
+                        "DML-RESAMPLE_GRAD1-scales-positive",
+                        "Scales",
+                        f"Scales[{i}] is {as_float(scales[i]):g}; it should be more than 0.0 (0 gives no input coordinate)",
+                    )
+                )
+                break
         return violations
 
     def infer(self) -> ResampleGrad1:

@@ -61,7 +61,9 @@ class Rnn(Description):
     Rules: DML-RNN-activation-desc-count, DML-RNN-same-type, DML-RNN-not-owned, DML-RNN-input-shape,
     DML-RNN-recurrence-shape, DML-RNN-direction-count, DML-RNN-weight-shape, DML-RNN-bias-shape,
     DML-RNN-hidden-init-shape, DML-RNN-sequence-lengths-shape, DML-RNN-output-sequence-shape,
-    DML-RNN-output-single-shape, DML-RNN-output-given.
+    DML-RNN-output-single-shape.
+
+    Advice: DML-RNN-output-given.
 
     A length is at most InputTensor's second size.
     """
@@ -94,7 +96,7 @@ class Rnn(Description):
         Rule("DML-RNN-sequence-lengths-shape", "docs"),
         Rule("DML-RNN-output-sequence-shape", "docs"),
         Rule("DML-RNN-output-single-shape", "docs"),
-        Rule("DML-RNN-output-given", "ours"),
+        Rule("DML-RNN-output-given", "ours", advice=True),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -258,15 +260,6 @@ class Rnn(Description):
                     "DML-RNN-activation-desc-count",
                     "ActivationDescCount",
                     f"ActivationDescCount is {activation_desc_count}; it must equal FunctionCount * 2 if Direction == BIDIRECTIONAL else FunctionCount, {function_count * 2 if direction == RECURRENT_NETWORK_DIRECTION_BIDIRECTIONAL else function_count} (each direction has its own activations)",
-                )
-            )
-        # DML-RNN-output-given
-        if not (output_sequence_tensor is not None or output_single_tensor is not None):
-            violations.append(
-                Violation(
-                    "DML-RNN-output-given",
-                    "OutputSequenceTensor",
-                    "this must hold: present(OutputSequenceTensor) or present(OutputSingleTensor) (without an output there is nothing to compute)",
                 )
             )
         if violations:
@@ -635,6 +628,22 @@ class Rnn(Description):
                     "DML-RNN-output-single-shape",
                     "OutputSingleTensor.Sizes",
                     f"OutputSingleTensor.Sizes[3] is {entry(output_single_tensor_sizes, 3)}; it must equal HiddenSize, {hidden_size}",
+                )
+            )
+        return violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        output_sequence_tensor = self.OutputSequenceTensor
+        output_single_tensor = self.OutputSingleTensor
+        violations: list[Violation] = []
+        # DML-RNN-output-given
+        if not (output_sequence_tensor is not None or output_single_tensor is not None):
+            violations.append(
+                Violation(
+                    "DML-RNN-output-given",
+                    "OutputSequenceTensor",
+                    "this should hold: present(OutputSequenceTensor) or present(OutputSingleTensor) (without an output there is nothing to compute)",
                 )
             )
         return violations

@@ -118,6 +118,8 @@ class ScatterElements(Description):
     DML-SCATTER_ELEMENTS-indices-within, DML-SCATTER_ELEMENTS-updates-sizes,
     DML-SCATTER_ELEMENTS-output-sizes.
 
+    Advice: DML-SCATTER_ELEMENTS-indices-sizes.
+
     An index is below the output's size along the axis. From feature level 3.0 on, indices of a signed
     type may also be negative and then count from the end of the axis.
 
@@ -138,6 +140,7 @@ class ScatterElements(Description):
         Rule("DML-SCATTER_ELEMENTS-axis-range", "docs"),
         Rule("DML-SCATTER_ELEMENTS-same-type", "docs"),
         Rule("DML-SCATTER_ELEMENTS-indices-within", "docs"),
+        Rule("DML-SCATTER_ELEMENTS-indices-sizes", "docs", advice=True),
         Rule("DML-SCATTER_ELEMENTS-updates-sizes", "docs"),
         Rule("DML-SCATTER_ELEMENTS-output-sizes", "docs"),
     )
@@ -322,6 +325,30 @@ class ScatterElements(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
+        return violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        input_tensor = self.InputTensor
+        indices_tensor = self.IndicesTensor
+        axis = self.Axis
+        if input_tensor is None or indices_tensor is None:
+            return []
+        violations: list[Violation] = []
+        indices_tensor_sizes = indices_tensor.Sizes
+        input_tensor_sizes = input_tensor.Sizes
+        input_tensor_rank = input_tensor.DimensionCount
+        # DML-SCATTER_ELEMENTS-indices-sizes
+        for d in range(input_tensor_rank):
+            if d != axis and indices_tensor_sizes[d] != input_tensor_sizes[d]:
+                violations.append(
+                    Violation(
+                        "DML-SCATTER_ELEMENTS-indices-sizes",
+                        "IndicesTensor.Sizes",
+                        f"IndicesTensor.Sizes[{d}] is {indices_tensor_sizes[d]}; it should equal InputTensor.Sizes[{d}], {input_tensor_sizes[d]} (only the axis may differ)",
+                    )
+                )
+                break
         return violations
 
     def infer(self) -> ScatterElements:

@@ -114,6 +114,8 @@ class TopK(Description):
 
     Rules: DML-TOP_K-same-rank, DML-TOP_K-axis-range, DML-TOP_K-k-positive, DML-TOP_K-same-type,
     DML-TOP_K-k-range, DML-TOP_K-output-value-sizes, DML-TOP_K-output-index-sizes.
+
+    Advice: DML-TOP_K-k-below-size.
     """
 
     OPERATOR: ClassVar[str] = "TOP_K"
@@ -130,7 +132,8 @@ class TopK(Description):
         Rule("DML-TOP_K-axis-range", "docs"),
         Rule("DML-TOP_K-k-positive", "docs"),
         Rule("DML-TOP_K-same-type", "docs"),
-        Rule("DML-TOP_K-k-range", "ours"),
+        Rule("DML-TOP_K-k-range", "docs"),
+        Rule("DML-TOP_K-k-below-size", "docs", advice=True),
         Rule("DML-TOP_K-output-value-sizes", "docs"),
         Rule("DML-TOP_K-output-index-sizes", "docs"),
     )
@@ -298,6 +301,26 @@ class TopK(Description):
                     "DML-TOP_K-output-index-sizes",
                     "OutputIndexTensor.Sizes",
                     f"OutputIndexTensor.Sizes is {list(output_index_tensor_sizes)}; it must equal replace(InputTensor.Sizes, Axis, K), {list(replaced(input_tensor_sizes, axis, k))}",
+                )
+            )
+        return violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        input_tensor = self.InputTensor
+        axis = self.Axis
+        k = self.K
+        if input_tensor is None:
+            return []
+        violations: list[Violation] = []
+        input_tensor_sizes = input_tensor.Sizes
+        # DML-TOP_K-k-below-size
+        if k >= entry(input_tensor_sizes, axis):
+            violations.append(
+                Violation(
+                    "DML-TOP_K-k-below-size",
+                    "K",
+                    f"K is {k}; it should be less than InputTensor.Sizes[{axis}], {entry(input_tensor_sizes, axis)}",
                 )
             )
         return violations

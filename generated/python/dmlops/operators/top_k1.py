@@ -103,6 +103,8 @@ class TopK1(Description):
 
     Rules: DML-TOP_K1-same-rank, DML-TOP_K1-axis-range, DML-TOP_K1-k-positive, DML-TOP_K1-same-type,
     DML-TOP_K1-k-range, DML-TOP_K1-output-value-sizes, DML-TOP_K1-output-index-sizes.
+
+    Advice: DML-TOP_K1-k-below-size.
     """
 
     OPERATOR: ClassVar[str] = "TOP_K1"
@@ -120,7 +122,8 @@ class TopK1(Description):
         Rule("DML-TOP_K1-axis-range", "docs"),
         Rule("DML-TOP_K1-k-positive", "docs"),
         Rule("DML-TOP_K1-same-type", "docs"),
-        Rule("DML-TOP_K1-k-range", "ours"),
+        Rule("DML-TOP_K1-k-range", "docs"),
+        Rule("DML-TOP_K1-k-below-size", "docs", advice=True),
         Rule("DML-TOP_K1-output-value-sizes", "docs"),
         Rule("DML-TOP_K1-output-index-sizes", "docs"),
     )
@@ -292,6 +295,26 @@ class TopK1(Description):
                     "DML-TOP_K1-output-index-sizes",
                     "OutputIndexTensor.Sizes",
                     f"OutputIndexTensor.Sizes is {list(output_index_tensor_sizes)}; it must equal replace(InputTensor.Sizes, Axis, K), {list(replaced(input_tensor_sizes, axis, k))}",
+                )
+            )
+        return violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        input_tensor = self.InputTensor
+        axis = self.Axis
+        k = self.K
+        if input_tensor is None:
+            return []
+        violations: list[Violation] = []
+        input_tensor_sizes = input_tensor.Sizes
+        # DML-TOP_K1-k-below-size
+        if k >= entry(input_tensor_sizes, axis):
+            violations.append(
+                Violation(
+                    "DML-TOP_K1-k-below-size",
+                    "K",
+                    f"K is {k}; it should be less than InputTensor.Sizes[{axis}], {entry(input_tensor_sizes, axis)}",
                 )
             )
         return violations
