@@ -144,6 +144,24 @@ def test_json_leaves_out_what_was_left_out(registry: Registry) -> None:
     }
 
 
+def test_what_is_only_inferred_is_not_demanded(specs: Path) -> None:
+    path = specs / "operators/gather/gather_elements.yaml"
+    text = path.read_text(encoding="utf-8")
+    rule = """  - id: output-sizes
+    infer: OutputTensor.Sizes = IndicesTensor.Sizes
+    source: docs
+"""
+    assert rule in text
+    path.write_text(
+        text.replace(rule, "infers: [OutputTensor.Sizes = IndicesTensor.Sizes]\n"), encoding="utf-8"
+    )
+    registry = load_registry(specs)
+    operator = registry.operator["GATHER_ELEMENTS"]
+    assert ("OutputTensor", "Sizes") in {(one.tensor, one.field) for one in operator.inferences}
+    judge = Judge(GeneralJudge(registry), operator)
+    assert broken(judge, valid(OutputTensor=Tensor(FLOAT32, (7, 7)))) == []
+
+
 def test_boundaries_lie_at_the_bound(found: dict[str, Cases]) -> None:
     (axis,) = boundaries(found["GATHER_ELEMENTS"], "DML-GATHER_ELEMENTS-axis-range")
     tensor = axis.state.description["InputTensor"]

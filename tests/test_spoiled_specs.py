@@ -118,6 +118,7 @@ SPOILS = [
     Spoil("two-forms", ELEMENTS, "same: DataType\n", "same: DataType\n    require: Axis == 0\n", "rule-form", "id: same-type"),
     Spoil("advice-with-stage", ELEMENTS, "id: axis-range\n", "id: axis-range\n    advice: true\n    stage: counts\n", "rule-form", "counts\n", "takes no stage"),
     Spoil("broken-but-no-advice", ELEMENTS, "id: axis-range\n", "id: axis-range\n    broken_by: someone\n", "rule-form", "someone\n", "advice: true"),
+    Spoil("infers-an-input", ELEMENTS, "rules:\n", "infers: [InputTensor.Sizes = IndicesTensor.Sizes]\n\nrules:\n", "unknown-name", "InputTensor.Sizes = Ind"),
     Spoil("flag-name", "rules.yaml", "Flags in (NONE, OWNED_BY_DML)", "Flags in (NONE, OWNED_BY_DLM)", "unknown-name", "OWNED_BY_DLM", "OWNED_BY_DML"),
     Spoil("function-name", "rules.yaml", "power_of_two(Guar", "power_of_tow(Guar", "unknown-name", "power_of_tow", "power_of_two"),
     Spoil("definition-clash", GATHER, "  GatheredSizes: >-", "  Axis: Axis\n  GatheredSizes: >-", "name-clash", "Axis: Axis"),

@@ -57,7 +57,7 @@ def _operator(registry: Registry, operator: Operator) -> Iterator[Finding]:
     yield from _unused_definitions(operator)
     yield from _unbounded_members(operator)
     yield from _tables(registry, operator)
-    inferred = {inference.tensor for inference in operator.inferences if inference.field == "Sizes"}
+    inferred = {one.tensor for one in operator.inferences if one.field == "Sizes" and one.when is None}
     for output in operator.outputs:
         if not output.count and (output.name in inferred) == (output.name in operator.free):
             message = (
@@ -77,6 +77,8 @@ def _expressions(operator: Operator) -> Iterator[ir.Expr]:
                 yield check.guard
             for loop in check.loops:
                 yield from ir.children(loop)
+    for inference in operator.inferences:
+        yield from inference.expressions
     for rows in operator.support.values():
         yield from (row.when for row in rows if row.when is not None)
     if operator.compute is not None:

@@ -206,11 +206,19 @@ class Rule:
 
 @dataclass(frozen=True)
 class Inference:
-    """An output tensor's field that follows from the rest of the description."""
+    """An output tensor's field that follows from the rest of the description, where `when` holds.
+
+    Of several for one field, the first that applies counts. A rule may demand the value, but need not.
+    """
 
     tensor: str
     field: str
     value: ir.Expr
+    when: ir.Expr | None = None
+
+    @property
+    def expressions(self) -> tuple[ir.Expr, ...]:
+        return (self.value,) if self.when is None else (self.value, self.when)
 
 
 @dataclass(frozen=True)

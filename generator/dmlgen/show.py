@@ -33,6 +33,9 @@ def _lines(registry: Registry, operator: Operator) -> Iterator[str]:
         yield f"    {rule.id}{', advice' if rule.advice else ''}{_levels(rule)}"
         for check in rule.checks:
             yield f"        {_condition(check)}"
+    for inference in operator.inferences:
+        when = f", when {SOURCE.print(inference.when)}" if inference.when is not None else ""
+        yield f"    infers {inference.tensor}.{inference.field} = {SOURCE.print(inference.value)}{when}"
     for requirement in operator.data:
         yield f"    data of {requirement.tensor}: {requirement.text}"
     if operator.compute is not None:

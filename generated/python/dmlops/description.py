@@ -104,9 +104,12 @@ class Description:
     def infer(self) -> Self:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Where one of the two is a choice, as the type of a CAST's output or the sizes of a SLICE1's, give the
+        output with no more than that: TensorDesc(FLOAT16, ()) or TensorDesc(UNKNOWN, (2, 3)). An output that
+        may be absent stays so. Raises ValueError when a member that outputs follow from is absent, when one
+        of the two neither follows nor is given, and for sizes that no tensor has.
         """
-        return self
+        raise NotImplementedError
 
     def min_feature_level(self) -> FeatureLevel | None:
         """The lowest feature level that accepts the description; None if none does."""
@@ -132,7 +135,7 @@ def given(desc: Description, name: str) -> Any:
     """The value of a member that must be there; ValueError if it is not."""
     value = getattr(desc, name)
     if value is None:
-        raise ValueError(f"{name} is absent; the outputs of {desc.OPERATOR} follow from it")
+        raise ValueError(f"{name} is absent; the outputs of {desc.OPERATOR} do not follow without it")
     return value
 
 

@@ -10,7 +10,9 @@ from itertools import accumulate
 from operator import mul
 
 from .enums import TensorDataType, TensorFlags, entry_of
-from .tensor_rules import implied_size
+from .registry import INTEGERS
+from .tensor_rules import check_structure, implied_size
+from .violation import Violation
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,27 +74,40 @@ def tensor_at(tensors: tuple[TensorDesc, ...], index: int) -> TensorDesc:
 
 
 def inferred_if_given(
-    tensor: TensorDesc | None, DataType: TensorDataType | None = None, Sizes: tuple[int, ...] | None = None
+    name: str,
+    tensor: TensorDesc | None,
+    DataType: TensorDataType | None = None,
+    Sizes: tuple[int, ...] | None = None,
 ) -> TensorDesc | None:
     """The same of an output that may be absent: then it stays so."""
-    return None if tensor is None else inferred(tensor, DataType, Sizes)
+    return None if tensor is None else inferred(name, tensor, DataType, Sizes)
 
 
 def inferred(
-    tensor: TensorDesc | None, DataType: TensorDataType | None = None, Sizes: tuple[int, ...] | None = None
+    name: str,
+    tensor: TensorDesc | None,
+    DataType: TensorDataType | None = None,
+    Sizes: tuple[int, ...] | None = None,
 ) -> TensorDesc:
     """An output with the data type and sizes that follow from the rest of a description, if they do.
 
-    What else was given stays; strides stay only with the sizes, and a total size with both. Raises ValueError for
-    an output that is absent and does not follow in full.
+    What else was given stays; strides stay only with the sizes, and a total size with both. Raises ValueError when
+    one of the two neither follows nor is given, and for sizes that no tensor has.
     """
+    given = TensorDesc(TensorDataType.UNKNOWN, ()) if tensor is None else tensor
+    DataType = given.DataType if DataType is None else DataType
+    if DataType == TensorDataType.UNKNOWN:
+        raise ValueError(f"{name}.DataType does not follow from the other members; give {name} one")
+    if Sizes is None and not given.Sizes:
+        raise ValueError(f"{name}.Sizes does not follow from the other members; give {name} some")
+    Sizes = given.Sizes if Sizes is None else Sizes
+    violations: list[Violation] = []
+    check_structure(TensorDesc(DataType, Sizes), name, False, violations)
+    if violations or max(Sizes) > INTEGERS["UINT"][1]:
+        message = f"{name}.Sizes would be {list(Sizes)}, which no tensor has"
+        raise ValueError(f"{message}; validate tells why, given any {name}")
     if tensor is None:
-        if DataType is None or Sizes is None:
-            rest = "DataType" if DataType is None else "Sizes"
-            raise ValueError(f"an output is absent, and its {rest} does not follow")
         return TensorDesc(DataType, Sizes)
-    DataType = tensor.DataType if DataType is None else DataType
-    Sizes = tensor.Sizes if Sizes is None else Sizes
     same_sizes = tensor.Sizes == Sizes
     return TensorDesc(
         DataType,

@@ -72,8 +72,10 @@ class Search:
         self._editor = Editor(operator, self.sampler.entry)
         self._remedies: dict[CompiledCheck, _Remedies] = {}
         self._choices: dict[FeatureLevel, Choices] = {}
+        compiled = self._proposer.compile
         self._infer = [
-            (inference, self._proposer.compile(inference.value)) for inference in operator.inferences
+            (one, compiled(one.value), compiled(one.when) if one.when is not None else None)
+            for one in operator.inferences
         ]
 
     @property
@@ -111,9 +113,17 @@ class Search:
 
     def infer(self, state: State) -> State:
         """The state with those fields of outputs that follow from the rest."""
-        for inference, value in self._infer:
-            if isinstance(state.description[inference.tensor], Tensor):
-                new = value(self.environment(state))
+        inferred: set[tuple[str, str]] = set()
+        for inference, value, when in self._infer:
+            field = (inference.tensor, inference.field)
+            environment = self.environment(state)
+            if (
+                field not in inferred
+                and isinstance(state.description[inference.tensor], Tensor)
+                and (when is None or when(environment))
+            ):
+                inferred.add(field)
+                new = value(environment)
                 if new and not (inference.field == "Sizes" and max(new) > 1 << 10):
                     state = self.apply(Move(Place(inference.tensor, field=inference.field), new), state)
         return state

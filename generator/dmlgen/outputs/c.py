@@ -164,12 +164,13 @@ class MemberView:
 
 @dataclass(frozen=True)
 class OutputView:
-    """An output and what it follows from: members by position, or where the program of its sizes starts."""
+    """An output and what its type and sizes follow from: members by position, or where programs start."""
 
     member: int
     type_from: int | None
     sizes_from: int | None
-    start: int | None
+    type_start: int | None
+    sizes_start: int | None
 
 
 @dataclass(frozen=True)
@@ -541,31 +542,45 @@ def _given(guard: ir.Expr | None) -> set[str] | None:
 
 def _inferring(operator: Operator) -> set[str]:
     """The members that outputs follow from."""
-    nodes = (node for inference in operator.inferences for node in ir.walk(inference.value))
+    expressions = (one for inference in operator.inferences for one in inference.expressions)
+    nodes = (node for expression in expressions for node in ir.walk(expression))
     return {node.name for node in nodes if isinstance(node, ir.Tensor | ir.Tensors | ir.Member)}
 
 
 def _outputs(code: _Code, places: dict[str, int]) -> tuple[OutputView, ...]:
     """The outputs in the order of the struct."""
     operator = code.operator
-    values = {(one.tensor, one.field): one.value for one in operator.inferences}
     views = []
     for output in operator.outputs:
-        data_type, sizes = (values.get((output.name, field)) for field in ("DataType", "Sizes"))
+        data_type, sizes = (_inferred(operator, output.name, field) for field in ("DataType", "Sizes"))
         type_from, sizes_from = _field_of_member(data_type), _field_of_member(sizes)
+        type_start = sizes_start = None
         if data_type is not None and type_from is None:
-            message = f"{output.name}.DataType, which is not that of another tensor, has no form in C yet"
-            raise SpecError([Finding(operator.position, "c-output", message)])
-        by_program = sizes is not None and sizes_from is None
+            type_start = code.number(f"{output.name}.DataType", data_type)
+        if sizes is not None and sizes_from is None:
+            sizes_start = code.array(f"{output.name}.Sizes", sizes)
         views.append(
             OutputView(
                 places[output.name],
                 None if type_from is None else places[type_from],
                 None if sizes_from is None else places[sizes_from],
-                code.array(f"{output.name}.Sizes", sizes) if sizes is not None and by_program else None,
+                type_start,
+                sizes_start,
             )
         )
     return tuple(views)
+
+
+def _inferred(operator: Operator, tensor: str, field: str) -> ir.Expr | None:
+    """What an output's field follows from: in cases where nothing tells it, the field as it is given."""
+    found: ir.Expr | None = None
+    for one in reversed([one for one in operator.inferences if (one.tensor, one.field) == (tensor, field)]):
+        if one.when is None:
+            found = one.value
+        else:
+            otherwise = found or ir.Field(ir.Tensor(tensor), field, one.value.type)
+            found = ir.Conditional(one.when, one.value, otherwise)
+    return found
 
 
 def _field_of_member(value: ir.Expr | None) -> str | None:

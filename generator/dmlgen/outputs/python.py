@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TypeAlias, cast
 
 from dmlgen.expr import ir
@@ -23,6 +24,7 @@ from dmlgen.registry import (
     Definition,
     Enum,
     FeatureLevel,
+    Inference,
     Member,
     Operator,
     Registry,
@@ -240,7 +242,8 @@ class CasesView:
 class InferenceView:
     """How outputs follow from the rest: members that must be there, variables, and each output's fields.
 
-    `choosable` are outputs that may be absent by choice: they stay so.
+    An output that must be there is among `outputs` although none of its fields follows. `choosable` are
+    outputs that may be absent by choice: they stay so.
     """
 
     needed: tuple[MemberView, ...]
@@ -581,7 +584,7 @@ def _operator_imports(
 ) -> Imports:
     kinds = {member.kind for member in members}
     description = {"Description", "Rule", "Support", "Tables"}
-    if inference.needed:
+    if inference.needed or any(output.count for output in operator.outputs):
         description.add("given")
     if any(member.counted for member in members):
         description |= {"COUNTED", "count_of"}
@@ -673,7 +676,7 @@ def _fields(operator: Operator, expressions: Iterable[ir.Expr]) -> tuple[Assignm
 
 def _inference(operator: Operator, members: tuple[MemberView, ...], printer: PythonPrinter) -> InferenceView:
     """How outputs follow from the rest."""
-    values = [inference.value for inference in operator.inferences]
+    values = [expression for inference in operator.inferences for expression in inference.expressions]
     nodes = [node for value in values for node in ir.walk(value)]
     read = {node.name for node in nodes if isinstance(node, ir.Tensor | ir.Tensors | ir.Member)}
     needed = tuple(member for member in members if member.name in read)
@@ -683,23 +686,34 @@ def _inference(operator: Operator, members: tuple[MemberView, ...], printer: Pyt
         *_fields(operator, values),
         *assignments_of(printer, definitions),
     )
-    outputs: dict[str, tuple[AssignmentView, ...]] = {}
+    outputs: dict[str, tuple[AssignmentView, ...]] = {
+        output.name: () for output in operator.outputs if not output.optional and not output.count
+    }
     values_of: list[AssignmentView] = []
-    for inference in operator.inferences:
-        value = printer.print(inference.value)
+    for (tensor, field), inferences in groupby(
+        sorted(operator.inferences, key=lambda one: (one.tensor, one.field)),
+        key=lambda one: (one.tensor, one.field),
+    ):
+        value = _first_that_applies(list(inferences), printer)
         if not value.isidentifier():
-            values_of.append(AssignmentView(field_local(inference.tensor, inference.field), value))
+            values_of.append(AssignmentView(field_local(tensor, field), value))
             value = values_of[-1].name
-        outputs[inference.tensor] = (
-            *outputs.get(inference.tensor, ()),
-            AssignmentView(inference.field, value),
-        )
+        outputs[tensor] = (*outputs.get(tensor, ()), AssignmentView(field, value))
     return InferenceView(
         needed=tuple(member for member in needed if member.required),
         assignments=(*assignments, *values_of),
         outputs=outputs,
         choosable=tuple(name for name in outputs if operator.member[name].optional),
     )
+
+
+def _first_that_applies(inferences: list[Inference], printer: PythonPrinter) -> str:
+    """The text of a field's value; None where nothing tells it."""
+    text = "None"
+    for one in reversed(inferences):
+        value = printer.print(one.value)
+        text = value if one.when is None else f"{value} if {printer.print(one.when)} else {text}"
+    return text
 
 
 def _cases(conditions: Sequence[ir.Expr], printer: PythonPrinter) -> CasesView:

@@ -166,7 +166,21 @@ def _rules(
                 raise fault(place(item, "id"), "duplicate-rule", message)
             resolved[rule.slug] = rule
             inferences += inferred
-    return scope, definitions, tuple(resolved.values()), tuple(inferences)
+    for statement in scalars(node, "infers"):
+        with faults:
+            inferences.append(rules.infers(general, statement, scope, tensors))
+    return scope, definitions, tuple(resolved.values()), _that_can_apply(inferences)
+
+
+def _that_can_apply(inferences: list[Inference]) -> tuple[Inference, ...]:
+    """Those inferences that none before them always precedes."""
+    found: list[Inference] = []
+    settled: set[tuple[str, str]] = set()
+    for one in inferences:
+        if (one.tensor, one.field) not in settled:
+            found.append(one)
+            settled |= {(one.tensor, one.field)} if one.when is None else set()
+    return tuple(found)
 
 
 def _support(

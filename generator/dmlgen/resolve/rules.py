@@ -148,7 +148,7 @@ def _guard(node: Mapping, scope: Scope) -> ir.Expr | None:
 def _same(
     general: General, node: Mapping, tensors: Map[str, Member]
 ) -> tuple[tuple[Check, ...], tuple[Inference, ...]]:
-    """`same: FIELD, of: [...]`: an output has the field of the first input."""
+    """`same: FIELD, of: [...]`: an output has the field of the first input, where that is there."""
     if node.get("when") is not None:
         raise fault(place(node, "when"), "rule-form", "`same` takes no `when`; write `require`")
     members = known_tensors(node, "of", tensors)
@@ -159,16 +159,24 @@ def _same(
     references: list[ir.Tensor | ir.Tensors] = [
         ir.Tensors(member.name) if member.count else ir.Tensor(member.name) for member in members
     ]
-    sources = [
-        member for member in members if member.role == "input" and not member.count and not member.optional
-    ]
-    inferences: tuple[Inference, ...] = ()
-    if sources and field != "DimensionCount":
-        value = ir.Field(ir.Tensor(sources[0].name), field, type_)
-        outputs = [member for member in members if member.role == "output" and not member.count]
-        inferences = tuple(Inference(member.name, field, value) for member in outputs)
     optional = {member.name for member in members if member.optional}
-    return sugar.same(field, type_, references, optional), inferences
+    checks = sugar.same(field, type_, references, optional)
+    if field == "DimensionCount":
+        return checks, ()
+    sources = [member for member in members if member.role == "input" and not member.count]
+    certain = [member for member in sources if not member.optional]
+    inferences = [
+        Inference(
+            output.name,
+            field,
+            ir.Field(ir.Tensor(source.name), field, type_),
+            ir.Present(ir.Tensor(source.name)) if source.optional else None,
+        )
+        for output in members
+        if output.role == "output" and not output.count
+        for source in (certain or sources)[:1]
+    ]
+    return checks, tuple(inferences)
 
 
 def name_dimensions(
@@ -217,7 +225,21 @@ def _infer(
     general: General, node: Mapping, scope: Scope, tensors: Map[str, Member]
 ) -> tuple[tuple[Check, ...], tuple[Inference, ...]]:
     """`infer: Tensor.Field = value`: the field must be that, and can be filled in."""
-    source = required(node, "infer")
+    when = _guard(node, scope)
+    inference = infers(general, required(node, "infer"), scope, tensors, when)
+    tensor, field = inference.tensor, inference.field
+    given = [ir.Present(ir.Tensor(tensor))] if tensors[tensor].optional else []
+    guard = sugar.conjunction(part for part in (*given, when) if part is not None)
+    found = ir.Field(ir.Tensor(tensor), field, general.fields[field])
+    condition = ir.Compare("==", found, inference.value)
+    checks = sugar.require(condition, guard, text(node, "because") or None)
+    return checks, (inference,)
+
+
+def infers(
+    general: General, source: Scalar, scope: Scope, tensors: Map[str, Member], when: ir.Expr | None = None
+) -> Inference:
+    """`Tensor.Field = value` of an output, which can be filled in; nothing demands that it be so."""
     statement = str(source.value)
     match = re.match(r"([A-Za-z0-9]+)\.(\w+)\s*=\s*", statement)
     assert match is not None, "the schema has checked the form"
@@ -228,11 +250,8 @@ def _infer(
         raise fault(source.at(0), "unknown-name", message, nearest(tensor, outputs))
     type_ = general.fields[field]
     value = parse(statement[start:], scope, lambda offset: source.at(start + offset), type_)
-    if any(isinstance(part, ir.Tensor) and part.name == tensor for part in ir.walk(value)):
+    inference = Inference(tensor, field, value, when)
+    parts = [part for one in inference.expressions for part in ir.walk(one)]
+    if any(isinstance(part, ir.Tensor) and part.name == tensor for part in parts):
         raise fault(source.at(start), "circular", f"{tensor} cannot be inferred from itself")
-    given = [ir.Present(ir.Tensor(tensor))] if outputs[tensor].optional else []
-    guard = sugar.conjunction(part for part in (*given, _guard(node, scope)) if part is not None)
-    condition = ir.Compare("==", ir.Field(ir.Tensor(tensor), field, type_), value)
-    checks = sugar.require(condition, guard, text(node, "because") or None)
-    always = node.get("when") is None  # what holds in some cases only tells nothing by itself
-    return checks, (Inference(tensor, field, value),) if always else ()
+    return inference

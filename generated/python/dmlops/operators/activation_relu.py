@@ -198,7 +198,7 @@ class ActivationRelu(Description):
     def infer(self) -> ActivationRelu:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
@@ -206,6 +206,7 @@ class ActivationRelu(Description):
         return ActivationRelu(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

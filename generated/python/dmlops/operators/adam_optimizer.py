@@ -332,7 +332,7 @@ class AdamOptimizer(Description):
     def infer(self) -> AdamOptimizer:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_parameters_tensor = given(self, "InputParametersTensor")
         input_parameters_tensor_data_type = input_parameters_tensor.DataType
@@ -344,16 +344,19 @@ class AdamOptimizer(Description):
             GradientTensor=self.GradientTensor,
             TrainingStepTensor=self.TrainingStepTensor,
             OutputParametersTensor=inferred(
+                "OutputParametersTensor",
                 self.OutputParametersTensor,
                 DataType=input_parameters_tensor_data_type,
                 Sizes=input_parameters_tensor_sizes,
             ),
             OutputFirstMomentTensor=inferred(
+                "OutputFirstMomentTensor",
                 self.OutputFirstMomentTensor,
                 DataType=input_parameters_tensor_data_type,
                 Sizes=input_parameters_tensor_sizes,
             ),
             OutputSecondMomentTensor=inferred(
+                "OutputSecondMomentTensor",
                 self.OutputSecondMomentTensor,
                 DataType=input_parameters_tensor_data_type,
                 Sizes=input_parameters_tensor_sizes,

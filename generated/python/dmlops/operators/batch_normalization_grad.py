@@ -385,7 +385,7 @@ class BatchNormalizationGrad(Description):
     def infer(self) -> BatchNormalizationGrad:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         mean_tensor = given(self, "MeanTensor")
@@ -399,16 +399,19 @@ class BatchNormalizationGrad(Description):
             VarianceTensor=self.VarianceTensor,
             ScaleTensor=self.ScaleTensor,
             OutputGradientTensor=inferred(
+                "OutputGradientTensor",
                 self.OutputGradientTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,
             ),
             OutputScaleGradientTensor=inferred(
+                "OutputScaleGradientTensor",
                 self.OutputScaleGradientTensor,
                 DataType=input_tensor_data_type,
                 Sizes=mean_tensor_sizes,
             ),
             OutputBiasGradientTensor=inferred(
+                "OutputBiasGradientTensor",
                 self.OutputBiasGradientTensor,
                 DataType=input_tensor_data_type,
                 Sizes=mean_tensor_sizes,

@@ -374,7 +374,7 @@ class BatchNormalizationTraining(Description):
     def infer(self) -> BatchNormalizationTraining:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         scale_tensor = given(self, "ScaleTensor")
@@ -387,16 +387,19 @@ class BatchNormalizationTraining(Description):
             BiasTensor=self.BiasTensor,
             FusedAddTensor=self.FusedAddTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,
             ),
             OutputMeanTensor=inferred(
+                "OutputMeanTensor",
                 self.OutputMeanTensor,
                 DataType=input_tensor_data_type,
                 Sizes=scale_tensor_sizes,
             ),
             OutputVarianceTensor=inferred(
+                "OutputVarianceTensor",
                 self.OutputVarianceTensor,
                 DataType=input_tensor_data_type,
                 Sizes=scale_tensor_sizes,

@@ -12,7 +12,7 @@ from .. import judgement
 from ..description import Description, Rule, Support, Tables
 from ..enums import FeatureLevel, TensorDataType
 from ..member import Member
-from ..tensor import TensorDesc
+from ..tensor import TensorDesc, inferred
 from ..tensor_rules import SOUND_OUTPUT, is_sound
 from ..violation import Violation
 
@@ -171,6 +171,20 @@ class DiagonalMatrix(Description):
         ):  # fmt: skip
             judgement.values(self, level, violations)
         return violations
+
+    def infer(self) -> DiagonalMatrix:
+        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        """
+        return DiagonalMatrix(
+            OutputTensor=inferred(
+                "OutputTensor",
+                self.OutputTensor,
+            ),
+            Offset=self.Offset,
+            Value=self.Value,
+        )
 
 
 _ACCEPTED = judgement.accepted_by_level(DiagonalMatrix.SUPPORT)

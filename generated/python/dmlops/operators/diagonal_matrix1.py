@@ -12,7 +12,7 @@ from .. import judgement
 from ..description import Description, Rule, Support, Tables
 from ..enums import FeatureLevel, TensorDataType, entry_of, name_of
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc
+from ..tensor import ABSENT, TensorDesc, inferred
 from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
 from ..violation import Violation
 
@@ -188,6 +188,30 @@ class DiagonalMatrix1(Description):
                 )
             )
         return violations
+
+    def infer(self) -> DiagonalMatrix1:
+        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        """
+        input_tensor = self.InputTensor
+        input_tensor_data_type = (input_tensor or ABSENT).DataType
+        input_tensor_sizes = (input_tensor or ABSENT).Sizes
+        output_tensor_data_type = input_tensor_data_type if input_tensor is not None else None
+        output_tensor_sizes = input_tensor_sizes if input_tensor is not None else None
+        return DiagonalMatrix1(
+            InputTensor=self.InputTensor,
+            OutputTensor=inferred(
+                "OutputTensor",
+                self.OutputTensor,
+                DataType=output_tensor_data_type,
+                Sizes=output_tensor_sizes,
+            ),
+            ValueDataType=self.ValueDataType,
+            Value=self.Value,
+            DiagonalFillBegin=self.DiagonalFillBegin,
+            DiagonalFillEnd=self.DiagonalFillEnd,
+        )
 
 
 _ACCEPTED = judgement.accepted_by_level(DiagonalMatrix1.SUPPORT)

@@ -226,7 +226,7 @@ class DynamicQuantizeLinear(Description):
     def infer(self) -> DynamicQuantizeLinear:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         input_tensor_rank = input_tensor.DimensionCount
@@ -236,14 +236,17 @@ class DynamicQuantizeLinear(Description):
         return DynamicQuantizeLinear(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 Sizes=input_tensor_sizes,
             ),
             OutputScaleTensor=inferred(
+                "OutputScaleTensor",
                 self.OutputScaleTensor,
                 Sizes=output_scale_tensor_sizes,
             ),
             OutputZeroPointTensor=inferred(
+                "OutputZeroPointTensor",
                 self.OutputZeroPointTensor,
                 Sizes=output_zero_point_tensor_sizes,
             ),

@@ -174,13 +174,14 @@ class ElementWiseBitCount(Description):
     def infer(self) -> ElementWiseBitCount:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         input_tensor_sizes = input_tensor.Sizes
         return ElementWiseBitCount(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 Sizes=input_tensor_sizes,
             ),

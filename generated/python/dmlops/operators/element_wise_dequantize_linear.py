@@ -299,7 +299,7 @@ class ElementWiseDequantizeLinear(Description):
     def infer(self) -> ElementWiseDequantizeLinear:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         scale_tensor = given(self, "ScaleTensor")
@@ -310,6 +310,7 @@ class ElementWiseDequantizeLinear(Description):
             ScaleTensor=self.ScaleTensor,
             ZeroPointTensor=self.ZeroPointTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=scale_tensor_data_type,
                 Sizes=input_tensor_sizes,

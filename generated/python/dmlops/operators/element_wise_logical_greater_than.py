@@ -271,7 +271,7 @@ class ElementWiseLogicalGreaterThan(Description):
     def infer(self) -> ElementWiseLogicalGreaterThan:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         a_tensor = given(self, "ATensor")
         a_tensor_sizes = a_tensor.Sizes
@@ -279,6 +279,7 @@ class ElementWiseLogicalGreaterThan(Description):
             ATensor=self.ATensor,
             BTensor=self.BTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 Sizes=a_tensor_sizes,
             ),

@@ -220,7 +220,7 @@ class ElementWiseLogicalXor(Description):
     def infer(self) -> ElementWiseLogicalXor:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         a_tensor = given(self, "ATensor")
         a_tensor_data_type = a_tensor.DataType
@@ -229,6 +229,7 @@ class ElementWiseLogicalXor(Description):
             ATensor=self.ATensor,
             BTensor=self.BTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=a_tensor_data_type,
                 Sizes=a_tensor_sizes,

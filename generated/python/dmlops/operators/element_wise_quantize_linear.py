@@ -323,16 +323,21 @@ class ElementWiseQuantizeLinear(Description):
     def infer(self) -> ElementWiseQuantizeLinear:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
+        zero_point_tensor = self.ZeroPointTensor
+        zero_point_tensor_data_type = (zero_point_tensor or ABSENT).DataType
         input_tensor_sizes = input_tensor.Sizes
+        output_tensor_data_type = zero_point_tensor_data_type if zero_point_tensor is not None else None
         return ElementWiseQuantizeLinear(
             InputTensor=self.InputTensor,
             ScaleTensor=self.ScaleTensor,
             ZeroPointTensor=self.ZeroPointTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
+                DataType=output_tensor_data_type,
                 Sizes=input_tensor_sizes,
             ),
         )

@@ -418,10 +418,13 @@ class ElementWiseQuantizedLinearAdd(Description):
     def infer(self) -> ElementWiseQuantizedLinearAdd:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         a_tensor = given(self, "ATensor")
+        output_zero_point_tensor = self.OutputZeroPointTensor
+        output_zero_point_tensor_data_type = (output_zero_point_tensor or ABSENT).DataType
         a_tensor_sizes = a_tensor.Sizes
+        output_tensor_data_type = output_zero_point_tensor_data_type if output_zero_point_tensor is not None else None  # fmt: skip
         return ElementWiseQuantizedLinearAdd(
             ATensor=self.ATensor,
             AScaleTensor=self.AScaleTensor,
@@ -432,7 +435,9 @@ class ElementWiseQuantizedLinearAdd(Description):
             OutputScaleTensor=self.OutputScaleTensor,
             OutputZeroPointTensor=self.OutputZeroPointTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
+                DataType=output_tensor_data_type,
                 Sizes=a_tensor_sizes,
             ),
         )

@@ -12,7 +12,7 @@ from .. import judgement
 from ..description import Description, Rule, Support, Tables
 from ..enums import FeatureLevel, TensorDataType, entry_of, name_of
 from ..member import Member
-from ..tensor import TensorDesc
+from ..tensor import TensorDesc, inferred
 from ..tensor_rules import SOUND_OUTPUT, is_sound
 from ..violation import Violation
 
@@ -178,6 +178,21 @@ class FillValueSequence(Description):
                 )
             )
         return violations
+
+    def infer(self) -> FillValueSequence:
+        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        """
+        return FillValueSequence(
+            OutputTensor=inferred(
+                "OutputTensor",
+                self.OutputTensor,
+            ),
+            ValueDataType=self.ValueDataType,
+            ValueStart=self.ValueStart,
+            ValueDelta=self.ValueDelta,
+        )
 
 
 _ACCEPTED = judgement.accepted_by_level(FillValueSequence.SUPPORT)

@@ -314,7 +314,7 @@ class Gather(Description):
     def infer(self) -> Gather:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         indices_tensor = given(self, "IndicesTensor")
@@ -331,6 +331,7 @@ class Gather(Description):
             InputTensor=self.InputTensor,
             IndicesTensor=self.IndicesTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,

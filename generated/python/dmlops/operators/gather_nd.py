@@ -340,7 +340,7 @@ class GatherNd(Description):
     def infer(self) -> GatherNd:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         indices_tensor = given(self, "IndicesTensor")
@@ -360,6 +360,7 @@ class GatherNd(Description):
             InputTensor=self.InputTensor,
             IndicesTensor=self.IndicesTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,

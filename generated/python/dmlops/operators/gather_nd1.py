@@ -352,7 +352,7 @@ class GatherNd1(Description):
     def infer(self) -> GatherNd1:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         indices_tensor = given(self, "IndicesTensor")
@@ -373,6 +373,7 @@ class GatherNd1(Description):
             InputTensor=self.InputTensor,
             IndicesTensor=self.IndicesTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,

@@ -321,7 +321,7 @@ class Gemm(Description):
     def infer(self) -> Gemm:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         a_tensor = given(self, "ATensor")
         b_tensor = given(self, "BTensor")
@@ -340,6 +340,7 @@ class Gemm(Description):
             BTensor=self.BTensor,
             CTensor=self.CTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=a_tensor_data_type,
                 Sizes=output_tensor_sizes,

@@ -305,7 +305,7 @@ class Join(Description):
     def infer(self) -> Join:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensors = given(self, "InputTensors")
         axis = self.Axis
@@ -315,6 +315,7 @@ class Join(Description):
             InputCount=self.InputCount,
             InputTensors=self.InputTensors,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=output_tensor_data_type,
                 Sizes=output_tensor_sizes,

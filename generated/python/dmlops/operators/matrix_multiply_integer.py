@@ -320,7 +320,7 @@ class MatrixMultiplyInteger(Description):
     def infer(self) -> MatrixMultiplyInteger:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         a_tensor = given(self, "ATensor")
         b_tensor = given(self, "BTensor")
@@ -337,6 +337,7 @@ class MatrixMultiplyInteger(Description):
             BTensor=self.BTensor,
             BZeroPointTensor=self.BZeroPointTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 Sizes=output_tensor_sizes,
             ),

@@ -14,7 +14,7 @@ from ..arithmetic import entry, saturate
 from ..description import Description, Rule, Support, Tables
 from ..enums import FeatureLevel, TensorDataType
 from ..member import Member
-from ..tensor import TensorDesc
+from ..tensor import TensorDesc, inferred
 from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
 from ..violation import Violation
 
@@ -231,6 +231,23 @@ class NonzeroCoordinates(Description):
                 )
             )
         return violations
+
+    def infer(self) -> NonzeroCoordinates:
+        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        """
+        return NonzeroCoordinates(
+            InputTensor=self.InputTensor,
+            OutputCountTensor=inferred(
+                "OutputCountTensor",
+                self.OutputCountTensor,
+            ),
+            OutputCoordinatesTensor=inferred(
+                "OutputCoordinatesTensor",
+                self.OutputCoordinatesTensor,
+            ),
+        )
 
 
 _ACCEPTED = judgement.accepted_by_level(NonzeroCoordinates.SUPPORT)

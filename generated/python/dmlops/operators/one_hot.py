@@ -283,7 +283,7 @@ class OneHot(Description):
     def infer(self) -> OneHot:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         values_tensor = given(self, "ValuesTensor")
         values_tensor_data_type = values_tensor.DataType
@@ -291,6 +291,7 @@ class OneHot(Description):
             IndicesTensor=self.IndicesTensor,
             ValuesTensor=self.ValuesTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=values_tensor_data_type,
             ),

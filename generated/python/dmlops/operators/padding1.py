@@ -244,7 +244,7 @@ class Padding1(Description):
     def infer(self) -> Padding1:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         start_padding = given(self, "StartPadding")
@@ -256,6 +256,7 @@ class Padding1(Description):
         return Padding1(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,

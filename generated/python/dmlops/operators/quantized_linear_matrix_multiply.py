@@ -515,16 +515,19 @@ class QuantizedLinearMatrixMultiply(Description):
     def infer(self) -> QuantizedLinearMatrixMultiply:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         a_tensor = given(self, "ATensor")
         b_tensor = given(self, "BTensor")
+        output_zero_point_tensor = self.OutputZeroPointTensor
         a_tensor_sizes = a_tensor.Sizes
         a_tensor_rank = a_tensor.DimensionCount
         b_tensor_sizes = b_tensor.Sizes
         b_tensor_rank = b_tensor.DimensionCount
+        output_zero_point_tensor_data_type = (output_zero_point_tensor or ABSENT).DataType
         m = entry(a_tensor_sizes, a_tensor_rank - 2)
         n = entry(b_tensor_sizes, b_tensor_rank - 1)
+        output_tensor_data_type = output_zero_point_tensor_data_type if output_zero_point_tensor is not None else None  # fmt: skip
         output_tensor_sizes = (*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n)
         return QuantizedLinearMatrixMultiply(
             ATensor=self.ATensor,
@@ -536,7 +539,9 @@ class QuantizedLinearMatrixMultiply(Description):
             OutputScaleTensor=self.OutputScaleTensor,
             OutputZeroPointTensor=self.OutputZeroPointTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
+                DataType=output_tensor_data_type,
                 Sizes=output_tensor_sizes,
             ),
         )

@@ -13,7 +13,7 @@ from ..coordinates import align
 from ..description import Description, Rule, Support, Tables, given
 from ..enums import FeatureLevel, RandomGeneratorType, TensorDataType, entry_of
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc, inferred_if_given
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given
 from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
 from ..violation import Violation
 
@@ -192,14 +192,18 @@ class RandomGenerator(Description):
     def infer(self) -> RandomGenerator:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_state_tensor = given(self, "InputStateTensor")
         input_state_tensor_sizes = input_state_tensor.Sizes
         return RandomGenerator(
             InputStateTensor=self.InputStateTensor,
-            OutputTensor=self.OutputTensor,
+            OutputTensor=inferred(
+                "OutputTensor",
+                self.OutputTensor,
+            ),
             OutputStateTensor=inferred_if_given(
+                "OutputStateTensor",
                 self.OutputStateTensor,
                 Sizes=input_state_tensor_sizes,
             ),

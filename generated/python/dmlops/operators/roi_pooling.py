@@ -233,7 +233,7 @@ class RoiPooling(Description):
     def infer(self) -> RoiPooling:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         roi_tensor = given(self, "ROITensor")
@@ -247,6 +247,7 @@ class RoiPooling(Description):
             InputTensor=self.InputTensor,
             ROITensor=self.ROITensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,

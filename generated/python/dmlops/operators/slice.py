@@ -282,7 +282,7 @@ class Slice(Description):
     def infer(self) -> Slice:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         sizes = given(self, "Sizes")
@@ -290,6 +290,7 @@ class Slice(Description):
         return Slice(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=sizes,

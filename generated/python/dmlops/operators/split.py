@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from .. import judgement
 from ..arithmetic import entry, saturate
-from ..description import COUNTED, Description, Rule, Support, Tables, count_of
+from ..description import COUNTED, Description, Rule, Support, Tables, count_of, given
 from ..enums import FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc
@@ -273,6 +273,18 @@ class Split(Description):
                 )
             )
         return violations
+
+    def infer(self) -> Split:
+        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        """
+        return Split(
+            InputTensor=self.InputTensor,
+            OutputCount=self.OutputCount,
+            OutputTensors=given(self, "OutputTensors"),
+            Axis=self.Axis,
+        )
 
 
 _ACCEPTED = judgement.accepted_by_level(Split.SUPPORT)

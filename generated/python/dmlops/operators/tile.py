@@ -257,7 +257,7 @@ class Tile(Description):
     def infer(self) -> Tile:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         repeats = given(self, "Repeats")
@@ -268,6 +268,7 @@ class Tile(Description):
         return Tile(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,

@@ -192,7 +192,7 @@ class Upsample2d(Description):
     def infer(self) -> Upsample2d:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         scale_size = self.ScaleSize
@@ -203,6 +203,7 @@ class Upsample2d(Description):
         return Upsample2d(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,
