@@ -71,14 +71,13 @@ def test_examples_are_valid(operator: Operator, example: Example) -> None:
     assert described(operator, example).validate("6.4") == []
 
 
-INFERRED = [
-    (operator, example)
-    for operator, example in EXAMPLES
-    if {output.name for output in operator.outputs}
-    <= {one.tensor for one in operator.inferences if one.field == "Sizes"}
-    and {output.name for output in operator.outputs}
-    <= {one.tensor for one in operator.inferences if one.field == "DataType"}
-]
+def follows(operator: Operator) -> bool:
+    """Whether data type and sizes of each output follow from the rest of any description."""
+    found = {(one.tensor, one.field) for one in operator.inferences if one.when is None}
+    return {(output.name, field) for output in operator.outputs for field in ("DataType", "Sizes")} <= found
+
+
+INFERRED = [(operator, example) for operator, example in EXAMPLES if follows(operator)]
 
 
 @named(INFERRED)

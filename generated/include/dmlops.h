@@ -6239,7 +6239,7 @@ DMLOPS_CALLED dmlops_array dmlops_array_here(dmlops_program* program, dmlops_lis
         const int strides = *program->next++ == DMLOPS_STRIDES;
         tensor = dmlops_tensor_here(program);
         array.values = strides ? tensor->Strides : tensor->Sizes;
-        array.count = tensor->DimensionCount;
+        array.count = array.values == NULL ? 0 : tensor->DimensionCount;
         break;
     }
     case DMLOPS_UINTS:
@@ -7697,6 +7697,8 @@ static const uint8_t dmlops_element_wise_quantize_linear_code[] = {
     0, 27, 10, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, InputTensor), 134, 0, 27, 10, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, ScaleTensor), 129, 4, 0, 10, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, ScaleTensor),
     /* DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type: ScaleTensor.DataType == InputTensor.DataType */
     0, 28, 10, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, InputTensor), 134, 0, 27, 10, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, ScaleTensor), 10, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, InputTensor), 4, 0, 10, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, ScaleTensor), 4, 0, 10, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, InputTensor),
+    /* OutputTensor.DataType: ZeroPointTensor.DataType if present(ZeroPointTensor) else OutputTensor.DataType */
+    0, 37, 6, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, ZeroPointTensor), 10, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, ZeroPointTensor), 10, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, OutputTensor),
 };
 static const dmlops_phrase dmlops_element_wise_quantize_linear_phrases[] = {
     {"ZeroPointTensor", "ZeroPointTensor is absent; it must be given (it is optional from feature level 6.2 on)"},
@@ -7988,8 +7990,10 @@ static const uint8_t dmlops_convolution_code[] = {
     1, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 18, 192, 130, 129, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 129, 27, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 128, 1, 0, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 129, 32, 18, 18, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 12, 57, 0, 192, 0, 18, 192, 130, 0, 192, 0, 192, 0, 18, 18, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 57, 0, 192,
     /* DML-CONVOLUTION-bias-sizes: BiasTensor.Sizes == [1, OutputChannelCount] + [1 for d in range(InputTensor.DimensionCount - 2)] */
     1, 0, 37, 27, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 128, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 20, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 129, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, GroupCount), 6, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, BiasTensor), 0, 16, 53, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, BiasTensor), 58, 61, 2, 129, 192, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 2, 0, 129, 129, 3, 53, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, BiasTensor), 3, 58, 61, 2, 129, 192, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 2, 0, 129, 129,
-    /* DML-CONVOLUTION-output-sizes: OutputTensor.Sizes == [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes */
-    3, 0, 37, 27, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 128, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 20, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 129, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, GroupCount), 192, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 18, 193, 130, 129, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 129, 193, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 72, 0, 129, 18, 37, 27, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 128, 18, 21, 19, 18, 18, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 18, 193, 130, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 57, 0, 193, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 129, 19, 19, 18, 20, 19, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 18, 193, 130, 129, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 57, 0, 193, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, OutputPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 129, 0, 16, 53, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, OutputTensor), 58, 61, 2, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 128, 192, 57, 1, 3, 53, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, OutputTensor), 3, 58, 61, 2, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 128, 192, 57, 1,
+    /* DML-CONVOLUTION-output-batches: OutputTensor.Sizes[0] == InputTensor.Sizes[0] */
+    0, 129, 0, 27, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, OutputTensor), 128, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 128, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, OutputTensor), 128, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 128,
+    /* DML-CONVOLUTION-output-channels: OutputTensor.Sizes[1] == OutputChannelCount */
+    1, 0, 37, 27, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 128, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 20, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 129, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, GroupCount), 129, 0, 27, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, OutputTensor), 129, 192, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, OutputTensor), 129, 0, 192,
     /* OutputTensor.Sizes: [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes */
     3, 0, 37, 27, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 128, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 20, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 129, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, GroupCount), 192, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 18, 193, 130, 129, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 129, 193, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 72, 0, 129, 18, 37, 27, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 128, 18, 21, 19, 18, 18, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 18, 193, 130, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 57, 0, 193, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 129, 19, 19, 18, 20, 19, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 18, 193, 130, 129, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 57, 0, 193, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, OutputPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 58, 61, 2, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 128, 192, 57, 1,
 };
@@ -8002,7 +8006,8 @@ static const dmlops_phrase dmlops_convolution_phrases[] = {
     {"InputTensor.Sizes", "InputTensor.Sizes[1] is %v; it must equal FilterTensor.Sizes[1] * GroupCount if Direction == FORWARD else FilterTensor.Sizes[0], %v (the filters of all groups cover the input's channels)"},
     {"InputTensor.Sizes", "InputTensor.Sizes[%v] + StartPadding[%v] + EndPadding[%v] is %v; it must be at least DilatedFilterSizes[%v], %v (the filter lies within the padded input)"},
     {"BiasTensor.Sizes", "BiasTensor.Sizes is %v; it must equal [1, OutputChannelCount] + [1 for d in range(InputTensor.DimensionCount - 2)], %v"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must equal [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes, %v"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[0] is %v; it must equal InputTensor.Sizes[0], %v"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[1] is %v; it must equal OutputChannelCount, %v"},
 };
 static const dmlops_rule dmlops_convolution_rules[] = {
     {"DML-CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
@@ -8019,7 +8024,8 @@ static const dmlops_rule dmlops_convolution_rules[] = {
     {"DML-CONVOLUTION-input-channels", dmlops_by_program, 92, {5, 0}, 0},
     {"DML-CONVOLUTION-filter-fits", dmlops_by_program, 132, {6, 0}, 0},
     {"DML-CONVOLUTION-bias-sizes", dmlops_by_program, 226, {7, 0}, 0},
-    {"DML-CONVOLUTION-output-sizes", dmlops_by_program, 284, {8, 0}, 0},
+    {"DML-CONVOLUTION-output-batches", dmlops_by_program, 284, {8, 0}, 0},
+    {"DML-CONVOLUTION-output-channels", dmlops_by_program, 302, {9, 0}, 0},
 };
 
 static const dmlops_member dmlops_gemm_members[] = {
@@ -8090,6 +8096,8 @@ static const uint8_t dmlops_reduce_code[] = {
     0, 36, 4, 2, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, Function), 130, 132, 133, 134,
     /* case 8: Function in (L1, MULTIPLY, SUM, SUM_SQUARE) */
     0, 36, 4, 2, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, Function), 131, 137, 138, 139,
+    /* OutputTensor.DataType: InputTensor.DataType if Function not in (ARGMAX, ARGMIN) else OutputTensor.DataType */
+    0, 37, 33, 36, 2, 2, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, Function), 128, 129, 10, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, InputTensor), 10, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, OutputTensor),
     /* OutputTensor.Sizes: ReducedSizes */
     1, 192, 62, 0, 128, 9, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, InputTensor), 22, 0, 129, 37, 38, 1, 1, 128, 2, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, AxisCount), 8, 0, 129, 27, 12, 55, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, AxisCount), 193, 192, 129, 11, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, InputTensor), 192, 57, 0,
 };
@@ -8125,8 +8133,10 @@ static const uint8_t dmlops_average_pooling_code[] = {
     0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192,
     /* DML-AVERAGE_POOLING-window-fits: WindowSize[i] <= PaddedSizes[i] */
     1, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 129, 30, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 57, 0, 192, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 57, 0, 192,
-    /* DML-AVERAGE_POOLING-output-sizes: OutputTensor.Sizes == PooledSizes */
-    2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 58, 59, 53, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 128, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 16, 53, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 57, 1, 3, 53, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 3, 57, 1,
+    /* DML-AVERAGE_POOLING-output-batches-channels: OutputTensor.Sizes[d] == InputTensor.Sizes[d] */
+    0, 129, 1, 0, 128, 130, 129, 27, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 192, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 192,
+    /* DML-AVERAGE_POOLING-windows-within: (OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] */
+    1, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 129, 29, 20, 19, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 18, 192, 130, 129, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 57, 0, 192, 0, 18, 192, 130, 0, 192, 0, 20, 19, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 18, 192, 130, 129, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 57, 0, 192,
     /* OutputTensor.Sizes: PooledSizes */
     2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 58, 59, 53, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 128, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 57, 1,
 };
@@ -8135,7 +8145,8 @@ static const dmlops_phrase dmlops_average_pooling_phrases[] = {
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"WindowSize", "WindowSize[%v] is %v; it should be at most PaddedSizes[%v], %v (the padded input holds the window at least once)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must equal PooledSizes, %v"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
+    {"OutputTensor.Sizes", "(OutputTensor.Sizes[%v] - 1) * Strides[%v] is %v; it should be less than PaddedSizes[%v], %v (a window that begins past the padded input has no elements)"},
 };
 static const dmlops_rule dmlops_average_pooling_rules[] = {
     {"DML-AVERAGE_POOLING-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
@@ -8143,8 +8154,9 @@ static const dmlops_rule dmlops_average_pooling_rules[] = {
     {"DML-AVERAGE_POOLING-strides-range", dmlops_by_program, 18, {1, 0}, 1},
     {"DML-AVERAGE_POOLING-window-size-range", dmlops_by_program, 41, {2, 0}, 1},
     {"DML-AVERAGE_POOLING-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-AVERAGE_POOLING-output-sizes", dmlops_by_program, 125, {4, 0}, 0},
+    {"DML-AVERAGE_POOLING-output-batches-channels", dmlops_by_program, 125, {4, 0}, 0},
     {"DML-AVERAGE_POOLING-window-fits", dmlops_by_program, 64, {3, 0}, 0},
+    {"DML-AVERAGE_POOLING-windows-within", dmlops_by_program, 151, {5, 0}, 0},
 };
 
 static const dmlops_member dmlops_lp_pooling_members[] = {
@@ -8164,8 +8176,10 @@ static const uint8_t dmlops_lp_pooling_code[] = {
     0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192,
     /* DML-LP_POOLING-window-fits: WindowSize[i] <= PaddedSizes[i] */
     1, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 129, 30, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 57, 0, 192, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 57, 0, 192,
-    /* DML-LP_POOLING-output-sizes: OutputTensor.Sizes == PooledSizes */
-    2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 58, 59, 53, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 128, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 16, 53, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, OutputTensor), 57, 1, 3, 53, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, OutputTensor), 3, 57, 1,
+    /* DML-LP_POOLING-output-batches-channels: OutputTensor.Sizes[d] == InputTensor.Sizes[d] */
+    0, 129, 1, 0, 128, 130, 129, 27, 11, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, OutputTensor), 192, 11, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, OutputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 192,
+    /* DML-LP_POOLING-windows-within: (OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] */
+    1, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 19, 9, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 130, 129, 29, 20, 19, 11, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, OutputTensor), 18, 192, 130, 129, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 57, 0, 192, 0, 18, 192, 130, 0, 192, 0, 20, 19, 11, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, OutputTensor), 18, 192, 130, 129, 12, 55, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 57, 0, 192,
     /* DML-LP_POOLING-p-range: P >= 1 */
     0, 129, 0, 32, 2, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, P), 129, 0, 2, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, P),
     /* OutputTensor.Sizes: PooledSizes */
@@ -8176,18 +8190,20 @@ static const dmlops_phrase dmlops_lp_pooling_phrases[] = {
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"WindowSize", "WindowSize[%v] is %v; it should be at most PaddedSizes[%v], %v (the padded input holds the window at least once)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must equal PooledSizes, %v"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
+    {"OutputTensor.Sizes", "(OutputTensor.Sizes[%v] - 1) * Strides[%v] is %v; it should be less than PaddedSizes[%v], %v (a window that begins past the padded input has no elements)"},
     {"P", "P is %v; it must be at least 1 (the result is a P-th root)"},
 };
 static const dmlops_rule dmlops_lp_pooling_rules[] = {
     {"DML-LP_POOLING-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-LP_POOLING-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-LP_POOLING-p-range", dmlops_by_program, 204, {5, 0}, 1},
+    {"DML-LP_POOLING-p-range", dmlops_by_program, 234, {6, 0}, 1},
     {"DML-LP_POOLING-strides-range", dmlops_by_program, 18, {1, 0}, 1},
     {"DML-LP_POOLING-window-size-range", dmlops_by_program, 41, {2, 0}, 1},
     {"DML-LP_POOLING-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-LP_POOLING-output-sizes", dmlops_by_program, 125, {4, 0}, 0},
+    {"DML-LP_POOLING-output-batches-channels", dmlops_by_program, 125, {4, 0}, 0},
     {"DML-LP_POOLING-window-fits", dmlops_by_program, 64, {3, 0}, 0},
+    {"DML-LP_POOLING-windows-within", dmlops_by_program, 151, {5, 0}, 0},
 };
 
 static const dmlops_member dmlops_max_pooling_members[] = {
@@ -8207,8 +8223,10 @@ static const uint8_t dmlops_max_pooling_code[] = {
     0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192,
     /* DML-MAX_POOLING-window-fits: WindowSize[i] <= PaddedSizes[i] */
     1, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 129, 30, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 57, 0, 192, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 57, 0, 192,
-    /* DML-MAX_POOLING-output-sizes: OutputTensor.Sizes == PooledSizes */
-    2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 58, 59, 53, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 128, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 16, 53, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, OutputTensor), 57, 1, 3, 53, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, OutputTensor), 3, 57, 1,
+    /* DML-MAX_POOLING-output-batches-channels: OutputTensor.Sizes[d] == InputTensor.Sizes[d] */
+    0, 129, 1, 0, 128, 130, 129, 27, 11, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, OutputTensor), 192, 11, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, OutputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 192,
+    /* DML-MAX_POOLING-windows-within: (OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] */
+    1, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 130, 129, 29, 20, 19, 11, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, OutputTensor), 18, 192, 130, 129, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 57, 0, 192, 0, 18, 192, 130, 0, 192, 0, 20, 19, 11, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, OutputTensor), 18, 192, 130, 129, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 57, 0, 192,
     /* OutputTensor.Sizes: PooledSizes */
     2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 58, 59, 53, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 128, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 57, 1,
 };
@@ -8217,7 +8235,8 @@ static const dmlops_phrase dmlops_max_pooling_phrases[] = {
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"WindowSize", "WindowSize[%v] is %v; it should be at most PaddedSizes[%v], %v (the padded input holds the window at least once)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must equal PooledSizes, %v"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
+    {"OutputTensor.Sizes", "(OutputTensor.Sizes[%v] - 1) * Strides[%v] is %v; it should be less than PaddedSizes[%v], %v (a window that begins past the padded input has no elements)"},
 };
 static const dmlops_rule dmlops_max_pooling_rules[] = {
     {"DML-MAX_POOLING-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
@@ -8225,8 +8244,9 @@ static const dmlops_rule dmlops_max_pooling_rules[] = {
     {"DML-MAX_POOLING-strides-range", dmlops_by_program, 18, {1, 0}, 1},
     {"DML-MAX_POOLING-window-size-range", dmlops_by_program, 41, {2, 0}, 1},
     {"DML-MAX_POOLING-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-MAX_POOLING-output-sizes", dmlops_by_program, 125, {4, 0}, 0},
+    {"DML-MAX_POOLING-output-batches-channels", dmlops_by_program, 125, {4, 0}, 0},
     {"DML-MAX_POOLING-window-fits", dmlops_by_program, 64, {3, 0}, 0},
+    {"DML-MAX_POOLING-windows-within", dmlops_by_program, 151, {5, 0}, 0},
 };
 
 static const dmlops_member dmlops_roi_pooling_members[] = {
@@ -9499,10 +9519,10 @@ static const uint8_t dmlops_max_pooling1_code[] = {
     0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192,
     /* DML-MAX_POOLING1-window-fits: WindowSize[i] <= PaddedSizes[i] */
     1, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 129, 30, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 57, 0, 192, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 57, 0, 192,
-    /* DML-MAX_POOLING1-output-sizes: OutputTensor.Sizes == PooledSizes */
-    2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 193, 58, 59, 53, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 128, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 16, 53, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, OutputTensor), 57, 1, 3, 53, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, OutputTensor), 3, 57, 1,
-    /* DML-MAX_POOLING1-indices-sizes: OutputIndicesTensor.Sizes == PooledSizes */
-    2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 193, 58, 59, 53, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 128, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 6, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, OutputIndicesTensor), 0, 16, 53, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, OutputIndicesTensor), 57, 1, 3, 53, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, OutputIndicesTensor), 3, 57, 1,
+    /* DML-MAX_POOLING1-output-batches-channels: OutputTensor.Sizes[d] == InputTensor.Sizes[d] */
+    0, 129, 1, 0, 128, 130, 129, 27, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, OutputTensor), 192, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, OutputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 192,
+    /* DML-MAX_POOLING1-windows-within: (OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] */
+    1, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130, 129, 29, 20, 19, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, OutputTensor), 18, 192, 130, 129, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 57, 0, 192, 0, 18, 192, 130, 0, 192, 0, 20, 19, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, OutputTensor), 18, 192, 130, 129, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 57, 0, 192,
     /* OutputTensor.Sizes: PooledSizes */
     2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 193, 58, 59, 53, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 128, 12, 55, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 57, 1,
     /* OutputIndicesTensor.Sizes: PooledSizes */
@@ -9513,8 +9533,8 @@ static const dmlops_phrase dmlops_max_pooling1_phrases[] = {
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"WindowSize", "WindowSize[%v] is %v; it should be at most PaddedSizes[%v], %v (the padded input holds the window at least once)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must equal PooledSizes, %v"},
-    {"OutputIndicesTensor.Sizes", "OutputIndicesTensor.Sizes is %v; it must equal PooledSizes, %v"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
+    {"OutputTensor.Sizes", "(OutputTensor.Sizes[%v] - 1) * Strides[%v] is %v; it should be less than PaddedSizes[%v], %v (a window that begins past the padded input has no elements)"},
 };
 static const dmlops_rule dmlops_max_pooling1_rules[] = {
     {"DML-MAX_POOLING1-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
@@ -9523,9 +9543,10 @@ static const dmlops_rule dmlops_max_pooling1_rules[] = {
     {"DML-MAX_POOLING1-strides-range", dmlops_by_program, 18, {1, 0}, 1},
     {"DML-MAX_POOLING1-window-size-range", dmlops_by_program, 41, {2, 0}, 1},
     {"DML-MAX_POOLING1-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-MAX_POOLING1-output-sizes", dmlops_by_program, 125, {4, 0}, 0},
-    {"DML-MAX_POOLING1-indices-sizes", dmlops_by_program, 204, {5, 0}, 0},
+    {"DML-MAX_POOLING1-output-batches-channels", dmlops_by_program, 125, {4, 0}, 0},
+    {"DML-MAX_POOLING1-indices-sizes", dmlops_same_Sizes, 0, {2, 1}, 0},
     {"DML-MAX_POOLING1-window-fits", dmlops_by_program, 64, {3, 0}, 0},
+    {"DML-MAX_POOLING1-windows-within", dmlops_by_program, 151, {5, 0}, 0},
 };
 
 static const dmlops_member dmlops_max_unpooling_members[] = {
@@ -9935,10 +9956,10 @@ static const uint8_t dmlops_max_pooling2_code[] = {
     0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192,
     /* DML-MAX_POOLING2-window-fits: WindowExtents[i] <= PaddedSizes[i] */
     2, 192, 62, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 193, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 129, 30, 12, 57, 0, 192, 12, 57, 1, 192, 0, 192, 0, 12, 57, 0, 192, 0, 192, 0, 12, 57, 1, 192,
-    /* DML-MAX_POOLING2-output-sizes: OutputTensor.Sizes == PooledSizes */
-    3, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 194, 58, 59, 53, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 57, 1, 192, 128, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 16, 53, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, OutputTensor), 57, 2, 3, 53, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, OutputTensor), 3, 57, 2,
-    /* DML-MAX_POOLING2-indices-sizes: OutputIndicesTensor.Sizes == PooledSizes */
-    3, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 194, 58, 59, 53, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 57, 1, 192, 128, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 6, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, OutputIndicesTensor), 0, 16, 53, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, OutputIndicesTensor), 57, 2, 3, 53, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, OutputIndicesTensor), 3, 57, 2,
+    /* DML-MAX_POOLING2-output-batches-channels: OutputTensor.Sizes[d] == InputTensor.Sizes[d] */
+    0, 129, 1, 0, 128, 130, 129, 27, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, OutputTensor), 192, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, OutputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 192,
+    /* DML-MAX_POOLING2-windows-within: (OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] */
+    1, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130, 129, 29, 20, 19, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, OutputTensor), 18, 192, 130, 129, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 12, 57, 0, 192, 0, 18, 192, 130, 0, 192, 0, 20, 19, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, OutputTensor), 18, 192, 130, 129, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 57, 0, 192,
     /* OutputTensor.Sizes: PooledSizes */
     3, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 194, 58, 59, 53, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 57, 1, 192, 128, 12, 55, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 57, 2,
     /* OutputIndicesTensor.Sizes: PooledSizes */
@@ -9950,8 +9971,8 @@ static const dmlops_phrase dmlops_max_pooling2_phrases[] = {
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"Dilations", "Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)"},
     {"WindowSize", "WindowExtents[%v] is %v; it should be at most PaddedSizes[%v], %v (the padded input holds the dilated window at least once)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must equal PooledSizes, %v"},
-    {"OutputIndicesTensor.Sizes", "OutputIndicesTensor.Sizes is %v; it must equal PooledSizes, %v"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
+    {"OutputTensor.Sizes", "(OutputTensor.Sizes[%v] - 1) * Strides[%v] is %v; it should be less than PaddedSizes[%v], %v (a window that begins past the padded input has no elements)"},
 };
 static const dmlops_rule dmlops_max_pooling2_rules[] = {
     {"DML-MAX_POOLING2-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
@@ -9961,9 +9982,10 @@ static const dmlops_rule dmlops_max_pooling2_rules[] = {
     {"DML-MAX_POOLING2-window-size-range", dmlops_by_program, 41, {2, 0}, 1},
     {"DML-MAX_POOLING2-dilations-range", dmlops_by_program, 64, {3, 0}, 1},
     {"DML-MAX_POOLING2-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-MAX_POOLING2-output-sizes", dmlops_by_program, 170, {5, 0}, 0},
-    {"DML-MAX_POOLING2-indices-sizes", dmlops_by_program, 272, {6, 0}, 0},
+    {"DML-MAX_POOLING2-output-batches-channels", dmlops_by_program, 170, {5, 0}, 0},
+    {"DML-MAX_POOLING2-indices-sizes", dmlops_same_Sizes, 0, {2, 1}, 0},
     {"DML-MAX_POOLING2-window-fits", dmlops_by_program, 87, {4, 0}, 0},
+    {"DML-MAX_POOLING2-windows-within", dmlops_by_program, 196, {6, 0}, 0},
 };
 
 static const dmlops_member dmlops_slice1_members[] = {
@@ -10273,6 +10295,8 @@ static const uint8_t dmlops_quantized_linear_matrix_multiply_code[] = {
     1, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 130, 6, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), 0, 36, 2, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), 24, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), 130, 128, 129, 192, 0, 24, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), 130, 128, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), 24, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), 130, 128, 0, 192,
     /* DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes: OutputZeroPointTensor.Sizes[d] == 1 */
     0, 6, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), 28, 192, 24, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), 130, 128, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), 192,
+    /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else OutputTensor.DataType */
+    0, 37, 6, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), 10, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputZeroPointTensor), 10, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, OutputTensor),
     /* OutputTensor.Sizes: ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N] */
     2, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 130, 1, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, BTensor), 129, 58, 59, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, ATensor), 130, 61, 2, 192, 193,
 };
@@ -10353,8 +10377,10 @@ static const uint8_t dmlops_convolution_integer_code[] = {
     1, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterTensor), 128, 6, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterZeroPointTensor), 0, 36, 2, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterZeroPointTensor), 23, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterZeroPointTensor), 129, 129, 129, 192, 0, 23, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterZeroPointTensor), 129, 129, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterZeroPointTensor), 23, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterZeroPointTensor), 129, 129, 0, 192,
     /* DML-CONVOLUTION_INTEGER-filter-zero-point-sizes: FilterZeroPointTensor.Sizes[d] == 1 */
     0, 6, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterZeroPointTensor), 1, 0, 128, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterZeroPointTensor), 28, 192, 23, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterZeroPointTensor), 129, 129, 27, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterZeroPointTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterZeroPointTensor), 192,
-    /* DML-CONVOLUTION_INTEGER-output-sizes: OutputTensor.Sizes == [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes */
-    4, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterTensor), 128, 192, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 18, 193, 130, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 193, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 193, 193, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterTensor), 18, 193, 130, 129, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 193, 129, 194, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 193, 12, 57, 1, 193, 128, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 193, 129, 129, 0, 16, 53, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, OutputTensor), 58, 61, 2, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 128, 192, 57, 2, 3, 53, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, OutputTensor), 3, 58, 61, 2, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 128, 192, 57, 2,
+    /* DML-CONVOLUTION_INTEGER-output-batches: OutputTensor.Sizes[0] == InputTensor.Sizes[0] */
+    0, 129, 0, 27, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, OutputTensor), 128, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 128, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, OutputTensor), 128, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 128,
+    /* DML-CONVOLUTION_INTEGER-output-channels: OutputTensor.Sizes[1] == OutputChannelCount */
+    1, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterTensor), 128, 129, 0, 27, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, OutputTensor), 129, 192, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, OutputTensor), 129, 0, 192,
     /* OutputTensor.Sizes: [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes */
     4, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterTensor), 128, 192, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 18, 193, 130, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 193, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 193, 193, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterTensor), 18, 193, 130, 129, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 193, 129, 194, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 193, 12, 57, 1, 193, 128, 12, 55, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 193, 129, 58, 61, 2, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 128, 192, 57, 2,
 };
@@ -10369,7 +10395,8 @@ static const dmlops_phrase dmlops_convolution_integer_phrases[] = {
     {"InputZeroPointTensor.Sizes", "InputZeroPointTensor.Sizes[%v] is %v; it must equal 1"},
     {"FilterZeroPointTensor.Sizes", "FilterZeroPointTensor.Sizes[%v] is %v; it must be 1 or OutputChannelCount, %v (one for the whole filter, or one for each output channel)"},
     {"FilterZeroPointTensor.Sizes", "FilterZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for the whole filter, or one for each output channel)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must equal [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes, %v"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[0] is %v; it must equal InputTensor.Sizes[0], %v"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[1] is %v; it must equal OutputChannelCount, %v"},
 };
 static const dmlops_rule dmlops_convolution_integer_rules[] = {
     {"DML-CONVOLUTION_INTEGER-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
@@ -10387,7 +10414,8 @@ static const dmlops_rule dmlops_convolution_integer_rules[] = {
     {"DML-CONVOLUTION_INTEGER-input-zero-point-sizes", dmlops_by_program, 203, {7, 0}, 0},
     {"DML-CONVOLUTION_INTEGER-filter-zero-point-sizes", dmlops_by_program, 223, {8, 0}, 0},
     {"DML-CONVOLUTION_INTEGER-filter-zero-point-sizes", dmlops_by_program, 261, {9, 0}, 0},
-    {"DML-CONVOLUTION_INTEGER-output-sizes", dmlops_by_program, 288, {10, 0}, 0},
+    {"DML-CONVOLUTION_INTEGER-output-batches", dmlops_by_program, 288, {10, 0}, 0},
+    {"DML-CONVOLUTION_INTEGER-output-channels", dmlops_by_program, 306, {11, 0}, 0},
 };
 
 static const dmlops_member dmlops_quantized_linear_convolution_members[] = {
@@ -10427,8 +10455,10 @@ static const uint8_t dmlops_quantized_linear_convolution_code[] = {
     1, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 6, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterZeroPointTensor), 0, 36, 2, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterZeroPointTensor), 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterZeroPointTensor), 129, 129, 129, 192, 0, 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterZeroPointTensor), 129, 129, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterZeroPointTensor), 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterZeroPointTensor), 129, 129, 0, 192,
     /* DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes: FilterZeroPointTensor.Sizes[d] == 1 */
     0, 6, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterZeroPointTensor), 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterZeroPointTensor), 28, 192, 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterZeroPointTensor), 129, 129, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterZeroPointTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterZeroPointTensor), 192,
-    /* DML-QUANTIZED_LINEAR_CONVOLUTION-output-sizes: OutputTensor.Sizes == [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes */
-    4, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 192, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 18, 193, 130, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 193, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), 18, 193, 130, 129, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 129, 194, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 193, 12, 57, 1, 193, 128, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 129, 129, 0, 16, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputTensor), 58, 61, 2, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 128, 192, 57, 2, 3, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputTensor), 3, 58, 61, 2, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 128, 192, 57, 2,
+    /* DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches: OutputTensor.Sizes[0] == InputTensor.Sizes[0] */
+    0, 129, 0, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputTensor), 128, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 128, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputTensor), 128, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 128,
+    /* DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels: OutputTensor.Sizes[1] == OutputChannelCount */
+    1, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 129, 0, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputTensor), 129, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputTensor), 129, 0, 192,
     /* DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes: InputScaleTensor.Sizes[d] == 1 */
     0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputScaleTensor), 129, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputScaleTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputScaleTensor), 192,
     /* DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes: FilterScaleTensor.Sizes[min(FilterScaleTensor.DimensionCount - 1, 1)] in (1, OutputChannelCount) */
@@ -10441,6 +10471,8 @@ static const uint8_t dmlops_quantized_linear_convolution_code[] = {
     0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputScaleTensor), 129, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputScaleTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputScaleTensor), 192,
     /* DML-QUANTIZED_LINEAR_CONVOLUTION-output-zero-point-sizes: OutputZeroPointTensor.Sizes[d] == 1 */
     0, 6, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputZeroPointTensor), 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputZeroPointTensor), 129, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputZeroPointTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputZeroPointTensor), 192,
+    /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else OutputTensor.DataType */
+    0, 37, 6, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputZeroPointTensor), 10, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputZeroPointTensor), 10, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputTensor),
     /* OutputTensor.Sizes: [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes */
     4, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 192, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 18, 193, 130, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 193, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), 18, 193, 130, 129, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 129, 194, 62, 1, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 193, 12, 57, 1, 193, 128, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 129, 58, 61, 2, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 128, 192, 57, 2,
 };
@@ -10455,7 +10487,8 @@ static const dmlops_phrase dmlops_quantized_linear_convolution_phrases[] = {
     {"InputZeroPointTensor.Sizes", "InputZeroPointTensor.Sizes[%v] is %v; it must equal 1"},
     {"FilterZeroPointTensor.Sizes", "FilterZeroPointTensor.Sizes[%v] is %v; it must be 1 or OutputChannelCount, %v (one for the whole filter, or one for each output channel)"},
     {"FilterZeroPointTensor.Sizes", "FilterZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for the whole filter, or one for each output channel)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must equal [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes, %v"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[0] is %v; it must equal InputTensor.Sizes[0], %v"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[1] is %v; it must equal OutputChannelCount, %v"},
     {"InputScaleTensor.Sizes", "InputScaleTensor.Sizes[%v] is %v; it must equal 1"},
     {"FilterScaleTensor.Sizes", "FilterScaleTensor.Sizes[%v] is %v; it must be 1 or OutputChannelCount, %v (one for the whole filter, or one for each output channel)"},
     {"FilterScaleTensor.Sizes", "FilterScaleTensor.Sizes[%v] is %v; it must equal 1 (one for the whole filter, or one for each output channel)"},
@@ -10479,14 +10512,15 @@ static const dmlops_rule dmlops_quantized_linear_convolution_rules[] = {
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes", dmlops_by_program, 203, {7, 0}, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes", dmlops_by_program, 223, {8, 0}, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes", dmlops_by_program, 261, {9, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-sizes", dmlops_by_program, 288, {10, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches", dmlops_by_program, 288, {10, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels", dmlops_by_program, 306, {11, 0}, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point", dmlops_same_DataType, 0, {8, 9}, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes", dmlops_by_program, 404, {11, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes", dmlops_by_program, 423, {12, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes", dmlops_by_program, 460, {13, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-bias-sizes", dmlops_by_program, 486, {14, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-scale-sizes", dmlops_by_program, 533, {15, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-zero-point-sizes", dmlops_by_program, 552, {16, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes", dmlops_by_program, 324, {12, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes", dmlops_by_program, 343, {13, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes", dmlops_by_program, 380, {14, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-bias-sizes", dmlops_by_program, 406, {15, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-scale-sizes", dmlops_by_program, 453, {16, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-zero-point-sizes", dmlops_by_program, 472, {17, 0}, 0},
 };
 
 static const dmlops_member dmlops_element_wise_bit_and_members[] = {
@@ -10617,15 +10651,18 @@ static const uint8_t dmlops_average_pooling_grad_code[] = {
     0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192,
     /* DML-AVERAGE_POOLING_GRAD-window-fits: WindowSize[i] <= PaddedSizes[i] */
     1, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 129, 30, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 57, 0, 192, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 57, 0, 192,
-    /* DML-AVERAGE_POOLING_GRAD-input-gradient-sizes: InputGradientTensor.Sizes == PooledSizes */
-    2, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 193, 58, 59, 53, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 130, 21, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 128, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 16, 53, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 57, 1, 3, 53, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 3, 57, 1,
+    /* DML-AVERAGE_POOLING_GRAD-batches-channels: InputGradientTensor.Sizes[d] == OutputGradientTensor.Sizes[d] */
+    0, 129, 1, 0, 128, 130, 129, 27, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 192, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 192,
+    /* DML-AVERAGE_POOLING_GRAD-windows-within: (InputGradientTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] */
+    1, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 130, 129, 29, 20, 19, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 18, 192, 130, 129, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 57, 0, 192, 0, 18, 192, 130, 0, 192, 0, 20, 19, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 18, 192, 130, 129, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 57, 0, 192,
 };
 static const dmlops_phrase dmlops_average_pooling_grad_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputGradientTensor.DimensionCount - 2, %v (batches and channels are no spatial dimensions)"},
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"WindowSize", "WindowSize[%v] is %v; it should be at most PaddedSizes[%v], %v (the padded sizes hold the window at least once)"},
-    {"InputGradientTensor.Sizes", "InputGradientTensor.Sizes is %v; it must equal PooledSizes, %v (every window has one gradient)"},
+    {"InputGradientTensor.Sizes", "InputGradientTensor.Sizes[%v] is %v; it must equal OutputGradientTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
+    {"InputGradientTensor.Sizes", "(InputGradientTensor.Sizes[%v] - 1) * Strides[%v] is %v; it should be less than PaddedSizes[%v], %v (a window that begins past the padded sizes has no elements)"},
 };
 static const dmlops_rule dmlops_average_pooling_grad_rules[] = {
     {"DML-AVERAGE_POOLING_GRAD-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
@@ -10633,8 +10670,9 @@ static const dmlops_rule dmlops_average_pooling_grad_rules[] = {
     {"DML-AVERAGE_POOLING_GRAD-strides-range", dmlops_by_program, 18, {1, 0}, 1},
     {"DML-AVERAGE_POOLING_GRAD-window-size-range", dmlops_by_program, 41, {2, 0}, 1},
     {"DML-AVERAGE_POOLING_GRAD-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-AVERAGE_POOLING_GRAD-input-gradient-sizes", dmlops_by_program, 125, {4, 0}, 0},
+    {"DML-AVERAGE_POOLING_GRAD-batches-channels", dmlops_by_program, 125, {4, 0}, 0},
     {"DML-AVERAGE_POOLING_GRAD-window-fits", dmlops_by_program, 64, {3, 0}, 0},
+    {"DML-AVERAGE_POOLING_GRAD-windows-within", dmlops_by_program, 151, {5, 0}, 0},
 };
 
 static const dmlops_member dmlops_max_pooling_grad_members[] = {
@@ -10658,8 +10696,10 @@ static const uint8_t dmlops_max_pooling_grad_code[] = {
     0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192,
     /* DML-MAX_POOLING_GRAD-window-fits: WindowExtents[i] <= PaddedSizes[i] */
     2, 192, 62, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 193, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 129, 30, 12, 57, 0, 192, 12, 57, 1, 192, 0, 192, 0, 12, 57, 0, 192, 0, 192, 0, 12, 57, 1, 192,
-    /* DML-MAX_POOLING_GRAD-input-gradient-sizes: InputGradientTensor.Sizes == PooledSizes */
-    3, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 2, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 194, 58, 59, 53, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 57, 1, 192, 128, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 16, 53, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 57, 2, 3, 53, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 3, 57, 2,
+    /* DML-MAX_POOLING_GRAD-batches-channels: InputGradientTensor.Sizes[d] == InputTensor.Sizes[d] */
+    0, 129, 1, 0, 128, 130, 129, 27, 11, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 192, 11, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 192,
+    /* DML-MAX_POOLING_GRAD-windows-within: (InputGradientTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] */
+    1, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 19, 9, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 130, 129, 29, 20, 19, 11, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 18, 192, 130, 129, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 57, 0, 192, 0, 18, 192, 130, 0, 192, 0, 20, 19, 11, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 18, 192, 130, 129, 12, 55, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 57, 0, 192,
 };
 static const dmlops_phrase dmlops_max_pooling_grad_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount - 2, %v (batches and channels are no spatial dimensions)"},
@@ -10667,7 +10707,8 @@ static const dmlops_phrase dmlops_max_pooling_grad_phrases[] = {
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"Dilations", "Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)"},
     {"WindowSize", "WindowExtents[%v] is %v; it should be at most PaddedSizes[%v], %v (the padded sizes hold the dilated window at least once)"},
-    {"InputGradientTensor.Sizes", "InputGradientTensor.Sizes is %v; it must equal PooledSizes, %v (every window has one gradient)"},
+    {"InputGradientTensor.Sizes", "InputGradientTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
+    {"InputGradientTensor.Sizes", "(InputGradientTensor.Sizes[%v] - 1) * Strides[%v] is %v; it should be less than PaddedSizes[%v], %v (a window that begins past the padded sizes has no elements)"},
 };
 static const dmlops_rule dmlops_max_pooling_grad_rules[] = {
     {"DML-MAX_POOLING_GRAD-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
@@ -10679,8 +10720,9 @@ static const dmlops_rule dmlops_max_pooling_grad_rules[] = {
     {"DML-MAX_POOLING_GRAD-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
     {"DML-MAX_POOLING_GRAD-same-type", dmlops_same_DataType, 0, {2, 0}, 0},
     {"DML-MAX_POOLING_GRAD-same-sizes", dmlops_same_Sizes, 0, {2, 0}, 0},
-    {"DML-MAX_POOLING_GRAD-input-gradient-sizes", dmlops_by_program, 170, {5, 0}, 0},
+    {"DML-MAX_POOLING_GRAD-batches-channels", dmlops_by_program, 170, {5, 0}, 0},
     {"DML-MAX_POOLING_GRAD-window-fits", dmlops_by_program, 87, {4, 0}, 0},
+    {"DML-MAX_POOLING_GRAD-windows-within", dmlops_by_program, 196, {6, 0}, 0},
 };
 
 static const dmlops_member dmlops_random_generator_members[] = {
@@ -11144,6 +11186,8 @@ static const uint8_t dmlops_element_wise_quantized_linear_add_code[] = {
     0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputScaleTensor), 129, 27, 11, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputScaleTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputScaleTensor), 192,
     /* DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-zero-point-sizes: OutputZeroPointTensor.Sizes[d] == 1 */
     0, 6, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputZeroPointTensor), 1, 0, 128, 9, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputZeroPointTensor), 129, 27, 11, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputZeroPointTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputZeroPointTensor), 192,
+    /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else OutputTensor.DataType */
+    0, 37, 6, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputZeroPointTensor), 10, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputZeroPointTensor), 10, DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, OutputTensor),
 };
 static const dmlops_phrase dmlops_element_wise_quantized_linear_add_phrases[] = {
     {"AScaleTensor.Sizes", "AScaleTensor.Sizes[%v] is %v; it must equal 1"},
@@ -11283,6 +11327,8 @@ static const uint8_t dmlops_roi_align_grad_code[] = {
     0, 6, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputTensor), 0, 27, 11, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputTensor), 129, 11, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputGradientTensor), 129, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputTensor), 129, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputGradientTensor), 129,
     /* DML-ROI_ALIGN_GRAD-output-channels: OutputGradientTensor.Sizes[1] == InputGradientTensor.Sizes[1] */
     0, 34, 2, 6, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, OutputGradientTensor), 33, 6, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputTensor), 0, 27, 11, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, OutputGradientTensor), 129, 11, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputGradientTensor), 129, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, OutputGradientTensor), 129, 0, 11, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputGradientTensor), 129,
+    /* OutputGradientTensor.Sizes: InputTensor.Sizes if present(InputTensor) else OutputGradientTensor.Sizes */
+    0, 63, 6, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputTensor), 53, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, InputTensor), 53, DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, OutputGradientTensor),
 };
 static const dmlops_phrase dmlops_roi_align_grad_phrases[] = {
     {"OutputGradientTensor", "this must hold: present(OutputGradientTensor) or present(OutputROIGradientTensor)"},
@@ -11631,6 +11677,10 @@ static const dmlops_member dmlops_diagonal_matrix1_members[] = {
 static const uint8_t dmlops_diagonal_matrix1_code[] = {
     /* DML-DIAGONAL_MATRIX1-value-data-type: ValueDataType == OutputTensor.DataType */
     0, 129, 0, 27, 2, DMLOPS_WORD(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, ValueDataType), 10, DMLOPS_WORD(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, OutputTensor), 4, 0, 2, DMLOPS_WORD(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, ValueDataType), 4, 0, 10, DMLOPS_WORD(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, OutputTensor),
+    /* OutputTensor.DataType: InputTensor.DataType if present(InputTensor) else OutputTensor.DataType */
+    0, 37, 6, DMLOPS_WORD(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, InputTensor), 10, DMLOPS_WORD(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, InputTensor), 10, DMLOPS_WORD(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, OutputTensor),
+    /* OutputTensor.Sizes: InputTensor.Sizes if present(InputTensor) else OutputTensor.Sizes */
+    0, 63, 6, DMLOPS_WORD(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, InputTensor), 53, DMLOPS_WORD(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, InputTensor), 53, DMLOPS_WORD(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, OutputTensor),
 };
 static const dmlops_phrase dmlops_diagonal_matrix1_phrases[] = {
     {"ValueDataType", "ValueDataType is %v; it must equal OutputTensor.DataType, %v"},
@@ -11726,6 +11776,12 @@ static const uint8_t dmlops_multihead_attention_code[] = {
     7, 192, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 64, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 131, 129, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 132, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 61, 3, 128, 128, 128, 0, 12, 57, 0, 128, 1, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 130, 128, 2, 12, 57, 0, 129, 3, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 130, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 129, 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 194, 128, 4, 18, 193, 195, 5, 21, 12, 57, 0, 130, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentKeyTensor), 0, 16, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentKeyTensor), 64, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 196, 197, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentKeyTensor), 129, 3, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentKeyTensor), 3, 64, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 196, 197, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentKeyTensor), 129,
     /* DML-MULTIHEAD_ATTENTION-present-value-sizes: OutputPresentValueTensor.Sizes == align([BatchSize, HeadCount, TotalSequenceLength, ValueHeadSize], OutputPresentValueTensor.DimensionCount, 1) */
     8, 192, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 64, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 131, 129, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 132, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 61, 3, 128, 128, 128, 0, 12, 57, 0, 128, 1, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 130, 128, 2, 12, 57, 0, 129, 3, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 130, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 129, 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 194, 128, 4, 18, 193, 195, 5, 21, 12, 57, 0, 130, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 6, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, ValueTensor), 21, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, ValueTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, ValueTensor), 129, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 197, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastValueTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastValueTensor), 129, 197, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentValueTensor), 0, 16, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentValueTensor), 64, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 196, 198, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentValueTensor), 129, 3, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentValueTensor), 3, 64, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 196, 198, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentValueTensor), 129,
+    /* OutputTensor.DataType: QueryTensor.DataType if present(QueryTensor) else OutputTensor.DataType */
+    0, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 10, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 10, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputTensor),
+    /* OutputPresentKeyTensor.DataType: QueryTensor.DataType if present(QueryTensor) else OutputPresentKeyTensor.DataType */
+    0, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 10, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 10, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentKeyTensor),
+    /* OutputPresentValueTensor.DataType: QueryTensor.DataType if present(QueryTensor) else OutputPresentValueTensor.DataType */
+    0, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 10, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 10, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, OutputPresentValueTensor),
 };
 static const dmlops_phrase dmlops_multihead_attention_phrases[] = {
     {"HeadCount", "HeadCount is %v; it must be at least 1 (hidden sizes are divided by it)"},
@@ -11830,8 +11886,10 @@ static const uint8_t dmlops_lp_pooling1_code[] = {
     0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192,
     /* DML-LP_POOLING1-window-fits: WindowExtents[i] <= PaddedSizes[i] */
     2, 192, 62, 0, 128, 2, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 193, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 129, 30, 12, 57, 0, 192, 12, 57, 1, 192, 0, 192, 0, 12, 57, 0, 192, 0, 192, 0, 12, 57, 1, 192,
-    /* DML-LP_POOLING1-output-sizes: OutputTensor.Sizes == PooledSizes */
-    3, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 2, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 194, 58, 59, 53, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 57, 1, 192, 128, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 16, 53, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, OutputTensor), 57, 2, 3, 53, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, OutputTensor), 3, 57, 2,
+    /* DML-LP_POOLING1-output-batches-channels: OutputTensor.Sizes[d] == InputTensor.Sizes[d] */
+    0, 129, 1, 0, 128, 130, 129, 27, 11, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, OutputTensor), 192, 11, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, OutputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 192,
+    /* DML-LP_POOLING1-windows-within: (OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] */
+    1, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 19, 9, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 130, 129, 29, 20, 19, 11, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, OutputTensor), 18, 192, 130, 129, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 57, 0, 192, 0, 18, 192, 130, 0, 192, 0, 20, 19, 11, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, OutputTensor), 18, 192, 130, 129, 12, 55, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 57, 0, 192,
     /* DML-LP_POOLING1-p-range: P >= 1 */
     0, 129, 0, 32, 2, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, P), 129, 0, 2, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, P),
     /* OutputTensor.Sizes: PooledSizes */
@@ -11843,19 +11901,21 @@ static const dmlops_phrase dmlops_lp_pooling1_phrases[] = {
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"Dilations", "Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)"},
     {"WindowSize", "WindowExtents[%v] is %v; it should be at most PaddedSizes[%v], %v (the padded input holds the dilated window at least once)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must equal PooledSizes, %v"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
+    {"OutputTensor.Sizes", "(OutputTensor.Sizes[%v] - 1) * Strides[%v] is %v; it should be less than PaddedSizes[%v], %v (a window that begins past the padded input has no elements)"},
     {"P", "P is %v; it must be at least 1 (the result is a P-th root)"},
 };
 static const dmlops_rule dmlops_lp_pooling1_rules[] = {
     {"DML-LP_POOLING1-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
     {"DML-LP_POOLING1-dimension-count", dmlops_by_program, 0, {0, 0}, 0},
-    {"DML-LP_POOLING1-p-range", dmlops_by_program, 272, {6, 0}, 1},
+    {"DML-LP_POOLING1-p-range", dmlops_by_program, 279, {7, 0}, 1},
     {"DML-LP_POOLING1-strides-range", dmlops_by_program, 18, {1, 0}, 1},
     {"DML-LP_POOLING1-window-size-range", dmlops_by_program, 41, {2, 0}, 1},
     {"DML-LP_POOLING1-dilations-range", dmlops_by_program, 64, {3, 0}, 1},
     {"DML-LP_POOLING1-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-LP_POOLING1-output-sizes", dmlops_by_program, 170, {5, 0}, 0},
+    {"DML-LP_POOLING1-output-batches-channels", dmlops_by_program, 170, {5, 0}, 0},
     {"DML-LP_POOLING1-window-fits", dmlops_by_program, 87, {4, 0}, 0},
+    {"DML-LP_POOLING1-windows-within", dmlops_by_program, 196, {6, 0}, 0},
 };
 
 static const dmlops_member dmlops_average_pooling1_members[] = {
@@ -11878,8 +11938,10 @@ static const uint8_t dmlops_average_pooling1_code[] = {
     0, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 129, 32, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 0, 192, 0, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192,
     /* DML-AVERAGE_POOLING1-window-fits: WindowExtents[i] <= PaddedSizes[i] */
     2, 192, 62, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 193, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 129, 30, 12, 57, 0, 192, 12, 57, 1, 192, 0, 192, 0, 12, 57, 0, 192, 0, 192, 0, 12, 57, 1, 192,
-    /* DML-AVERAGE_POOLING1-output-sizes: OutputTensor.Sizes == PooledSizes */
-    3, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 194, 58, 59, 53, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 57, 1, 192, 128, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 16, 53, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, OutputTensor), 57, 2, 3, 53, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, OutputTensor), 3, 57, 2,
+    /* DML-AVERAGE_POOLING1-output-batches-channels: OutputTensor.Sizes[d] == InputTensor.Sizes[d] */
+    0, 129, 1, 0, 128, 130, 129, 27, 11, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, OutputTensor), 192, 11, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, OutputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 192,
+    /* DML-AVERAGE_POOLING1-windows-within: (OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] */
+    1, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 130, 129, 29, 20, 19, 11, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, OutputTensor), 18, 192, 130, 129, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 57, 0, 192, 0, 18, 192, 130, 0, 192, 0, 20, 19, 11, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, OutputTensor), 18, 192, 130, 129, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 57, 0, 192,
     /* OutputTensor.Sizes: PooledSizes */
     3, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 2, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 194, 58, 59, 53, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 57, 1, 192, 128, 12, 55, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 57, 2,
 };
@@ -11889,7 +11951,8 @@ static const dmlops_phrase dmlops_average_pooling1_phrases[] = {
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"Dilations", "Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)"},
     {"WindowSize", "WindowExtents[%v] is %v; it should be at most PaddedSizes[%v], %v (the padded input holds the dilated window at least once)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must equal PooledSizes, %v"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
+    {"OutputTensor.Sizes", "(OutputTensor.Sizes[%v] - 1) * Strides[%v] is %v; it should be less than PaddedSizes[%v], %v (a window that begins past the padded input has no elements)"},
 };
 static const dmlops_rule dmlops_average_pooling1_rules[] = {
     {"DML-AVERAGE_POOLING1-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
@@ -11898,8 +11961,9 @@ static const dmlops_rule dmlops_average_pooling1_rules[] = {
     {"DML-AVERAGE_POOLING1-window-size-range", dmlops_by_program, 41, {2, 0}, 1},
     {"DML-AVERAGE_POOLING1-dilations-range", dmlops_by_program, 64, {3, 0}, 1},
     {"DML-AVERAGE_POOLING1-same-type", dmlops_same_DataType, 0, {1, 0}, 0},
-    {"DML-AVERAGE_POOLING1-output-sizes", dmlops_by_program, 170, {5, 0}, 0},
+    {"DML-AVERAGE_POOLING1-output-batches-channels", dmlops_by_program, 170, {5, 0}, 0},
     {"DML-AVERAGE_POOLING1-window-fits", dmlops_by_program, 87, {4, 0}, 0},
+    {"DML-AVERAGE_POOLING1-windows-within", dmlops_by_program, 196, {6, 0}, 0},
 };
 
 static const dmlops_member dmlops_activation_swish_members[] = {
@@ -11962,8 +12026,12 @@ static const uint8_t dmlops_quantized_linear_average_pooling_code[] = {
     1, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 129, 6, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 0, 36, 2, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 129, 129, 129, 192, 0, 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 129, 129, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 129, 129, 0, 192,
     /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes: OutputZeroPointTensor.Sizes[d] == 1 */
     0, 6, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 28, 192, 23, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 129, 129, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 192,
-    /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-sizes: OutputTensor.Sizes == PooledSizes */
-    3, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 194, 58, 59, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 57, 1, 192, 128, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 16, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 57, 2, 3, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 3, 57, 2,
+    /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-batches-channels: OutputTensor.Sizes[d] == InputTensor.Sizes[d] */
+    0, 129, 1, 0, 128, 130, 129, 27, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 192, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 192,
+    /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within: (OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] */
+    1, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 129, 29, 20, 19, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 18, 192, 130, 129, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 57, 0, 192, 0, 18, 192, 130, 0, 192, 0, 20, 19, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 18, 192, 130, 129, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 57, 0, 192,
+    /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else OutputTensor.DataType */
+    0, 37, 6, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 10, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 10, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor),
     /* OutputTensor.Sizes: PooledSizes */
     3, 192, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 18, 18, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 18, 192, 130, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 18, 20, 19, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 194, 58, 59, 53, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 62, 0, 128, 19, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 18, 21, 24, 19, 12, 57, 0, 192, 12, 57, 1, 192, 128, 12, 55, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 57, 2,
 };
@@ -11981,7 +12049,8 @@ static const dmlops_phrase dmlops_quantized_linear_average_pooling_phrases[] = {
     {"OutputScaleTensor.Sizes", "OutputScaleTensor.Sizes[%v] is %v; it must equal 1 (one for the whole tensor, or one for each channel)"},
     {"OutputZeroPointTensor.Sizes", "OutputZeroPointTensor.Sizes[%v] is %v; it must be 1 or ChannelCount, %v (one for the whole tensor, or one for each channel)"},
     {"OutputZeroPointTensor.Sizes", "OutputZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for the whole tensor, or one for each channel)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must equal PooledSizes, %v"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
+    {"OutputTensor.Sizes", "(OutputTensor.Sizes[%v] - 1) * Strides[%v] is %v; it should be less than PaddedSizes[%v], %v (a window that begins past the padded input has no elements)"},
 };
 static const dmlops_rule dmlops_quantized_linear_average_pooling_rules[] = {
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-rank", dmlops_same_DimensionCount, 0, {5, 0}, 0},
@@ -11999,8 +12068,9 @@ static const dmlops_rule dmlops_quantized_linear_average_pooling_rules[] = {
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes", dmlops_by_program, 337, {10, 0}, 0},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes", dmlops_by_program, 363, {11, 0}, 0},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes", dmlops_by_program, 401, {12, 0}, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-sizes", dmlops_by_program, 428, {13, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-batches-channels", dmlops_by_program, 428, {13, 0}, 0},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits", dmlops_by_program, 87, {4, 0}, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within", dmlops_by_program, 454, {14, 0}, 0},
 };
 
 static const dmlops_member dmlops_matrix_multiply_integer_to_float_members[] = {
@@ -12214,6 +12284,12 @@ static const uint8_t dmlops_multihead_attention1_code[] = {
     7, 192, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 64, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 131, 129, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 132, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 61, 3, 128, 128, 128, 0, 12, 57, 0, 128, 1, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 130, 128, 2, 12, 57, 0, 129, 3, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 130, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 129, 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 194, 128, 4, 37, 34, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastSequenceLengthsTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 130, 18, 193, 195, 5, 21, 12, 57, 0, 130, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 0, 16, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 64, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyValueHeadCount), 196, 197, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 129, 3, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 3, 64, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyValueHeadCount), 196, 197, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 129,
     /* DML-MULTIHEAD_ATTENTION1-present-value-sizes: OutputPresentValueTensor.Sizes == align([BatchSize, KeyValueHeadCount, TotalSequenceLength, ValueHeadSize], OutputPresentValueTensor.DimensionCount, 1) */
     8, 192, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 64, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 131, 129, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 132, 63, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 58, 59, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 61, 1, 20, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 61, 3, 128, 128, 128, 0, 12, 57, 0, 128, 1, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 130, 128, 2, 12, 57, 0, 129, 3, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 130, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 129, 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 194, 128, 4, 37, 34, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastSequenceLengthsTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 130, 18, 193, 195, 5, 21, 12, 57, 0, 130, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 6, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, ValueTensor), 21, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, ValueTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, ValueTensor), 129, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyValueHeadCount), 37, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 197, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastValueTensor), 19, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastValueTensor), 129, 197, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentValueTensor), 0, 16, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentValueTensor), 64, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyValueHeadCount), 196, 198, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentValueTensor), 129, 3, 53, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentValueTensor), 3, 64, 61, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyValueHeadCount), 196, 198, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentValueTensor), 129,
+    /* OutputTensor.DataType: QueryTensor.DataType if present(QueryTensor) else OutputTensor.DataType */
+    0, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 10, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 10, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputTensor),
+    /* OutputPresentKeyTensor.DataType: QueryTensor.DataType if present(QueryTensor) else OutputPresentKeyTensor.DataType */
+    0, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 10, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 10, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor),
+    /* OutputPresentValueTensor.DataType: QueryTensor.DataType if present(QueryTensor) else OutputPresentValueTensor.DataType */
+    0, 37, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 10, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 10, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentValueTensor),
 };
 static const dmlops_phrase dmlops_multihead_attention1_phrases[] = {
     {"QueryHeadCount", "QueryHeadCount is %v; it must be at least 1 (hidden sizes are divided by it)"},
@@ -12684,7 +12760,7 @@ NULL, NULL, NULL,
      52, 0x1000, 2, 1, 2, 0},
     {dmlops_convolution_members, dmlops_convolution_rules,
 dmlops_convolution_code, dmlops_convolution_phrases, NULL, 
-     53, 0x1000, 12, 5, 10, 0},
+     53, 0x1000, 12, 5, 11, 0},
     {dmlops_gemm_members, dmlops_gemm_rules,
 dmlops_gemm_code, dmlops_gemm_phrases, NULL, 
      54, 0x1000, 7, 3, 7, 0},
@@ -12693,13 +12769,13 @@ dmlops_reduce_code, dmlops_reduce_phrases, dmlops_reduce_conditions,
      55, 0x1000, 4, 1, 3, 1},
     {dmlops_average_pooling_members, dmlops_average_pooling_rules,
 dmlops_average_pooling_code, dmlops_average_pooling_phrases, NULL, 
-     56, 0x1000, 6, 2, 4, 1},
+     56, 0x1000, 6, 2, 4, 2},
     {dmlops_lp_pooling_members, dmlops_lp_pooling_rules,
 dmlops_lp_pooling_code, dmlops_lp_pooling_phrases, NULL, 
-     57, 0x1000, 6, 3, 4, 1},
+     57, 0x1000, 6, 3, 4, 2},
     {dmlops_max_pooling_members, dmlops_max_pooling_rules,
 dmlops_max_pooling_code, dmlops_max_pooling_phrases, NULL, 
-     58, 0x1000, 6, 2, 4, 1},
+     58, 0x1000, 6, 2, 4, 2},
     {dmlops_roi_pooling_members, dmlops_roi_pooling_rules,
 dmlops_roi_pooling_code, dmlops_roi_pooling_phrases, NULL, 
      59, 0x1000, 3, 0, 9, 0},
@@ -12798,7 +12874,7 @@ NULL, NULL, NULL,
      90, 0x2000, 2, 1, 2, 0},
     {dmlops_max_pooling1_members, dmlops_max_pooling1_rules,
 dmlops_max_pooling1_code, dmlops_max_pooling1_phrases, NULL, 
-     91, 0x2000, 7, 3, 5, 1},
+     91, 0x2000, 7, 3, 5, 2},
     {dmlops_max_unpooling_members, dmlops_max_unpooling_rules,
 NULL, NULL, NULL, 
      92, 0x2000, 3, 0, 2, 0},
@@ -12855,7 +12931,7 @@ dmlops_scatter_nd_code, dmlops_scatter_nd_phrases, NULL,
      109, 0x2100, 4, 7, 8, 0},
     {dmlops_max_pooling2_members, dmlops_max_pooling2_rules,
 dmlops_max_pooling2_code, dmlops_max_pooling2_phrases, NULL, 
-     110, 0x2100, 8, 3, 6, 1},
+     110, 0x2100, 8, 3, 6, 2},
     {dmlops_slice1_members, dmlops_slice1_rules,
 dmlops_slice1_code, dmlops_slice1_phrases, NULL, 
      111, 0x2100, 5, 3, 4, 0},
@@ -12882,10 +12958,10 @@ dmlops_quantized_linear_matrix_multiply_code, dmlops_quantized_linear_matrix_mul
      118, 0x2100, 9, 7, 18, 0},
     {dmlops_convolution_integer_members, dmlops_convolution_integer_rules,
 dmlops_convolution_integer_code, dmlops_convolution_integer_phrases, NULL, 
-     119, 0x2100, 9, 5, 11, 0},
+     119, 0x2100, 9, 5, 12, 0},
     {dmlops_quantized_linear_convolution_members, dmlops_quantized_linear_convolution_rules,
 dmlops_quantized_linear_convolution_code, dmlops_quantized_linear_convolution_phrases, NULL, 
-     120, 0x2100, 14, 5, 18, 0},
+     120, 0x2100, 14, 5, 19, 0},
     {dmlops_element_wise_bit_and_members, dmlops_element_wise_bit_and_rules,
 NULL, NULL, NULL, 
      121, 0x3000, 3, 2, 4, 0},
@@ -12915,10 +12991,10 @@ NULL, NULL, NULL,
      129, 0x3000, 3, 2, 4, 0},
     {dmlops_average_pooling_grad_members, dmlops_average_pooling_grad_rules,
 dmlops_average_pooling_grad_code, dmlops_average_pooling_grad_phrases, NULL, 
-     130, 0x3000, 6, 2, 4, 1},
+     130, 0x3000, 6, 2, 4, 2},
     {dmlops_max_pooling_grad_members, dmlops_max_pooling_grad_rules,
 dmlops_max_pooling_grad_code, dmlops_max_pooling_grad_phrases, NULL, 
-     131, 0x3000, 8, 3, 7, 1},
+     131, 0x3000, 8, 3, 7, 2},
     {dmlops_random_generator_members, dmlops_random_generator_rules,
 dmlops_random_generator_code, dmlops_random_generator_phrases, NULL, 
      132, 0x3000, 4, 1, 2, 0},
@@ -13020,10 +13096,10 @@ dmlops_multihead_attention_code, dmlops_multihead_attention_phrases, NULL,
      164, 0x6100, 15, 13, 32, 0},
     {dmlops_lp_pooling1_members, dmlops_lp_pooling1_rules,
 dmlops_lp_pooling1_code, dmlops_lp_pooling1_phrases, NULL, 
-     165, 0x6200, 7, 3, 5, 1},
+     165, 0x6200, 7, 3, 5, 2},
     {dmlops_average_pooling1_members, dmlops_average_pooling1_rules,
 dmlops_average_pooling1_code, dmlops_average_pooling1_phrases, NULL, 
-     166, 0x6200, 7, 2, 5, 1},
+     166, 0x6200, 7, 2, 5, 2},
     {dmlops_activation_swish_members, dmlops_activation_swish_rules,
 NULL, NULL, NULL, 
      167, 0x6200, 2, 1, 2, 0},
@@ -13032,7 +13108,7 @@ NULL, NULL, NULL,
      168, 0x6200, 2, 1, 2, 0},
     {dmlops_quantized_linear_average_pooling_members, dmlops_quantized_linear_average_pooling_rules,
 dmlops_quantized_linear_average_pooling_code, dmlops_quantized_linear_average_pooling_phrases, NULL, 
-     169, 0x6200, 11, 2, 14, 1},
+     169, 0x6200, 11, 2, 14, 2},
     {dmlops_matrix_multiply_integer_to_float_members, dmlops_matrix_multiply_integer_to_float_rules,
 dmlops_matrix_multiply_integer_to_float_code, dmlops_matrix_multiply_integer_to_float_phrases, NULL, 
      170, 0x6200, 8, 5, 17, 1},
@@ -13204,394 +13280,398 @@ static inline uint64_t dmlops_tensor_size(
 #define DMLOPS_NOTHING 0xff /* in place of a member */
 #define DMLOPS_NO_PROGRAM 0xffff
 
-/* An output: the members whose data type and sizes it has, or where the program of its sizes starts. */
+/* An output: the members whose data type and sizes it has, or where the programs of these start; whether what is given
+   of them stays, as no rule demands it. */
 typedef struct dmlops_output {
-    uint16_t start;
+    uint16_t type_start;
+    uint16_t sizes_start;
     uint8_t member;
     uint8_t type_from;
     uint8_t sizes_from;
+    uint8_t keeps_type;
+    uint8_t keeps_sizes;
 } dmlops_output;
 
 static const dmlops_output dmlops_outputs[] = {
     /* ELEMENT_WISE_IDENTITY */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_ABS */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_ACOS */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_ADD */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_ASIN */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_ATAN */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_CEIL */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_CLIP */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_COS */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_DIVIDE */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_EXP */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_FLOOR */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_LOG */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_LOGICAL_AND */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_LOGICAL_EQUALS */
-    {DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0, 0, 0},
     /* ELEMENT_WISE_LOGICAL_GREATER_THAN */
-    {DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0, 0, 0},
     /* ELEMENT_WISE_LOGICAL_LESS_THAN */
-    {DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0, 0, 0},
     /* ELEMENT_WISE_LOGICAL_NOT */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_LOGICAL_OR */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_LOGICAL_XOR */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_MAX */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_MEAN */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_MIN */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_MULTIPLY */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_POW */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_CONSTANT_POW */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_RECIP */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_SIN */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_SQRT */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_SUBTRACT */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_TAN */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_THRESHOLD */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_QUANTIZE_LINEAR */
-    {DMLOPS_NO_PROGRAM, 3, DMLOPS_NOTHING, 0},
+    {48, DMLOPS_NO_PROGRAM, 3, DMLOPS_NOTHING, 0, 0, 0},
     /* ELEMENT_WISE_DEQUANTIZE_LINEAR */
-    {DMLOPS_NO_PROGRAM, 3, 1, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 1, 0, 0, 0},
     /* ACTIVATION_ELU */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_HARDMAX */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_HARD_SIGMOID */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_IDENTITY */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_LEAKY_RELU */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_LINEAR */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_LOG_SOFTMAX */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_PARAMETERIZED_RELU */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ACTIVATION_PARAMETRIC_SOFTPLUS */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_RELU */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_SCALED_ELU */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_SCALED_TANH */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_SIGMOID */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_SOFTMAX */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_SOFTPLUS */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_SOFTSIGN */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_TANH */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_THRESHOLDED_RELU */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* CONVOLUTION */
-    {435, 3, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 331, 3, 0, DMLOPS_NOTHING, 0, 1},
     /* GEMM */
-    {147, 3, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 147, 3, 0, DMLOPS_NOTHING, 0, 0},
     /* REDUCE */
-    {181, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {181, 194, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* AVERAGE_POOLING */
-    {204, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 234, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* LP_POOLING */
-    {214, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 244, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* MAX_POOLING */
-    {204, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 234, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* ROI_POOLING */
-    {104, 2, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 104, 2, 0, DMLOPS_NOTHING, 0, 0},
     /* SLICE */
-    {93, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 93, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* CAST */
-    {DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0, 0, 0},
     /* SPLIT */
-    {DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* JOIN */
-    {218, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 218, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* PADDING */
-    {112, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 112, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* VALUE_SCALE_2D */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* UPSAMPLE_2D */
-    {98, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 98, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* GATHER */
-    {149, 2, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 149, 2, 0, DMLOPS_NOTHING, 0, 0},
     /* SPACE_TO_DEPTH */
-    {96, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 96, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* DEPTH_TO_SPACE */
-    {96, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 96, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* TILE */
-    {81, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 81, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* TOP_K */
-    {114, 1, 0, DMLOPS_NOTHING},
-    {122, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 114, 1, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 122, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* BATCH_NORMALIZATION */
-    {DMLOPS_NO_PROGRAM, 5, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 5, 0, 0, 0, 0},
     /* MEAN_VARIANCE_NORMALIZATION */
-    {DMLOPS_NO_PROGRAM, 3, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, 0, 0, 0},
     /* LOCAL_RESPONSE_NORMALIZATION */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* LP_NORMALIZATION */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* RNN */
-    {626, 6, 0, DMLOPS_NOTHING},
-    {649, 7, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 626, 6, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 649, 7, 0, DMLOPS_NOTHING, 0, 0},
     /* LSTM */
-    {887, 8, 0, DMLOPS_NOTHING},
-    {910, 9, 0, DMLOPS_NOTHING},
-    {929, 10, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 887, 8, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 910, 9, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 929, 10, 0, DMLOPS_NOTHING, 0, 0},
     /* GRU */
-    {626, 6, 0, DMLOPS_NOTHING},
-    {649, 7, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 626, 6, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 649, 7, 0, DMLOPS_NOTHING, 0, 0},
     /* ELEMENT_WISE_SIGN */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_IS_NAN */
-    {DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0, 0, 0},
     /* ELEMENT_WISE_ERF */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_SINH */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_COSH */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_TANH */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_ASINH */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_ACOSH */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_ATANH */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_IF */
-    {DMLOPS_NO_PROGRAM, 3, 1, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 1, 0, 0, 0},
     /* ELEMENT_WISE_ADD1 */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ACTIVATION_SHRINK */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* MAX_POOLING1 */
-    {284, 1, 0, DMLOPS_NOTHING},
-    {352, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 234, 1, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 302, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
     /* MAX_UNPOOLING */
-    {DMLOPS_NO_PROGRAM, 2, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, DMLOPS_NOTHING, 0, 0},
     /* DIAGONAL_MATRIX */
-    {DMLOPS_NO_PROGRAM, 0, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 0, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* SCATTER_ELEMENTS */
-    {DMLOPS_NO_PROGRAM, 3, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, 0, 0, 0},
     /* ONE_HOT */
-    {DMLOPS_NO_PROGRAM, 2, 1, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 1, DMLOPS_NOTHING, 0, 0},
     /* RESAMPLE */
-    {DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* ELEMENT_WISE_BIT_SHIFT_LEFT */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_BIT_SHIFT_RIGHT */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_ROUND */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_IS_INFINITY */
-    {DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0, 0, 0},
     /* ELEMENT_WISE_MODULUS_TRUNCATE */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_MODULUS_FLOOR */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* FILL_VALUE_CONSTANT */
-    {DMLOPS_NO_PROGRAM, 0, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 0, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* FILL_VALUE_SEQUENCE */
-    {DMLOPS_NO_PROGRAM, 0, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 0, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* CUMULATIVE_SUMMATION */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* REVERSE_SUBSEQUENCES */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* GATHER_ELEMENTS */
-    {DMLOPS_NO_PROGRAM, 2, 0, 1},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 1, 0, 0},
     /* GATHER_ND */
-    {227, 2, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 227, 2, 0, DMLOPS_NOTHING, 0, 0},
     /* SCATTER_ND */
-    {DMLOPS_NO_PROGRAM, 3, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, 0, 0, 0},
     /* MAX_POOLING2 */
-    {375, 1, 0, DMLOPS_NOTHING},
-    {466, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 279, 1, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 370, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
     /* SLICE1 */
-    {DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* TOP_K1 */
-    {114, 1, 0, DMLOPS_NOTHING},
-    {122, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 114, 1, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 122, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* DEPTH_TO_SPACE1 */
-    {96, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 96, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* SPACE_TO_DEPTH1 */
-    {96, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 96, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* MEAN_VARIANCE_NORMALIZATION1 */
-    {DMLOPS_NO_PROGRAM, 3, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, 0, 0, 0},
     /* RESAMPLE1 */
-    {DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* MATRIX_MULTIPLY_INTEGER */
-    {239, 4, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 239, 4, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* QUANTIZED_LINEAR_MATRIX_MULTIPLY */
-    {497, 8, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {497, 505, 8, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* CONVOLUTION_INTEGER */
-    {404, 4, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 324, 4, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
     /* QUANTIZED_LINEAR_CONVOLUTION */
-    {572, 9, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {492, 500, 9, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
     /* ELEMENT_WISE_BIT_AND */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_BIT_OR */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_BIT_XOR */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_BIT_NOT */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_BIT_COUNT */
-    {DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0, 0, 0},
     /* ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL */
-    {DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0, 0, 0},
     /* ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL */
-    {DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0, 0, 0},
     /* ACTIVATION_CELU */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_RELU_GRAD */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* AVERAGE_POOLING_GRAD */
-    {DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* MAX_POOLING_GRAD */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* RANDOM_GENERATOR */
-    {DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, DMLOPS_NOTHING},
-    {DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0, 0, 0},
     /* NONZERO_COORDINATES */
-    {DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, DMLOPS_NOTHING},
-    {DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* RESAMPLE_GRAD */
-    {DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* SLICE_GRAD */
-    {DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* ADAM_OPTIMIZER */
-    {DMLOPS_NO_PROGRAM, 5, 0, 0},
-    {DMLOPS_NO_PROGRAM, 6, 0, 0},
-    {DMLOPS_NO_PROGRAM, 7, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 5, 0, 0, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 6, 0, 0, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 7, 0, 0, 0, 0},
     /* ARGMIN */
-    {85, 1, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 85, 1, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* ARGMAX */
-    {85, 1, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 85, 1, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* ROI_ALIGN */
-    {DMLOPS_NO_PROGRAM, 3, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, DMLOPS_NOTHING, 0, 0},
     /* GATHER_ND1 */
-    {320, 2, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 320, 2, 0, DMLOPS_NOTHING, 0, 0},
     /* ELEMENT_WISE_ATAN_YX */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_CLIP_GRAD */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_DIFFERENCE_SQUARE */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* LOCAL_RESPONSE_NORMALIZATION_GRAD */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* CUMULATIVE_PRODUCT */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* BATCH_NORMALIZATION_GRAD */
-    {DMLOPS_NO_PROGRAM, 5, 0, 0},
-    {DMLOPS_NO_PROGRAM, 6, 0, 2},
-    {DMLOPS_NO_PROGRAM, 7, 0, 2},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 5, 0, 0, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 6, 0, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 7, 0, 2, 0, 0},
     /* ELEMENT_WISE_QUANTIZED_LINEAR_ADD */
-    {DMLOPS_NO_PROGRAM, 8, DMLOPS_NOTHING, 0},
+    {117, DMLOPS_NO_PROGRAM, 8, DMLOPS_NOTHING, 0, 0, 0},
     /* DYNAMIC_QUANTIZE_LINEAR */
-    {DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0},
-    {56, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
-    {66, 3, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0, 0, 0},
+    {DMLOPS_NO_PROGRAM, 56, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 66, 3, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* ROI_ALIGN1 */
-    {DMLOPS_NO_PROGRAM, 3, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, DMLOPS_NOTHING, 0, 0},
     /* ROI_ALIGN_GRAD */
-    {DMLOPS_NO_PROGRAM, 4, 1, DMLOPS_NOTHING},
-    {DMLOPS_NO_PROGRAM, 5, 1, 2},
+    {DMLOPS_NO_PROGRAM, 188, 4, 1, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 5, 1, 2, 0, 0},
     /* BATCH_NORMALIZATION_TRAINING */
-    {DMLOPS_NO_PROGRAM, 4, 0, 0},
-    {DMLOPS_NO_PROGRAM, 5, 0, 1},
-    {DMLOPS_NO_PROGRAM, 6, 0, 1},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 4, 0, 0, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 5, 0, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 6, 0, 1, 0, 0},
     /* BATCH_NORMALIZATION_TRAINING_GRAD */
-    {DMLOPS_NO_PROGRAM, 5, 0, 0},
-    {DMLOPS_NO_PROGRAM, 6, 0, 2},
-    {DMLOPS_NO_PROGRAM, 7, 0, 2},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 5, 0, 0, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 6, 0, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 7, 0, 2, 0, 0},
     /* ELEMENT_WISE_CLIP1 */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_CLIP_GRAD1 */
-    {DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* PADDING1 */
-    {107, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 107, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* ELEMENT_WISE_NEGATE */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_GELU */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_SOFTMAX1 */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_LOG_SOFTMAX1 */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_HARDMAX1 */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* RESAMPLE2 */
-    {DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* RESAMPLE_GRAD1 */
-    {DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* DIAGONAL_MATRIX1 */
-    {DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {16, 24, 1, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* MULTIHEAD_ATTENTION */
-    {DMLOPS_NO_PROGRAM, 11, DMLOPS_NOTHING, DMLOPS_NOTHING},
-    {DMLOPS_NO_PROGRAM, 12, DMLOPS_NOTHING, DMLOPS_NOTHING},
-    {DMLOPS_NO_PROGRAM, 13, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {2253, DMLOPS_NO_PROGRAM, 11, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
+    {2261, DMLOPS_NO_PROGRAM, 12, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
+    {2269, DMLOPS_NO_PROGRAM, 13, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* LP_POOLING1 */
-    {282, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 289, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* AVERAGE_POOLING1 */
-    {272, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 279, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* ACTIVATION_SWISH */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_HARD_SWISH */
-    {DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* QUANTIZED_LINEAR_AVERAGE_POOLING */
-    {532, 5, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {537, 545, 5, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
     /* MATRIX_MULTIPLY_INTEGER_TO_FLOAT */
-    {379, 7, 1, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 379, 7, 1, DMLOPS_NOTHING, 0, 0},
     /* MEAN_VARIANCE_NORMALIZATION2 */
-    {DMLOPS_NO_PROGRAM, 3, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, 0, 0, 0},
     /* MULTIHEAD_ATTENTION1 */
-    {DMLOPS_NO_PROGRAM, 12, DMLOPS_NOTHING, DMLOPS_NOTHING},
-    {DMLOPS_NO_PROGRAM, 13, DMLOPS_NOTHING, DMLOPS_NOTHING},
-    {DMLOPS_NO_PROGRAM, 14, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {2594, DMLOPS_NO_PROGRAM, 12, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
+    {2602, DMLOPS_NO_PROGRAM, 13, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
+    {2610, DMLOPS_NO_PROGRAM, 14, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* QUANTIZE */
-    {DMLOPS_NO_PROGRAM, 3, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, DMLOPS_NOTHING, 0, 0, 0},
     /* DEQUANTIZE */
-    {DMLOPS_NO_PROGRAM, 3, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, DMLOPS_NOTHING, 0, 0, 0},
     /* RESAMPLE3 */
-    {DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* FOLD */
-    {DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* UNFOLD */
-    {286, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 286, 1, 0, DMLOPS_NOTHING, 0, 0},
 };
 
 /* The members and programs of each operator, and where its outputs start. */
@@ -13827,6 +13907,8 @@ static inline dmlops_inference dmlops_infer_output(
     DML_BUFFER_TENSOR_DESC made;
     const dmlops_member* members;
     dmlops_list list;
+    int finds_type;
+    int finds_sizes;
     if (output == NULL) {
         return DMLOPS_NO_OUTPUT;
     }
@@ -13840,18 +13922,27 @@ static inline dmlops_inference dmlops_infer_output(
         given = dmlops_first(desc->Desc, &members[output->member]);
     }
     made = *given;
-    if (output->type_from != DMLOPS_NOTHING) {
+    finds_type = !output->keeps_type || dmlops_bits(dmlops_enum(&given->DataType)) == 0;
+    finds_sizes = !output->keeps_sizes || given->DimensionCount == 0;
+    if (finds_type && output->type_from != DMLOPS_NOTHING) {
         /* which may be any number */
         memcpy(&made.DataType, &dmlops_first(desc->Desc, &members[output->type_from])->DataType, sizeof made.DataType);
     }
-    list.count = 0;
-    if (output->start != DMLOPS_NO_PROGRAM) {
+    if (finds_type && output->type_start != DMLOPS_NO_PROGRAM) {
         dmlops_program program;
-        dmlops_start(&program, dmlops_inferences[position].code + output->start, desc->Desc, 0);
+        uint32_t type;
+        dmlops_start(&program, dmlops_inferences[position].code + output->type_start, desc->Desc, 0);
+        type = (uint32_t)dmlops_integer(&program);
+        memcpy(&made.DataType, &type, sizeof made.DataType);
+    }
+    list.count = 0;
+    if (finds_sizes && output->sizes_start != DMLOPS_NO_PROGRAM) {
+        dmlops_program program;
+        dmlops_start(&program, dmlops_inferences[position].code + output->sizes_start, desc->Desc, 0);
         dmlops_append_next(&program, &list);
     } else {
         const DML_BUFFER_TENSOR_DESC* from =
-            output->sizes_from == DMLOPS_NOTHING ? given : dmlops_first(desc->Desc, &members[output->sizes_from]);
+            !finds_sizes || output->sizes_from == DMLOPS_NOTHING ? given : dmlops_first(desc->Desc, &members[output->sizes_from]);
         for (UINT i = 0; i < from->DimensionCount; ++i) {
             dmlops_push(&list, from->Sizes[i]);
         }
@@ -13859,14 +13950,14 @@ static inline dmlops_inference dmlops_infer_output(
     if (dmlops_bits(dmlops_enum(&made.DataType)) == 0) {
         return output->type_from == DMLOPS_NOTHING ? DMLOPS_NEEDS_CHOICE : DMLOPS_NEEDS_INPUT;
     }
-    if (list.count == 0 && output->start == DMLOPS_NO_PROGRAM && output->sizes_from == DMLOPS_NOTHING) {
+    if (list.count == 0 && output->sizes_start == DMLOPS_NO_PROGRAM && output->sizes_from == DMLOPS_NOTHING) {
         return DMLOPS_NEEDS_CHOICE;
     }
     if (list.count < 1 || list.count > (int64_t)DML_TENSOR_DIMENSION_COUNT_MAX1) {
         return DMLOPS_NO_SIZES;
     }
     for (int64_t i = 0; i < list.count; ++i) {
-        if (list.values[i] < 0 || list.values[i] > (int64_t)UINT32_MAX) {
+        if (list.values[i] < 1 || list.values[i] > (int64_t)UINT32_MAX) {
             return DMLOPS_NO_SIZES;
         }
     }

@@ -208,13 +208,15 @@ class Rule:
 class Inference:
     """An output tensor's field that follows from the rest of the description, where `when` holds.
 
-    Of several for one field, the first that applies counts. A rule may demand the value, but need not.
+    Of several for one field, the first that applies counts. Where no rule demands the value, it is a default:
+    what a description gives instead stays.
     """
 
     tensor: str
     field: str
     value: ir.Expr
     when: ir.Expr | None = None
+    demanded: bool = True
 
     @property
     def expressions(self) -> tuple[ir.Expr, ...]:
@@ -384,6 +386,11 @@ class Operator:
     @cached_property
     def member(self) -> Mapping[str, Member]:
         return {member.name: member for member in self.members}
+
+    def is_default(self, tensor: str, field: str) -> bool:
+        """Whether an output's field is inferred, but not demanded."""
+        found = [one for one in self.inferences if (one.tensor, one.field) == (tensor, field)]
+        return bool(found) and not any(one.demanded for one in found)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping as Map
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -168,7 +169,8 @@ def _rules(
             inferences += inferred
     for statement in scalars(node, "infers"):
         with faults:
-            inferences.append(rules.infers(general, statement, scope, tensors))
+            default = rules.infers(general, statement, scope, tensors)
+            inferences.append(replace(default, demanded=False))
     return scope, definitions, tuple(resolved.values()), _that_can_apply(inferences)
 
 

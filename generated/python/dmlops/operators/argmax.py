@@ -242,7 +242,7 @@ class Argmax(Description):
     def infer(self) -> Argmax:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         axes = given(self, "Axes")
@@ -252,6 +252,7 @@ class Argmax(Description):
         return Argmax(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 Sizes=reduced_sizes,
             ),

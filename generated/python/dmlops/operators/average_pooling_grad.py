@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .. import judgement
-from ..arithmetic import entry, quotient
+from ..arithmetic import entry, saturate
 from ..description import COUNTED, Description, Rule, Support, Tables, count_of, given
 from ..enums import FeatureLevel, TensorDataType, name_of
 from ..member import Member
@@ -45,9 +45,9 @@ class AveragePoolingGrad(Description):
 
     Rules: DML-AVERAGE_POOLING_GRAD-same-rank, DML-AVERAGE_POOLING_GRAD-dimension-count,
     DML-AVERAGE_POOLING_GRAD-strides-range, DML-AVERAGE_POOLING_GRAD-window-size-range,
-    DML-AVERAGE_POOLING_GRAD-same-type, DML-AVERAGE_POOLING_GRAD-input-gradient-sizes.
+    DML-AVERAGE_POOLING_GRAD-same-type, DML-AVERAGE_POOLING_GRAD-batches-channels.
 
-    Advice: DML-AVERAGE_POOLING_GRAD-window-fits.
+    Advice: DML-AVERAGE_POOLING_GRAD-window-fits, DML-AVERAGE_POOLING_GRAD-windows-within.
     """
 
     OPERATOR: ClassVar[str] = "AVERAGE_POOLING_GRAD"
@@ -69,7 +69,8 @@ class AveragePoolingGrad(Description):
         Rule("DML-AVERAGE_POOLING_GRAD-window-size-range", "docs"),
         Rule("DML-AVERAGE_POOLING_GRAD-same-type", "docs"),
         Rule("DML-AVERAGE_POOLING_GRAD-window-fits", "ours", advice=True),
-        Rule("DML-AVERAGE_POOLING_GRAD-input-gradient-sizes", "ours"),
+        Rule("DML-AVERAGE_POOLING_GRAD-batches-channels", "docs"),
+        Rule("DML-AVERAGE_POOLING_GRAD-windows-within", "ours", advice=True),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
@@ -202,8 +203,6 @@ class AveragePoolingGrad(Description):
             or output_gradient_tensor_data_type not in output_gradient_tensor_types
         ):  # fmt: skip
             judgement.values(self, level, violations)
-        padded_sizes = tuple(entry(output_gradient_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(output_gradient_tensor_rank - 2))  # fmt: skip
-        pooled_sizes = output_gradient_tensor_sizes[:2] + tuple(quotient(max(entry(padded_sizes, i) - entry(window_size, i), 0), entry(strides, i)) + 1 for i in range(output_gradient_tensor_rank - 2))  # fmt: skip
         # DML-AVERAGE_POOLING_GRAD-strides-range
         for i in range(len(strides)):
             if strides[i] < 1:
@@ -235,28 +234,33 @@ class AveragePoolingGrad(Description):
                     f"OutputGradientTensor.DataType is {name_of(TensorDataType, output_gradient_tensor_data_type)}; it must equal InputGradientTensor.DataType, {name_of(TensorDataType, input_gradient_tensor_data_type)}",
                 )
             )
-        # DML-AVERAGE_POOLING_GRAD-input-gradient-sizes
-        if input_gradient_tensor_sizes != pooled_sizes:
-            violations.append(
-                Violation(
-                    "DML-AVERAGE_POOLING_GRAD-input-gradient-sizes",
-                    "InputGradientTensor.Sizes",
-                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal PooledSizes, {list(pooled_sizes)} (every window has one gradient)",
+        # DML-AVERAGE_POOLING_GRAD-batches-channels
+        for d in range(2):
+            if entry(input_gradient_tensor_sizes, d) != entry(output_gradient_tensor_sizes, d):
+                violations.append(
+                    Violation(
+                        "DML-AVERAGE_POOLING_GRAD-batches-channels",
+                        "InputGradientTensor.Sizes",
+                        f"InputGradientTensor.Sizes[{d}] is {entry(input_gradient_tensor_sizes, d)}; it must equal OutputGradientTensor.Sizes[{d}], {entry(output_gradient_tensor_sizes, d)} (each channel of each batch is pooled by itself)",
+                    )
                 )
-            )
+                break
         return violations
 
     def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
         """The advice that a valid description draws, its fused activations apart."""
+        input_gradient_tensor = self.InputGradientTensor
         output_gradient_tensor = self.OutputGradientTensor
+        strides = self.Strides
         window_size = self.WindowSize
         start_padding = self.StartPadding
         end_padding = self.EndPadding
-        if output_gradient_tensor is None or window_size is None or start_padding is None or end_padding is None:  # fmt: skip
+        if input_gradient_tensor is None or output_gradient_tensor is None or strides is None or window_size is None or start_padding is None or end_padding is None:  # fmt: skip
             return []
         violations: list[Violation] = []
         output_gradient_tensor_rank = output_gradient_tensor.DimensionCount
         output_gradient_tensor_sizes = output_gradient_tensor.Sizes
+        input_gradient_tensor_sizes = input_gradient_tensor.Sizes
         padded_sizes = tuple(entry(output_gradient_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(output_gradient_tensor_rank - 2))  # fmt: skip
         # DML-AVERAGE_POOLING_GRAD-window-fits
         for i in range(len(window_size)):
@@ -269,18 +273,30 @@ class AveragePoolingGrad(Description):
                     )
                 )
                 break
+        # DML-AVERAGE_POOLING_GRAD-windows-within
+        for i in range(output_gradient_tensor_rank - 2):
+            if (entry(input_gradient_tensor_sizes, i + 2) - 1) * entry(strides, i) >= entry(padded_sizes, i):
+                violations.append(
+                    Violation(
+                        "DML-AVERAGE_POOLING_GRAD-windows-within",
+                        "InputGradientTensor.Sizes",
+                        f"(InputGradientTensor.Sizes[{i + 2}] - 1) * Strides[{i}] is {saturate((entry(input_gradient_tensor_sizes, i + 2) - 1) * entry(strides, i))}; it should be less than PaddedSizes[{i}], {entry(padded_sizes, i)} (a window that begins past the padded sizes has no elements)",
+                    )
+                )
+                break
         return violations
 
     def infer(self) -> AveragePoolingGrad:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_gradient_tensor = given(self, "InputGradientTensor")
         input_gradient_tensor_data_type = input_gradient_tensor.DataType
         return AveragePoolingGrad(
             InputGradientTensor=self.InputGradientTensor,
             OutputGradientTensor=inferred(
+                "OutputGradientTensor",
                 self.OutputGradientTensor,
                 DataType=input_gradient_tensor_data_type,
             ),

@@ -53,7 +53,7 @@ class Convolution(Description):
     InputTensor: Batches, channels, then one to three spatial dimensions.
     FilterTensor: The filters. FORWARD: output channels, input channels of one group, spatial; BACKWARD: input channels, output channels of one group, spatial.
     BiasTensor: One value to add for each output channel.
-    OutputTensor: The result; its spatial sizes follow from all the members below.
+    OutputTensor: The result; its spatial sizes follow from all the members below, or are the caller's choice.
     Mode: Whether the filter is applied as it is, CROSS_CORRELATION, or mirrored along each spatial dimension, CONVOLUTION; BACKWARD swaps the two.
     Direction: FORWARD, or BACKWARD for the transposed convolution.
     DimensionCount: How many spatial dimensions there are, all but batch and channel.
@@ -61,14 +61,14 @@ class Convolution(Description):
     Dilations: Distances between neighbouring filter elements; 1 for a filter without gaps.
     StartPadding: Zeros before the input; BACKWARD cuts that many from the start of the result.
     EndPadding: Zeros after the input; BACKWARD cuts that many from the end of the result.
-    OutputPadding: Elements by which the result is longer at its end.
+    OutputPadding: Zeros after the end of the result.
     GroupCount: Into how many independent groups the channels are divided; as many as input channels for a depthwise convolution.
     FusedActivation: An activation to apply to the result.
 
     Rules: DML-CONVOLUTION-same-rank, DML-CONVOLUTION-dimension-count, DML-CONVOLUTION-group-count,
     DML-CONVOLUTION-strides, DML-CONVOLUTION-dilations, DML-CONVOLUTION-same-type,
     DML-CONVOLUTION-filter-groups, DML-CONVOLUTION-input-channels, DML-CONVOLUTION-filter-fits,
-    DML-CONVOLUTION-bias-sizes, DML-CONVOLUTION-output-sizes.
+    DML-CONVOLUTION-bias-sizes, DML-CONVOLUTION-output-batches, DML-CONVOLUTION-output-channels.
     """
 
     OPERATOR: ClassVar[str] = "CONVOLUTION"
@@ -100,7 +100,8 @@ class Convolution(Description):
         Rule("DML-CONVOLUTION-input-channels", "docs"),
         Rule("DML-CONVOLUTION-filter-fits", "docs"),
         Rule("DML-CONVOLUTION-bias-sizes", "docs"),
-        Rule("DML-CONVOLUTION-output-sizes", "ours"),
+        Rule("DML-CONVOLUTION-output-batches", "docs"),
+        Rule("DML-CONVOLUTION-output-channels", "docs"),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -331,7 +332,6 @@ class Convolution(Description):
             judgement.values(self, level, violations)
         output_channel_count = saturate(filter_tensor_sizes[0] if direction == CONVOLUTION_DIRECTION_FORWARD else saturate(entry(filter_tensor_sizes, 1) * group_count))  # fmt: skip
         dilated_filter_sizes = tuple(saturate(saturate((entry(filter_tensor_sizes, d + 2) - 1) * entry(dilations, d)) + 1) for d in range(input_tensor_rank - 2))  # fmt: skip
-        spatial_sizes = tuple(saturate(saturate(saturate(quotient(entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d) - entry(dilated_filter_sizes, d), entry(strides, d)) + 1) if direction == CONVOLUTION_DIRECTION_FORWARD else saturate(saturate((entry(input_tensor_sizes, d + 2) - 1) * entry(strides, d)) + entry(dilated_filter_sizes, d)) - entry(start_padding, d) - entry(end_padding, d)) + entry(output_padding, d)) for d in range(input_tensor_rank - 2))  # fmt: skip
         # DML-CONVOLUTION-strides
         for d in range(len(strides)):
             if strides[d] < 1:
@@ -417,13 +417,22 @@ class Convolution(Description):
                     f"BiasTensor.Sizes is {list(bias_tensor_sizes)}; it must equal [1, OutputChannelCount] + [1 for d in range(InputTensor.DimensionCount - 2)], {[1, output_channel_count, *tuple(1 for d in range(input_tensor_rank - 2))]}",
                 )
             )
-        # DML-CONVOLUTION-output-sizes
-        if output_tensor_sizes != (input_tensor_sizes[0], output_channel_count, *spatial_sizes):
+        # DML-CONVOLUTION-output-batches
+        if output_tensor_sizes[0] != input_tensor_sizes[0]:
             violations.append(
                 Violation(
-                    "DML-CONVOLUTION-output-sizes",
+                    "DML-CONVOLUTION-output-batches",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes, {[input_tensor_sizes[0], output_channel_count, *spatial_sizes]}",
+                    f"OutputTensor.Sizes[0] is {output_tensor_sizes[0]}; it must equal InputTensor.Sizes[0], {input_tensor_sizes[0]}",
+                )
+            )
+        # DML-CONVOLUTION-output-channels
+        if entry(output_tensor_sizes, 1) != output_channel_count:
+            violations.append(
+                Violation(
+                    "DML-CONVOLUTION-output-channels",
+                    "OutputTensor.Sizes",
+                    f"OutputTensor.Sizes[1] is {entry(output_tensor_sizes, 1)}; it must equal OutputChannelCount, {output_channel_count}",
                 )
             )
         return violations
@@ -431,7 +440,7 @@ class Convolution(Description):
     def infer(self) -> Convolution:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         filter_tensor = given(self, "FilterTensor")
@@ -455,9 +464,11 @@ class Convolution(Description):
             FilterTensor=self.FilterTensor,
             BiasTensor=self.BiasTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,
+                defaults=("Sizes",),
             ),
             Mode=self.Mode,
             Direction=self.Direction,

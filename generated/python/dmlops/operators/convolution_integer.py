@@ -84,8 +84,8 @@ class ConvolutionInteger(Description):
     DML-CONVOLUTION_INTEGER-same-type-filter-zero-point, DML-CONVOLUTION_INTEGER-filter-groups,
     DML-CONVOLUTION_INTEGER-input-channels, DML-CONVOLUTION_INTEGER-filter-fits,
     DML-CONVOLUTION_INTEGER-input-zero-point-sizes, DML-CONVOLUTION_INTEGER-filter-zero-point-sizes,
-    DML-CONVOLUTION_INTEGER-output-sizes, DML-CONVOLUTION_INTEGER-same-rank-input-filter-output,
-    DML-CONVOLUTION_INTEGER-same-rank-zero-points.
+    DML-CONVOLUTION_INTEGER-output-batches, DML-CONVOLUTION_INTEGER-output-channels,
+    DML-CONVOLUTION_INTEGER-same-rank-input-filter-output, DML-CONVOLUTION_INTEGER-same-rank-zero-points.
     """
 
     OPERATOR: ClassVar[str] = "CONVOLUTION_INTEGER"
@@ -115,7 +115,8 @@ class ConvolutionInteger(Description):
         Rule("DML-CONVOLUTION_INTEGER-filter-fits", "docs"),
         Rule("DML-CONVOLUTION_INTEGER-input-zero-point-sizes", "docs"),
         Rule("DML-CONVOLUTION_INTEGER-filter-zero-point-sizes", "docs"),
-        Rule("DML-CONVOLUTION_INTEGER-output-sizes", "ours"),
+        Rule("DML-CONVOLUTION_INTEGER-output-batches", "docs"),
+        Rule("DML-CONVOLUTION_INTEGER-output-channels", "docs"),
         Rule("DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", "docs"),
         Rule("DML-CONVOLUTION_INTEGER-same-rank-zero-points", "docs"),
     )
@@ -313,7 +314,6 @@ class ConvolutionInteger(Description):
         output_channel_count = filter_tensor_sizes[0]
         dilated_filter_sizes = tuple(saturate(saturate((entry(filter_tensor_sizes, d + 2) - 1) * entry(dilations, d)) + 1) for d in range(input_tensor_rank - 2))  # fmt: skip
         padded_sizes = tuple(entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d) for d in range(input_tensor_rank - 2))  # fmt: skip
-        spatial_sizes = tuple(quotient(max(entry(padded_sizes, d) - entry(dilated_filter_sizes, d), 0), entry(strides, d)) + 1 for d in range(input_tensor_rank - 2))  # fmt: skip
         # DML-CONVOLUTION_INTEGER-strides
         for d in range(len(strides)):
             if strides[d] < 1:
@@ -413,13 +413,22 @@ class ConvolutionInteger(Description):
                     )
                 )
                 break
-        # DML-CONVOLUTION_INTEGER-output-sizes
-        if output_tensor_sizes != (input_tensor_sizes[0], output_channel_count, *spatial_sizes):
+        # DML-CONVOLUTION_INTEGER-output-batches
+        if output_tensor_sizes[0] != input_tensor_sizes[0]:
             violations.append(
                 Violation(
-                    "DML-CONVOLUTION_INTEGER-output-sizes",
+                    "DML-CONVOLUTION_INTEGER-output-batches",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes, {[input_tensor_sizes[0], output_channel_count, *spatial_sizes]}",
+                    f"OutputTensor.Sizes[0] is {output_tensor_sizes[0]}; it must equal InputTensor.Sizes[0], {input_tensor_sizes[0]}",
+                )
+            )
+        # DML-CONVOLUTION_INTEGER-output-channels
+        if entry(output_tensor_sizes, 1) != output_channel_count:
+            violations.append(
+                Violation(
+                    "DML-CONVOLUTION_INTEGER-output-channels",
+                    "OutputTensor.Sizes",
+                    f"OutputTensor.Sizes[1] is {entry(output_tensor_sizes, 1)}; it must equal OutputChannelCount, {output_channel_count}",
                 )
             )
         return violations
@@ -427,7 +436,7 @@ class ConvolutionInteger(Description):
     def infer(self) -> ConvolutionInteger:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         filter_tensor = given(self, "FilterTensor")
@@ -449,8 +458,10 @@ class ConvolutionInteger(Description):
             FilterTensor=self.FilterTensor,
             FilterZeroPointTensor=self.FilterZeroPointTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 Sizes=output_tensor_sizes,
+                defaults=("Sizes",),
             ),
             DimensionCount=self.DimensionCount,
             Strides=self.Strides,

@@ -214,7 +214,7 @@ class DepthToSpace(Description):
     def infer(self) -> DepthToSpace:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         block_size = self.BlockSize
@@ -224,6 +224,7 @@ class DepthToSpace(Description):
         return DepthToSpace(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,

@@ -209,7 +209,7 @@ class DepthToSpace1(Description):
     def infer(self) -> DepthToSpace1:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         block_size = self.BlockSize
@@ -219,6 +219,7 @@ class DepthToSpace1(Description):
         return DepthToSpace1(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,

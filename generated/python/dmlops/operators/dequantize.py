@@ -272,7 +272,7 @@ class Dequantize(Description):
     def infer(self) -> Dequantize:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         input_tensor_sizes = input_tensor.Sizes
@@ -282,6 +282,7 @@ class Dequantize(Description):
             QuantizationTensorCount=self.QuantizationTensorCount,
             QuantizationTensors=self.QuantizationTensors,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 Sizes=input_tensor_sizes,
             ),

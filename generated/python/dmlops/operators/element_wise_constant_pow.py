@@ -185,7 +185,7 @@ class ElementWiseConstantPow(Description):
     def infer(self) -> ElementWiseConstantPow:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
@@ -193,6 +193,7 @@ class ElementWiseConstantPow(Description):
         return ElementWiseConstantPow(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

@@ -274,7 +274,7 @@ class ElementWiseIf(Description):
     def infer(self) -> ElementWiseIf:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         condition_tensor = given(self, "ConditionTensor")
         a_tensor = given(self, "ATensor")
@@ -285,6 +285,7 @@ class ElementWiseIf(Description):
             ATensor=self.ATensor,
             BTensor=self.BTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=a_tensor_data_type,
                 Sizes=condition_tensor_sizes,

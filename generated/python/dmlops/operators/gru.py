@@ -656,7 +656,7 @@ class Gru(Description):
     def infer(self) -> Gru:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         recurrence_tensor = given(self, "RecurrenceTensor")
@@ -677,11 +677,13 @@ class Gru(Description):
             HiddenInitTensor=self.HiddenInitTensor,
             SequenceLengthsTensor=self.SequenceLengthsTensor,
             OutputSequenceTensor=inferred_if_given(
+                "OutputSequenceTensor",
                 self.OutputSequenceTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_sequence_tensor_sizes,
             ),
             OutputSingleTensor=inferred_if_given(
+                "OutputSingleTensor",
                 self.OutputSingleTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_single_tensor_sizes,

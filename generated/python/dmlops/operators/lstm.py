@@ -865,7 +865,7 @@ class Lstm(Description):
     def infer(self) -> Lstm:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         recurrence_tensor = given(self, "RecurrenceTensor")
@@ -876,9 +876,9 @@ class Lstm(Description):
         batch_size = entry(input_tensor_sizes, 2)
         direction_count = entry(recurrence_tensor_sizes, 1)
         hidden_size = entry(recurrence_tensor_sizes, 3)
+        output_cell_single_tensor_sizes = (1, direction_count, batch_size, hidden_size)
         output_sequence_tensor_sizes = (sequence_length, direction_count, batch_size, hidden_size)
         output_single_tensor_sizes = (1, direction_count, batch_size, hidden_size)
-        output_cell_single_tensor_sizes = (1, direction_count, batch_size, hidden_size)
         return Lstm(
             InputTensor=self.InputTensor,
             WeightTensor=self.WeightTensor,
@@ -889,16 +889,19 @@ class Lstm(Description):
             SequenceLengthsTensor=self.SequenceLengthsTensor,
             PeepholeTensor=self.PeepholeTensor,
             OutputSequenceTensor=inferred_if_given(
+                "OutputSequenceTensor",
                 self.OutputSequenceTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_sequence_tensor_sizes,
             ),
             OutputSingleTensor=inferred_if_given(
+                "OutputSingleTensor",
                 self.OutputSingleTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_single_tensor_sizes,
             ),
             OutputCellSingleTensor=inferred_if_given(
+                "OutputCellSingleTensor",
                 self.OutputCellSingleTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_cell_single_tensor_sizes,

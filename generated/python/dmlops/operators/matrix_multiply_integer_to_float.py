@@ -470,7 +470,7 @@ class MatrixMultiplyIntegerToFloat(Description):
     def infer(self) -> MatrixMultiplyIntegerToFloat:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         a_tensor = given(self, "ATensor")
         a_scale_tensor = given(self, "AScaleTensor")
@@ -492,9 +492,10 @@ class MatrixMultiplyIntegerToFloat(Description):
             BZeroPointTensor=self.BZeroPointTensor,
             BiasTensor=self.BiasTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
-                Sizes=output_tensor_sizes,
                 DataType=a_scale_tensor_data_type,
+                Sizes=output_tensor_sizes,
             ),
         )
 

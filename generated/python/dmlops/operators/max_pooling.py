@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .. import judgement
-from ..arithmetic import entry, quotient
+from ..arithmetic import entry, quotient, saturate
 from ..description import COUNTED, Description, Rule, Support, Tables, count_of, given
 from ..enums import FeatureLevel, TensorDataType, name_of
 from ..member import Member
@@ -75,9 +75,10 @@ class MaxPooling(Description):
     EndPadding: Padding after the last element, in the order of Strides.
 
     Rules: DML-MAX_POOLING-same-rank, DML-MAX_POOLING-dimension-count, DML-MAX_POOLING-strides-range,
-    DML-MAX_POOLING-window-size-range, DML-MAX_POOLING-same-type, DML-MAX_POOLING-output-sizes.
+    DML-MAX_POOLING-window-size-range, DML-MAX_POOLING-same-type,
+    DML-MAX_POOLING-output-batches-channels.
 
-    Advice: DML-MAX_POOLING-window-fits.
+    Advice: DML-MAX_POOLING-window-fits, DML-MAX_POOLING-windows-within.
     """
 
     OPERATOR: ClassVar[str] = "MAX_POOLING"
@@ -98,7 +99,8 @@ class MaxPooling(Description):
         Rule("DML-MAX_POOLING-window-size-range", "docs"),
         Rule("DML-MAX_POOLING-same-type", "docs"),
         Rule("DML-MAX_POOLING-window-fits", "ours", advice=True),
-        Rule("DML-MAX_POOLING-output-sizes", "docs"),
+        Rule("DML-MAX_POOLING-output-batches-channels", "docs"),
+        Rule("DML-MAX_POOLING-windows-within", "ours", advice=True),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -235,8 +237,6 @@ class MaxPooling(Description):
             or output_tensor_data_type not in output_tensor_types
         ):  # fmt: skip
             judgement.values(self, level, violations)
-        padded_sizes = tuple(entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank - 2))  # fmt: skip
-        pooled_sizes = input_tensor_sizes[:2] + tuple(quotient(max(entry(padded_sizes, i) - entry(window_size, i), 0), entry(strides, i)) + 1 for i in range(input_tensor_rank - 2))  # fmt: skip
         # DML-MAX_POOLING-strides-range
         for i in range(len(strides)):
             if strides[i] < 1:
@@ -268,28 +268,33 @@ class MaxPooling(Description):
                     f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
                 )
             )
-        # DML-MAX_POOLING-output-sizes
-        if output_tensor_sizes != pooled_sizes:
-            violations.append(
-                Violation(
-                    "DML-MAX_POOLING-output-sizes",
-                    "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal PooledSizes, {list(pooled_sizes)}",
+        # DML-MAX_POOLING-output-batches-channels
+        for d in range(2):
+            if entry(output_tensor_sizes, d) != entry(input_tensor_sizes, d):
+                violations.append(
+                    Violation(
+                        "DML-MAX_POOLING-output-batches-channels",
+                        "OutputTensor.Sizes",
+                        f"OutputTensor.Sizes[{d}] is {entry(output_tensor_sizes, d)}; it must equal InputTensor.Sizes[{d}], {entry(input_tensor_sizes, d)} (each channel of each batch is pooled by itself)",
+                    )
                 )
-            )
+                break
         return violations
 
     def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
         """The advice that a valid description draws, its fused activations apart."""
         input_tensor = self.InputTensor
+        output_tensor = self.OutputTensor
+        strides = self.Strides
         window_size = self.WindowSize
         start_padding = self.StartPadding
         end_padding = self.EndPadding
-        if input_tensor is None or window_size is None or start_padding is None or end_padding is None:
+        if input_tensor is None or output_tensor is None or strides is None or window_size is None or start_padding is None or end_padding is None:  # fmt: skip
             return []
         violations: list[Violation] = []
         input_tensor_rank = input_tensor.DimensionCount
         input_tensor_sizes = input_tensor.Sizes
+        output_tensor_sizes = output_tensor.Sizes
         padded_sizes = tuple(entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank - 2))  # fmt: skip
         # DML-MAX_POOLING-window-fits
         for i in range(len(window_size)):
@@ -302,12 +307,23 @@ class MaxPooling(Description):
                     )
                 )
                 break
+        # DML-MAX_POOLING-windows-within
+        for i in range(input_tensor_rank - 2):
+            if (entry(output_tensor_sizes, i + 2) - 1) * entry(strides, i) >= entry(padded_sizes, i):
+                violations.append(
+                    Violation(
+                        "DML-MAX_POOLING-windows-within",
+                        "OutputTensor.Sizes",
+                        f"(OutputTensor.Sizes[{i + 2}] - 1) * Strides[{i}] is {saturate((entry(output_tensor_sizes, i + 2) - 1) * entry(strides, i))}; it should be less than PaddedSizes[{i}], {entry(padded_sizes, i)} (a window that begins past the padded input has no elements)",
+                    )
+                )
+                break
         return violations
 
     def infer(self) -> MaxPooling:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         strides = given(self, "Strides")
@@ -322,9 +338,11 @@ class MaxPooling(Description):
         return MaxPooling(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=pooled_sizes,
+                defaults=("Sizes",),
             ),
             DimensionCount=self.DimensionCount,
             Strides=self.Strides,

@@ -92,9 +92,10 @@ class MaxPooling2(Description):
 
     Rules: DML-MAX_POOLING2-same-rank, DML-MAX_POOLING2-dimension-count, DML-MAX_POOLING2-strides-range,
     DML-MAX_POOLING2-window-size-range, DML-MAX_POOLING2-dilations-range, DML-MAX_POOLING2-same-type,
-    DML-MAX_POOLING2-output-sizes, DML-MAX_POOLING2-indices-rank, DML-MAX_POOLING2-indices-sizes.
+    DML-MAX_POOLING2-output-batches-channels, DML-MAX_POOLING2-indices-rank,
+    DML-MAX_POOLING2-indices-sizes.
 
-    Advice: DML-MAX_POOLING2-window-fits.
+    Advice: DML-MAX_POOLING2-window-fits, DML-MAX_POOLING2-windows-within.
     """
 
     OPERATOR: ClassVar[str] = "MAX_POOLING2"
@@ -118,7 +119,8 @@ class MaxPooling2(Description):
         Rule("DML-MAX_POOLING2-dilations-range", "docs"),
         Rule("DML-MAX_POOLING2-same-type", "docs"),
         Rule("DML-MAX_POOLING2-window-fits", "ours", advice=True),
-        Rule("DML-MAX_POOLING2-output-sizes", "ours"),
+        Rule("DML-MAX_POOLING2-output-batches-channels", "docs"),
+        Rule("DML-MAX_POOLING2-windows-within", "ours", advice=True),
         Rule("DML-MAX_POOLING2-indices-rank", "docs"),
         Rule("DML-MAX_POOLING2-indices-sizes", "docs"),
     )
@@ -282,9 +284,6 @@ class MaxPooling2(Description):
             or (output_indices_tensor and output_indices_tensor_data_type not in output_indices_tensor_types)
         ):  # fmt: skip
             judgement.values(self, level, violations)
-        window_extents = tuple(saturate(saturate((window_size[i] - 1) * entry(dilations, i)) + 1) for i in range(len(window_size)))  # fmt: skip
-        padded_sizes = tuple(entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank - 2))  # fmt: skip
-        pooled_sizes = input_tensor_sizes[:2] + tuple(quotient(max(entry(padded_sizes, i) - entry(window_extents, i), 0), entry(strides, i)) + 1 for i in range(input_tensor_rank - 2))  # fmt: skip
         # DML-MAX_POOLING2-strides-range
         for i in range(len(strides)):
             if strides[i] < 1:
@@ -327,22 +326,24 @@ class MaxPooling2(Description):
                     f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
                 )
             )
-        # DML-MAX_POOLING2-output-sizes
-        if output_tensor_sizes != pooled_sizes:
-            violations.append(
-                Violation(
-                    "DML-MAX_POOLING2-output-sizes",
-                    "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal PooledSizes, {list(pooled_sizes)}",
+        # DML-MAX_POOLING2-output-batches-channels
+        for d in range(2):
+            if entry(output_tensor_sizes, d) != entry(input_tensor_sizes, d):
+                violations.append(
+                    Violation(
+                        "DML-MAX_POOLING2-output-batches-channels",
+                        "OutputTensor.Sizes",
+                        f"OutputTensor.Sizes[{d}] is {entry(output_tensor_sizes, d)}; it must equal InputTensor.Sizes[{d}], {entry(input_tensor_sizes, d)} (each channel of each batch is pooled by itself)",
+                    )
                 )
-            )
+                break
         # DML-MAX_POOLING2-indices-sizes
-        if output_indices_tensor is not None and output_indices_tensor_sizes != pooled_sizes:
+        if output_indices_tensor is not None and output_indices_tensor_sizes != output_tensor_sizes:
             violations.append(
                 Violation(
                     "DML-MAX_POOLING2-indices-sizes",
                     "OutputIndicesTensor.Sizes",
-                    f"OutputIndicesTensor.Sizes is {list(output_indices_tensor_sizes)}; it must equal PooledSizes, {list(pooled_sizes)}",
+                    f"OutputIndicesTensor.Sizes is {list(output_indices_tensor_sizes)}; it must equal OutputTensor.Sizes, {list(output_tensor_sizes)}",
                 )
             )
         return violations
@@ -350,15 +351,18 @@ class MaxPooling2(Description):
     def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
         """The advice that a valid description draws, its fused activations apart."""
         input_tensor = self.InputTensor
+        output_tensor = self.OutputTensor
+        strides = self.Strides
         window_size = self.WindowSize
         start_padding = self.StartPadding
         end_padding = self.EndPadding
         dilations = self.Dilations
-        if input_tensor is None or window_size is None or start_padding is None or end_padding is None or dilations is None:  # fmt: skip
+        if input_tensor is None or output_tensor is None or strides is None or window_size is None or start_padding is None or end_padding is None or dilations is None:  # fmt: skip
             return []
         violations: list[Violation] = []
         input_tensor_rank = input_tensor.DimensionCount
         input_tensor_sizes = input_tensor.Sizes
+        output_tensor_sizes = output_tensor.Sizes
         window_extents = tuple(saturate(saturate((window_size[i] - 1) * entry(dilations, i)) + 1) for i in range(len(window_size)))  # fmt: skip
         padded_sizes = tuple(entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank - 2))  # fmt: skip
         # DML-MAX_POOLING2-window-fits
@@ -372,12 +376,23 @@ class MaxPooling2(Description):
                     )
                 )
                 break
+        # DML-MAX_POOLING2-windows-within
+        for i in range(input_tensor_rank - 2):
+            if (entry(output_tensor_sizes, i + 2) - 1) * entry(strides, i) >= entry(padded_sizes, i):
+                violations.append(
+                    Violation(
+                        "DML-MAX_POOLING2-windows-within",
+                        "OutputTensor.Sizes",
+                        f"(OutputTensor.Sizes[{i + 2}] - 1) * Strides[{i}] is {saturate((entry(output_tensor_sizes, i + 2) - 1) * entry(strides, i))}; it should be less than PaddedSizes[{i}], {entry(padded_sizes, i)} (a window that begins past the padded input has no elements)",
+                    )
+                )
+                break
         return violations
 
     def infer(self) -> MaxPooling2:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         strides = given(self, "Strides")
@@ -394,13 +409,17 @@ class MaxPooling2(Description):
         return MaxPooling2(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=pooled_sizes,
+                defaults=("Sizes",),
             ),
             OutputIndicesTensor=inferred_if_given(
+                "OutputIndicesTensor",
                 self.OutputIndicesTensor,
                 Sizes=pooled_sizes,
+                defaults=("Sizes",),
             ),
             DimensionCount=self.DimensionCount,
             Strides=self.Strides,

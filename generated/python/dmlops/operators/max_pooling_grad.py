@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .. import judgement
-from ..arithmetic import entry, quotient, saturate
+from ..arithmetic import entry, saturate
 from ..description import COUNTED, Description, Rule, Support, Tables, count_of, given
 from ..enums import FeatureLevel, TensorDataType, name_of
 from ..member import Member
@@ -60,9 +60,9 @@ class MaxPoolingGrad(Description):
     Rules: DML-MAX_POOLING_GRAD-same-rank, DML-MAX_POOLING_GRAD-dimension-count,
     DML-MAX_POOLING_GRAD-strides-range, DML-MAX_POOLING_GRAD-window-size-range,
     DML-MAX_POOLING_GRAD-dilations-range, DML-MAX_POOLING_GRAD-same-type,
-    DML-MAX_POOLING_GRAD-same-sizes, DML-MAX_POOLING_GRAD-input-gradient-sizes.
+    DML-MAX_POOLING_GRAD-same-sizes, DML-MAX_POOLING_GRAD-batches-channels.
 
-    Advice: DML-MAX_POOLING_GRAD-window-fits.
+    Advice: DML-MAX_POOLING_GRAD-window-fits, DML-MAX_POOLING_GRAD-windows-within.
     """
 
     OPERATOR: ClassVar[str] = "MAX_POOLING_GRAD"
@@ -87,7 +87,8 @@ class MaxPoolingGrad(Description):
         Rule("DML-MAX_POOLING_GRAD-same-type", "docs"),
         Rule("DML-MAX_POOLING_GRAD-same-sizes", "docs"),
         Rule("DML-MAX_POOLING_GRAD-window-fits", "ours", advice=True),
-        Rule("DML-MAX_POOLING_GRAD-input-gradient-sizes", "ours"),
+        Rule("DML-MAX_POOLING_GRAD-batches-channels", "docs"),
+        Rule("DML-MAX_POOLING_GRAD-windows-within", "ours", advice=True),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
@@ -246,9 +247,6 @@ class MaxPoolingGrad(Description):
             or output_gradient_tensor_data_type not in output_gradient_tensor_types
         ):  # fmt: skip
             judgement.values(self, level, violations)
-        window_extents = tuple(saturate(saturate((window_size[i] - 1) * entry(dilations, i)) + 1) for i in range(len(window_size)))  # fmt: skip
-        padded_sizes = tuple(entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank - 2))  # fmt: skip
-        pooled_sizes = input_tensor_sizes[:2] + tuple(quotient(max(entry(padded_sizes, i) - entry(window_extents, i), 0), entry(strides, i)) + 1 for i in range(input_tensor_rank - 2))  # fmt: skip
         # DML-MAX_POOLING_GRAD-strides-range
         for i in range(len(strides)):
             if strides[i] < 1:
@@ -308,29 +306,34 @@ class MaxPoolingGrad(Description):
                     f"OutputGradientTensor.Sizes is {list(output_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
-        # DML-MAX_POOLING_GRAD-input-gradient-sizes
-        if input_gradient_tensor_sizes != pooled_sizes:
-            violations.append(
-                Violation(
-                    "DML-MAX_POOLING_GRAD-input-gradient-sizes",
-                    "InputGradientTensor.Sizes",
-                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must equal PooledSizes, {list(pooled_sizes)} (every window has one gradient)",
+        # DML-MAX_POOLING_GRAD-batches-channels
+        for d in range(2):
+            if entry(input_gradient_tensor_sizes, d) != entry(input_tensor_sizes, d):
+                violations.append(
+                    Violation(
+                        "DML-MAX_POOLING_GRAD-batches-channels",
+                        "InputGradientTensor.Sizes",
+                        f"InputGradientTensor.Sizes[{d}] is {entry(input_gradient_tensor_sizes, d)}; it must equal InputTensor.Sizes[{d}], {entry(input_tensor_sizes, d)} (each channel of each batch is pooled by itself)",
+                    )
                 )
-            )
+                break
         return violations
 
     def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
         """The advice that a valid description draws, its fused activations apart."""
         input_tensor = self.InputTensor
+        input_gradient_tensor = self.InputGradientTensor
+        strides = self.Strides
         window_size = self.WindowSize
         start_padding = self.StartPadding
         end_padding = self.EndPadding
         dilations = self.Dilations
-        if input_tensor is None or window_size is None or start_padding is None or end_padding is None or dilations is None:  # fmt: skip
+        if input_tensor is None or input_gradient_tensor is None or strides is None or window_size is None or start_padding is None or end_padding is None or dilations is None:  # fmt: skip
             return []
         violations: list[Violation] = []
         input_tensor_rank = input_tensor.DimensionCount
         input_tensor_sizes = input_tensor.Sizes
+        input_gradient_tensor_sizes = input_gradient_tensor.Sizes
         window_extents = tuple(saturate(saturate((window_size[i] - 1) * entry(dilations, i)) + 1) for i in range(len(window_size)))  # fmt: skip
         padded_sizes = tuple(entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank - 2))  # fmt: skip
         # DML-MAX_POOLING_GRAD-window-fits
@@ -344,12 +347,23 @@ class MaxPoolingGrad(Description):
                     )
                 )
                 break
+        # DML-MAX_POOLING_GRAD-windows-within
+        for i in range(input_tensor_rank - 2):
+            if (entry(input_gradient_tensor_sizes, i + 2) - 1) * entry(strides, i) >= entry(padded_sizes, i):
+                violations.append(
+                    Violation(
+                        "DML-MAX_POOLING_GRAD-windows-within",
+                        "InputGradientTensor.Sizes",
+                        f"(InputGradientTensor.Sizes[{i + 2}] - 1) * Strides[{i}] is {saturate((entry(input_gradient_tensor_sizes, i + 2) - 1) * entry(strides, i))}; it should be less than PaddedSizes[{i}], {entry(padded_sizes, i)} (a window that begins past the padded sizes has no elements)",
+                    )
+                )
+                break
         return violations
 
     def infer(self) -> MaxPoolingGrad:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
@@ -358,6 +372,7 @@ class MaxPoolingGrad(Description):
             InputTensor=self.InputTensor,
             InputGradientTensor=self.InputGradientTensor,
             OutputGradientTensor=inferred(
+                "OutputGradientTensor",
                 self.OutputGradientTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

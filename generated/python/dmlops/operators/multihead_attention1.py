@@ -14,7 +14,7 @@ from ..coordinates import align
 from ..description import Description, Rule, Support, Tables
 from ..enums import FeatureLevel, MultiheadAttentionMaskType, TensorDataType, entry_of, name_of
 from ..member import Member
-from ..tensor import ABSENT, TensorDesc
+from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given
 from ..tensor_rules import SOUND_INPUT, SOUND_OUTPUT, is_sound
 from ..violation import Violation
 
@@ -863,6 +863,51 @@ class MultiheadAttention1(Description):
                 )
             )
         return violations
+
+    def infer(self) -> MultiheadAttention1:
+        """The description with the sizes and data types of its outputs filled in, as far as they follow.
+
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        """
+        query_tensor = self.QueryTensor
+        query_tensor_data_type = (query_tensor or ABSENT).DataType
+        output_present_key_tensor_data_type = query_tensor_data_type if query_tensor is not None else None
+        output_present_value_tensor_data_type = query_tensor_data_type if query_tensor is not None else None
+        output_tensor_data_type = query_tensor_data_type if query_tensor is not None else None
+        return MultiheadAttention1(
+            QueryTensor=self.QueryTensor,
+            KeyTensor=self.KeyTensor,
+            ValueTensor=self.ValueTensor,
+            StackedQueryKeyTensor=self.StackedQueryKeyTensor,
+            StackedKeyValueTensor=self.StackedKeyValueTensor,
+            StackedQueryKeyValueTensor=self.StackedQueryKeyValueTensor,
+            BiasTensor=self.BiasTensor,
+            MaskTensor=self.MaskTensor,
+            RelativePositionBiasTensor=self.RelativePositionBiasTensor,
+            PastKeyTensor=self.PastKeyTensor,
+            PastValueTensor=self.PastValueTensor,
+            PastSequenceLengthsTensor=self.PastSequenceLengthsTensor,
+            OutputTensor=inferred(
+                "OutputTensor",
+                self.OutputTensor,
+                DataType=output_tensor_data_type,
+            ),
+            OutputPresentKeyTensor=inferred_if_given(
+                "OutputPresentKeyTensor",
+                self.OutputPresentKeyTensor,
+                DataType=output_present_key_tensor_data_type,
+            ),
+            OutputPresentValueTensor=inferred_if_given(
+                "OutputPresentValueTensor",
+                self.OutputPresentValueTensor,
+                DataType=output_present_value_tensor_data_type,
+            ),
+            Scale=self.Scale,
+            MaskFilterValue=self.MaskFilterValue,
+            QueryHeadCount=self.QueryHeadCount,
+            KeyValueHeadCount=self.KeyValueHeadCount,
+            MaskType=self.MaskType,
+        )
 
 
 _ACCEPTED = judgement.accepted_by_level(MultiheadAttention1.SUPPORT)

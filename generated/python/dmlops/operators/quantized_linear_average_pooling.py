@@ -74,9 +74,10 @@ class QuantizedLinearAveragePooling(Description):
     DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes,
     DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes,
     DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes,
-    DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-sizes.
+    DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-batches-channels.
 
-    Advice: DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits.
+    Advice: DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits,
+    DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within.
 
     No scale is 0; with 0 the result is undefined.
 
@@ -113,7 +114,8 @@ class QuantizedLinearAveragePooling(Description):
         Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes", "docs"),
         Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes", "docs"),
         Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-sizes", "ours"),
+        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-batches-channels", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within", "ours", advice=True),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_2: _SINCE_6_2,
@@ -286,9 +288,6 @@ class QuantizedLinearAveragePooling(Description):
         ):  # fmt: skip
             judgement.values(self, level, violations)
         channel_count = entry(input_tensor_sizes, 1)
-        window_extents = tuple(saturate(saturate((entry(window_size, i) - 1) * entry(dilations, i)) + 1) for i in range(input_tensor_rank - 2))  # fmt: skip
-        padded_sizes = tuple(entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank - 2))  # fmt: skip
-        pooled_sizes = input_tensor_sizes[:2] + tuple(quotient(max(entry(padded_sizes, i) - entry(window_extents, i), 0), entry(strides, i)) + 1 for i in range(input_tensor_rank - 2))  # fmt: skip
         # DML-QUANTIZED_LINEAR_AVERAGE_POOLING-strides-range
         for i in range(len(strides)):
             if strides[i] < 1:
@@ -416,29 +415,34 @@ class QuantizedLinearAveragePooling(Description):
                     )
                 )
                 break
-        # DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-sizes
-        if output_tensor_sizes != pooled_sizes:
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-sizes",
-                    "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal PooledSizes, {list(pooled_sizes)}",
+        # DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-batches-channels
+        for d in range(2):
+            if entry(output_tensor_sizes, d) != entry(input_tensor_sizes, d):
+                violations.append(
+                    Violation(
+                        "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-batches-channels",
+                        "OutputTensor.Sizes",
+                        f"OutputTensor.Sizes[{d}] is {entry(output_tensor_sizes, d)}; it must equal InputTensor.Sizes[{d}], {entry(input_tensor_sizes, d)} (each channel of each batch is pooled by itself)",
+                    )
                 )
-            )
+                break
         return violations
 
     def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
         """The advice that a valid description draws, its fused activations apart."""
         input_tensor = self.InputTensor
+        output_tensor = self.OutputTensor
+        strides = self.Strides
         window_size = self.WindowSize
         start_padding = self.StartPadding
         end_padding = self.EndPadding
         dilations = self.Dilations
-        if input_tensor is None or window_size is None or start_padding is None or end_padding is None or dilations is None:  # fmt: skip
+        if input_tensor is None or output_tensor is None or strides is None or window_size is None or start_padding is None or end_padding is None or dilations is None:  # fmt: skip
             return []
         violations: list[Violation] = []
         input_tensor_rank = input_tensor.DimensionCount
         input_tensor_sizes = input_tensor.Sizes
+        output_tensor_sizes = output_tensor.Sizes
         window_extents = tuple(saturate(saturate((entry(window_size, i) - 1) * entry(dilations, i)) + 1) for i in range(input_tensor_rank - 2))  # fmt: skip
         padded_sizes = tuple(entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank - 2))  # fmt: skip
         # DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits
@@ -452,12 +456,23 @@ class QuantizedLinearAveragePooling(Description):
                     )
                 )
                 break
+        # DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within
+        for i in range(input_tensor_rank - 2):
+            if (entry(output_tensor_sizes, i + 2) - 1) * entry(strides, i) >= entry(padded_sizes, i):
+                violations.append(
+                    Violation(
+                        "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within",
+                        "OutputTensor.Sizes",
+                        f"(OutputTensor.Sizes[{i + 2}] - 1) * Strides[{i}] is {saturate((entry(output_tensor_sizes, i + 2) - 1) * entry(strides, i))}; it should be less than PaddedSizes[{i}], {entry(padded_sizes, i)} (a window that begins past the padded input has no elements)",
+                    )
+                )
+                break
         return violations
 
     def infer(self) -> QuantizedLinearAveragePooling:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         strides = given(self, "Strides")
@@ -465,11 +480,14 @@ class QuantizedLinearAveragePooling(Description):
         start_padding = given(self, "StartPadding")
         end_padding = given(self, "EndPadding")
         dilations = given(self, "Dilations")
+        output_zero_point_tensor = self.OutputZeroPointTensor
+        output_zero_point_tensor_data_type = (output_zero_point_tensor or ABSENT).DataType
         input_tensor_sizes = input_tensor.Sizes
         input_tensor_rank = input_tensor.DimensionCount
         window_extents = tuple(saturate(saturate((entry(window_size, i) - 1) * entry(dilations, i)) + 1) for i in range(input_tensor_rank - 2))  # fmt: skip
         padded_sizes = tuple(entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank - 2))  # fmt: skip
         pooled_sizes = input_tensor_sizes[:2] + tuple(quotient(max(entry(padded_sizes, i) - entry(window_extents, i), 0), entry(strides, i)) + 1 for i in range(input_tensor_rank - 2))  # fmt: skip
+        output_tensor_data_type = output_zero_point_tensor_data_type if output_zero_point_tensor is not None else None  # fmt: skip
         return QuantizedLinearAveragePooling(
             InputTensor=self.InputTensor,
             InputScaleTensor=self.InputScaleTensor,
@@ -477,8 +495,11 @@ class QuantizedLinearAveragePooling(Description):
             OutputScaleTensor=self.OutputScaleTensor,
             OutputZeroPointTensor=self.OutputZeroPointTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
+                DataType=output_tensor_data_type,
                 Sizes=pooled_sizes,
+                defaults=("Sizes",),
             ),
             DimensionCount=self.DimensionCount,
             Strides=self.Strides,

@@ -125,7 +125,8 @@ class QuantizedLinearConvolution(Description):
     DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits,
     DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes,
     DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes,
-    DML-QUANTIZED_LINEAR_CONVOLUTION-output-sizes, DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank,
+    DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches, DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels,
+    DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank,
     DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point,
     DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes,
     DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes, DML-QUANTIZED_LINEAR_CONVOLUTION-bias-sizes,
@@ -171,7 +172,8 @@ class QuantizedLinearConvolution(Description):
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits", "docs"),
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes", "docs"),
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-output-sizes", "ours"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels", "docs"),
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", "docs"),
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point", "docs"),
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes", "docs"),
@@ -424,7 +426,6 @@ class QuantizedLinearConvolution(Description):
         output_channel_count = filter_tensor_sizes[0]
         dilated_filter_sizes = tuple(saturate(saturate((entry(filter_tensor_sizes, d + 2) - 1) * entry(dilations, d)) + 1) for d in range(input_tensor_rank - 2))  # fmt: skip
         padded_sizes = tuple(entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d) for d in range(input_tensor_rank - 2))  # fmt: skip
-        spatial_sizes = tuple(quotient(max(entry(padded_sizes, d) - entry(dilated_filter_sizes, d), 0), entry(strides, d)) + 1 for d in range(input_tensor_rank - 2))  # fmt: skip
         # DML-QUANTIZED_LINEAR_CONVOLUTION-strides
         for d in range(len(strides)):
             if strides[d] < 1:
@@ -524,13 +525,22 @@ class QuantizedLinearConvolution(Description):
                     )
                 )
                 break
-        # DML-QUANTIZED_LINEAR_CONVOLUTION-output-sizes
-        if output_tensor_sizes != (input_tensor_sizes[0], output_channel_count, *spatial_sizes):
+        # DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches
+        if output_tensor_sizes[0] != input_tensor_sizes[0]:
             violations.append(
                 Violation(
-                    "DML-QUANTIZED_LINEAR_CONVOLUTION-output-sizes",
+                    "DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must equal [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes, {[input_tensor_sizes[0], output_channel_count, *spatial_sizes]}",
+                    f"OutputTensor.Sizes[0] is {output_tensor_sizes[0]}; it must equal InputTensor.Sizes[0], {input_tensor_sizes[0]}",
+                )
+            )
+        # DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels
+        if entry(output_tensor_sizes, 1) != output_channel_count:
+            violations.append(
+                Violation(
+                    "DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels",
+                    "OutputTensor.Sizes",
+                    f"OutputTensor.Sizes[1] is {entry(output_tensor_sizes, 1)}; it must equal OutputChannelCount, {output_channel_count}",
                 )
             )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point
@@ -608,7 +618,7 @@ class QuantizedLinearConvolution(Description):
     def infer(self) -> QuantizedLinearConvolution:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         filter_tensor = given(self, "FilterTensor")
@@ -616,6 +626,8 @@ class QuantizedLinearConvolution(Description):
         dilations = given(self, "Dilations")
         start_padding = given(self, "StartPadding")
         end_padding = given(self, "EndPadding")
+        output_zero_point_tensor = self.OutputZeroPointTensor
+        output_zero_point_tensor_data_type = (output_zero_point_tensor or ABSENT).DataType
         input_tensor_sizes = input_tensor.Sizes
         filter_tensor_sizes = filter_tensor.Sizes
         input_tensor_rank = input_tensor.DimensionCount
@@ -623,6 +635,7 @@ class QuantizedLinearConvolution(Description):
         dilated_filter_sizes = tuple(saturate(saturate((entry(filter_tensor_sizes, d + 2) - 1) * entry(dilations, d)) + 1) for d in range(input_tensor_rank - 2))  # fmt: skip
         padded_sizes = tuple(entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d) for d in range(input_tensor_rank - 2))  # fmt: skip
         spatial_sizes = tuple(quotient(max(entry(padded_sizes, d) - entry(dilated_filter_sizes, d), 0), entry(strides, d)) + 1 for d in range(input_tensor_rank - 2))  # fmt: skip
+        output_tensor_data_type = output_zero_point_tensor_data_type if output_zero_point_tensor is not None else None  # fmt: skip
         output_tensor_sizes = (entry(input_tensor_sizes, 0), output_channel_count, *spatial_sizes)
         return QuantizedLinearConvolution(
             InputTensor=self.InputTensor,
@@ -635,8 +648,11 @@ class QuantizedLinearConvolution(Description):
             OutputScaleTensor=self.OutputScaleTensor,
             OutputZeroPointTensor=self.OutputZeroPointTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
+                DataType=output_tensor_data_type,
                 Sizes=output_tensor_sizes,
+                defaults=("Sizes",),
             ),
             DimensionCount=self.DimensionCount,
             Strides=self.Strides,

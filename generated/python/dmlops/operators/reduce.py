@@ -477,18 +477,23 @@ class Reduce(Description):
     def infer(self) -> Reduce:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         axes = given(self, "Axes")
+        function = self.Function
+        input_tensor_data_type = input_tensor.DataType
         input_tensor_rank = input_tensor.DimensionCount
         input_tensor_sizes = input_tensor.Sizes
         reduced_sizes = tuple(1 if any(entry(axes, i) == d for i in range(len(axes))) else entry(input_tensor_sizes, d) for d in range(input_tensor_rank))  # fmt: skip
+        output_tensor_data_type = input_tensor_data_type if function not in (REDUCE_FUNCTION_ARGMAX, REDUCE_FUNCTION_ARGMIN) else None  # fmt: skip
         return Reduce(
             Function=self.Function,
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
+                DataType=output_tensor_data_type,
                 Sizes=reduced_sizes,
             ),
             AxisCount=self.AxisCount,

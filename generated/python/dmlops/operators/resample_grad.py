@@ -246,13 +246,14 @@ class ResampleGrad(Description):
     def infer(self) -> ResampleGrad:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_gradient_tensor = given(self, "InputGradientTensor")
         input_gradient_tensor_data_type = input_gradient_tensor.DataType
         return ResampleGrad(
             InputGradientTensor=self.InputGradientTensor,
             OutputGradientTensor=inferred(
+                "OutputGradientTensor",
                 self.OutputGradientTensor,
                 DataType=input_gradient_tensor_data_type,
             ),

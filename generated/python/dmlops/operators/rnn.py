@@ -651,7 +651,7 @@ class Rnn(Description):
     def infer(self) -> Rnn:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         recurrence_tensor = given(self, "RecurrenceTensor")
@@ -672,11 +672,13 @@ class Rnn(Description):
             HiddenInitTensor=self.HiddenInitTensor,
             SequenceLengthsTensor=self.SequenceLengthsTensor,
             OutputSequenceTensor=inferred_if_given(
+                "OutputSequenceTensor",
                 self.OutputSequenceTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_sequence_tensor_sizes,
             ),
             OutputSingleTensor=inferred_if_given(
+                "OutputSingleTensor",
                 self.OutputSingleTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_single_tensor_sizes,

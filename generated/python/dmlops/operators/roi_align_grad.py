@@ -412,22 +412,28 @@ class RoiAlignGrad(Description):
     def infer(self) -> RoiAlignGrad:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_gradient_tensor = given(self, "InputGradientTensor")
         roi_tensor = given(self, "ROITensor")
+        input_tensor = self.InputTensor
         input_gradient_tensor_data_type = input_gradient_tensor.DataType
+        input_tensor_sizes = (input_tensor or ABSENT).Sizes
         roi_tensor_sizes = roi_tensor.Sizes
+        output_gradient_tensor_sizes = input_tensor_sizes if input_tensor is not None else None
         return RoiAlignGrad(
             InputTensor=self.InputTensor,
             InputGradientTensor=self.InputGradientTensor,
             ROITensor=self.ROITensor,
             BatchIndicesTensor=self.BatchIndicesTensor,
             OutputGradientTensor=inferred_if_given(
+                "OutputGradientTensor",
                 self.OutputGradientTensor,
                 DataType=input_gradient_tensor_data_type,
+                Sizes=output_gradient_tensor_sizes,
             ),
             OutputROIGradientTensor=inferred_if_given(
+                "OutputROIGradientTensor",
                 self.OutputROIGradientTensor,
                 DataType=input_gradient_tensor_data_type,
                 Sizes=roi_tensor_sizes,

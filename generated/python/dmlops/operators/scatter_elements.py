@@ -354,7 +354,7 @@ class ScatterElements(Description):
     def infer(self) -> ScatterElements:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
@@ -364,6 +364,7 @@ class ScatterElements(Description):
             IndicesTensor=self.IndicesTensor,
             UpdatesTensor=self.UpdatesTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=input_tensor_sizes,

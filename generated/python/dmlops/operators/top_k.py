@@ -328,23 +328,25 @@ class TopK(Description):
     def infer(self) -> TopK:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         axis = self.Axis
         k = self.K
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
-        output_value_tensor_sizes = replaced(input_tensor_sizes, axis, k)
         output_index_tensor_sizes = replaced(input_tensor_sizes, axis, k)
+        output_value_tensor_sizes = replaced(input_tensor_sizes, axis, k)
         return TopK(
             InputTensor=self.InputTensor,
             OutputValueTensor=inferred(
+                "OutputValueTensor",
                 self.OutputValueTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_value_tensor_sizes,
             ),
             OutputIndexTensor=inferred(
+                "OutputIndexTensor",
                 self.OutputIndexTensor,
                 Sizes=output_index_tensor_sizes,
             ),

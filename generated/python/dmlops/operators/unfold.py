@@ -281,7 +281,7 @@ class Unfold(Description):
     def infer(self) -> Unfold:
         """The description with the sizes and data types of its outputs filled in, as far as they follow.
 
-        Raises ValueError when a member that they follow from is absent, or an output of which they do not.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
         """
         input_tensor = given(self, "InputTensor")
         window_sizes = given(self, "WindowSizes")
@@ -298,6 +298,7 @@ class Unfold(Description):
         return Unfold(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
+                "OutputTensor",
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,
