@@ -8044,6 +8044,8 @@ static const uint8_t dmlops_gemm_code[] = {
     1, 0, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 37, 27, 2, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, TransA), 128, 129, 130, 129, 0, 27, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 37, 27, 2, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, TransB), 128, 130, 129, 192, 0, 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 37, 27, 2, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, TransB), 128, 130, 129, 0, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 37, 27, 2, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, TransB), 128, 130, 129, 0, 192,
     /* DML-GEMM-output-sizes: OutputTensor.Sizes == ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N] */
     2, 0, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 37, 27, 2, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, TransA), 128, 130, 129, 1, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 37, 27, 2, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, TransB), 128, 129, 130, 129, 0, 16, 53, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, OutputTensor), 58, 59, 53, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 128, 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 130, 61, 2, 192, 193, 3, 53, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, OutputTensor), 3, 58, 59, 53, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 128, 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 130, 61, 2, 192, 193,
+    /* DML-GEMM-channel-limit: ATensor.Sizes[ATensor.DimensionCount - 3] <= 65535 */
+    0, 32, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 131, 0, 30, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 131, 0, 255, 255, 0, 0, 0, 0, 0, 0, 0, 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 131, 0, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 131,
     /* OutputTensor.Sizes: ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N] */
     2, 0, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 37, 27, 2, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, TransA), 128, 130, 129, 1, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 37, 27, 2, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, TransB), 128, 129, 130, 58, 59, 53, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 128, 19, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 130, 61, 2, 192, 193,
 };
@@ -8051,6 +8053,7 @@ static const dmlops_phrase dmlops_gemm_phrases[] = {
     {"BTensor.Sizes", "BTensor.Sizes[%v] is %v; it must equal ATensor.Sizes[%v], %v (each matrix of A has its own in B)"},
     {"BTensor.Sizes", "BTensor.Sizes[%v] is %v; it must equal K, %v (A has as many columns as B has rows, after their transforms)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must equal ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N], %v"},
+    {"ATensor.Sizes", "ATensor.Sizes[%v] is %v; it should be at most 65535 (DirectML has been seen to refuse more channels)"},
 };
 static const dmlops_rule dmlops_gemm_rules[] = {
     {"DML-GEMM-same-rank", dmlops_same_DimensionCount, 0, {1, 0}, 0},
@@ -8063,6 +8066,7 @@ static const dmlops_rule dmlops_gemm_rules[] = {
     {"DML-GEMM-inner-size", dmlops_by_program, 29, {1, 0}, 0},
     {"DML-GEMM-output-sizes", dmlops_by_program, 85, {2, 0}, 0},
     {"DML-GEMM-same-sizes", dmlops_same_Sizes, 0, {2, 3}, 0},
+    {"DML-GEMM-channel-limit", dmlops_by_program, 147, {3, 0}, 0},
 };
 
 static const dmlops_member dmlops_reduce_members[] = {
@@ -12763,7 +12767,7 @@ dmlops_convolution_code, dmlops_convolution_phrases, NULL,
      53, 0x1000, 12, 5, 11, 0},
     {dmlops_gemm_members, dmlops_gemm_rules,
 dmlops_gemm_code, dmlops_gemm_phrases, NULL, 
-     54, 0x1000, 7, 3, 7, 0},
+     54, 0x1000, 7, 3, 7, 1},
     {dmlops_reduce_members, dmlops_reduce_rules,
 dmlops_reduce_code, dmlops_reduce_phrases, dmlops_reduce_conditions, 
      55, 0x1000, 4, 1, 3, 1},
@@ -13400,7 +13404,7 @@ static const dmlops_output dmlops_outputs[] = {
     /* CONVOLUTION */
     {DMLOPS_NO_PROGRAM, 331, 3, 0, DMLOPS_NOTHING, 0, 1},
     /* GEMM */
-    {DMLOPS_NO_PROGRAM, 147, 3, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 181, 3, 0, DMLOPS_NOTHING, 0, 0},
     /* REDUCE */
     {181, 194, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* AVERAGE_POOLING */

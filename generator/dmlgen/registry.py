@@ -328,9 +328,10 @@ class Erratum:
 
 @dataclass(frozen=True)
 class Operator:
-    """One operator, complete."""
+    """One operator, complete. `alias` is another name of the type, "" where it has none."""
 
     name: str
+    alias: str
     family: str
     value: int
     since: FeatureLevel

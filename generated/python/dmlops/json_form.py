@@ -16,7 +16,7 @@ from .description import Description
 from .enums import ENUMS, PREFIXES
 from .errors import JsonError
 from .member import Member
-from .registry import INTEGERS, NUMBERS, OPERATORS, STRUCTS, operator
+from .registry import ALIASES, INTEGERS, NUMBERS, OPERATORS, STRUCTS, operator
 from .structs import STRUCT_CLASSES
 from .tensor import TensorDesc
 
@@ -41,12 +41,12 @@ def _description(value: Any, path: str) -> Description:
     name = given.get("type")
     if not isinstance(name, str):
         raise _unexpected(type_path, name, "the name of an operator, such as DML_OPERATOR_GATHER")
-    found = OPERATORS.get(name.removeprefix(OPERATOR_PREFIX))
-    if found is None:
+    plain = name.removeprefix(OPERATOR_PREFIX)
+    if plain not in OPERATORS and plain not in ALIASES:
         prefix = OPERATOR_PREFIX if name.startswith(OPERATOR_PREFIX) else ""
         names = [prefix + known for known in OPERATORS]
         raise JsonError(type_path, f"there is no operator {_text(name)}{_nearest(name, names)}")
-    described = operator(name.removeprefix(OPERATOR_PREFIX))
+    described = operator(plain)
     members = _object(given.get("desc"), desc_path, [member.name for member in described.MEMBERS])
     counts = {member.count for member in described.MEMBERS}
     return described(

@@ -840,6 +840,11 @@ OPERATORS: dict[str, Operator] = {
     ),
 }
 
+# Other names that DirectML.h declares.
+ALIASES: dict[str, str] = {
+    "SCATTER": "SCATTER_ELEMENTS",
+}
+
 # Bits and kind of the number types; the range of those that are integers.
 NUMBERS: dict[str, tuple[int, str]] = {
     "UINT": (32, "unsigned"),
@@ -972,6 +977,7 @@ STRUCTS: dict[str, tuple[Member, ...]] = {
 
 def operator(name: str) -> type[Description]:
     """The class of an operator, by its name without prefix: "GATHER". Raises KeyError for unknown names."""
+    name = ALIASES.get(name, name)
     module = import_module(f".operators.{name.lower()}", __package__)
     described: type[Description] = getattr(module, OPERATORS[name].python)
     return described

@@ -80,6 +80,7 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
     faults.stop()
     return Operator(
         name=name,
+        alias=text(node, "alias"),
         family=path.parent.name,
         value=integer(node, "value"),
         since=since,

@@ -62,6 +62,8 @@ class Gemm(Description):
 
     Rules: DML-GEMM-same-rank, DML-GEMM-same-type, DML-GEMM-batch-sizes, DML-GEMM-inner-size,
     DML-GEMM-output-sizes, DML-GEMM-same-sizes.
+
+    Advice: DML-GEMM-channel-limit.
     """
 
     OPERATOR: ClassVar[str] = "GEMM"
@@ -84,6 +86,7 @@ class Gemm(Description):
         Rule("DML-GEMM-inner-size", "docs"),
         Rule("DML-GEMM-output-sizes", "docs"),
         Rule("DML-GEMM-same-sizes", "docs"),
+        Rule("DML-GEMM-channel-limit", "observed", advice=True),
     )
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -314,6 +317,25 @@ class Gemm(Description):
                     "DML-GEMM-same-sizes",
                     "CTensor.Sizes",
                     f"CTensor.Sizes is {list(c_tensor_sizes)}; it must equal OutputTensor.Sizes, {list(output_tensor_sizes)}",
+                )
+            )
+        return violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        a_tensor = self.ATensor
+        if a_tensor is None:
+            return []
+        violations: list[Violation] = []
+        a_tensor_sizes = a_tensor.Sizes
+        a_tensor_rank = a_tensor.DimensionCount
+        # DML-GEMM-channel-limit
+        if a_tensor_rank >= 3 and entry(a_tensor_sizes, a_tensor_rank - 3) > 65535:
+            violations.append(
+                Violation(
+                    "DML-GEMM-channel-limit",
+                    "ATensor.Sizes",
+                    f"ATensor.Sizes[{a_tensor_rank - 3}] is {entry(a_tensor_sizes, a_tensor_rank - 3)}; it should be at most 65535 (DirectML has been seen to refuse more channels)",
                 )
             )
         return violations
