@@ -117,7 +117,7 @@ def _invented(
             types = [type_, type_, type_, *(row.types if row else ())]
             return _tensor(choice, sizes, choice.choice(types))
         if member.type == "OPERATOR_DESC":
-            return _invented_form(choice, choice.choice(described.FUSABLE), level)
+            return _invented_form(choice, choice.choice(list(described.FUSABLE)), level)
         if member.type in ENUMS:
             return choice.choice([*ENUMS[member.type], *ENUMS[member.type], *NUMBER]).real
         if f"DML_{member.type}" in STRUCTS and not member.typed_by:

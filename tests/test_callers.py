@@ -1,6 +1,6 @@
-"""Descriptions that shipping software sends are valid; those that DirectML is known to refuse are not, or draw advice.
+"""What shipping software sends is valid; what DirectML is known to refuse is not, or draws advice.
 
-Callers and evidence are named in the data: public sources and issues, read for what they send and what happened.
+The data names callers and evidence: public sources and issues, read for what is sent and what happened.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def form(entry: dict[str, Any]) -> dict[str, Any]:
 
 def named(entries: list[dict[str, Any]]) -> Any:
     """A test for each of these entries."""
-    names = [f"{number}-{entry['type'].removeprefix('DML_OPERATOR_')}" for number, entry in enumerate(entries)]
+    types = [entry["type"].removeprefix("DML_OPERATOR_") for entry in entries]
+    names = [f"{type_}-{number}" for number, type_ in enumerate(types)]
     return pytest.mark.parametrize("entry", entries, ids=names)
 
 

@@ -183,6 +183,49 @@ def test_inferred_outputs_keep_the_rules_they_follow_from(name: str) -> None:
             assert full.infer() == full
 
 
+CONVOLUTION = dmlops.Convolution(
+    InputTensor=tensor(1, 1, 3, 3),
+    FilterTensor=tensor(1, 1, 3, 3),
+    OutputTensor=tensor(1, 1, 1, 1),
+    Mode=dmlops.ConvolutionMode.CROSS_CORRELATION,
+    Direction=dmlops.ConvolutionDirection.FORWARD,
+    Strides=(1, 1),
+    Dilations=(1, 1),
+    StartPadding=(0, 0),
+    EndPadding=(0, 0),
+    OutputPadding=(0, 0),
+    GroupCount=1,
+)
+
+
+@pytest.mark.parametrize(
+    ("activation", "place", "level"),
+    [  # as the feature level history says; of the others it says no more than when they were added
+        (dmlops.ElementWiseClip(Min=0.0, Max=6.0), "CONVOLUTION", "6.0"),
+        (dmlops.ElementWiseClip(Min=0.0, Max=6.0), "GEMM", "6.0"),
+        (dmlops.ActivationSoftmax(), "GEMM", "6.1"),
+        (dmlops.ActivationSoftmax1(AxisCount=1, Axes=(3,)), "GEMM", "6.1"),
+        (dmlops.ActivationRelu(), "GEMM", "1.0"),
+        (dmlops.ActivationShrink(Bias=0.0, Threshold=0.5), "CONVOLUTION", "2.0"),
+        (dmlops.ActivationGelu(), "CONVOLUTION", "5.1"),
+    ],
+    ids=lambda value: getattr(value, "OPERATOR", value),
+)
+def test_levels_of_fused_activations(activation: Description, place: str, level: str) -> None:
+    base = CONVOLUTION if place == "CONVOLUTION" else gemm(None)
+    desc = dataclasses.replace(base, FusedActivation=activation)  # type: ignore[type-var]
+    needed = FeatureLevel(level)
+    assert desc.min_feature_level() == needed
+    for one in FeatureLevel:
+        if one >= needed:
+            assert broken(desc, str(one)) == []
+        else:
+            (violation,) = desc.validate(one)
+            assert (violation.rule, violation.member) == ("DML-OPERATOR-since", "FusedActivation.Type")
+            pair = f"{activation.OPERATOR} in {place}"
+            assert violation.message == f"{pair} needs feature level {level}; {one} is asked for"
+
+
 def test_counts_are_filled_in() -> None:
     desc = dmlops.Reduce(
         Function=dmlops.ReduceFunction.SUM,

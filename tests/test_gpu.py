@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import multiprocessing
 import os
 import subprocess
 import sys
 import threading
+import tracemalloc
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -313,17 +317,157 @@ def test_what_is_missing_is_said_in_one_sentence(tmp_path: Path) -> None:
     assert "pip install compushady-lrtu" in run_in_process(hidden, PATH="", DMLOPS_DXC="")
 
 
-def test_compiled_shaders_are_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+SOURCE = "[numthreads(N, 1, 1)] void CSMain() {}"
+
+
+class CountingCompiler:
+    """The machine's compiler, which counts how often it has to work."""
+
+    def __init__(self) -> None:
+        self.version = "counting"
+        self.calls = 0
+        self._compiler = compiler.find()
+
+    def compile(self, source: str, arguments: Sequence[str]) -> bytes:
+        self.calls += 1
+        return self._compiler.compile(source, arguments)
+
+
+@pytest.fixture
+def counting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CountingCompiler:
+    """A compiler with a cache of its own in `cache`."""
     monkeypatch.setenv("DMLOPS_CACHE", str(tmp_path / "cache"))
-    source = "[numthreads(N, 1, 1)] void CSMain() {}"
-    first = compiler.compile(source, {"N": 1})
+    found = CountingCompiler()
+    monkeypatch.setattr(compiler, "find", lambda: found)
+    return found
+
+
+def test_compiled_shaders_are_cached(counting: CountingCompiler, tmp_path: Path) -> None:
+    first = compiler.compile(SOURCE, {"N": 1})
+    assert compiler.compile(SOURCE, {"N": 1}) == first
+    assert counting.calls == 1
+    assert (tmp_path / "cache").stat().st_mode & 0o777 == 0o700
+    assert compiler.compile(SOURCE, {"N": 2}) != first
+    assert counting.calls == 2
+    assert len(list((tmp_path / "cache").iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    "spoil", [lambda b: b"", lambda b: b[:3], lambda b: b[: len(b) // 2], lambda b: b[4:]]
+)
+def test_a_damaged_cache_entry_is_compiled_again(
+    counting: CountingCompiler, tmp_path: Path, spoil: Callable[[bytes], bytes]
+) -> None:
+    first = compiler.compile(SOURCE, {"N": 1})
     (entry,) = (tmp_path / "cache").iterdir()
-    assert entry.read_bytes() == first
-    entry.write_bytes(b"from the cache")
-    assert compiler.compile(source, {"N": 1}) == b"from the cache"
-    assert compiler.compile(source, {"N": 2}) != b"from the cache"
-    monkeypatch.setenv("DMLOPS_CACHE", os.devnull)  # cannot be written to
-    assert compiler.compile(source, {"N": 1}) == first
+    whole = entry.read_bytes()
+    entry.write_bytes(spoil(whole))
+    assert compiler.compile(SOURCE, {"N": 1}) == first
+    assert (counting.calls, entry.read_bytes()) == (2, whole)
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o720])
+def test_a_cache_that_others_can_write_to_is_not_used(
+    counting: CountingCompiler, tmp_path: Path, mode: int
+) -> None:
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache").chmod(mode)
+    for calls in (1, 2):
+        compiler.compile(SOURCE, {"N": 1})
+        assert counting.calls == calls
+    assert not list((tmp_path / "cache").iterdir())
+
+
+def test_a_cache_of_somebody_else_is_not_used(
+    counting: CountingCompiler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler.compile(SOURCE, {"N": 1})
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    compiler.compile(SOURCE, {"N": 1})
+    assert counting.calls == 2
+
+
+def test_there_may_be_no_place_for_a_cache(
+    counting: CountingCompiler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("no home")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DMLOPS_CACHE", os.devnull)  # no folder
+    compiler.compile(SOURCE, {"N": 1})
+    monkeypatch.delenv("DMLOPS_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    monkeypatch.setattr(Path, "home", no_home)
+    compiler.compile(SOURCE, {"N": 1})
+    assert counting.calls == 2
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_cache_on_a_full_disk_leaves_nothing_behind(
+    counting: CountingCompiler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    for calls in (1, 2):
+        compiler.compile(SOURCE, {"N": 1})
+        assert counting.calls == calls
+    assert not list((tmp_path / "cache").iterdir())
+
+
+def test_a_process_forked_after_the_first_use_opens_the_device_anew(device: Any) -> None:
+    case = simple()
+    gpu.run(dmlops.from_json(case.description), case.inputs, device)  # the parent has it open
+    context = multiprocessing.get_context("fork")
+    answers: Any = context.SimpleQueue()
+
+    def child() -> None:
+        with pytest.raises(gpu.GpuUnavailable, match="before this process was forked"):
+            gpu.run(dmlops.from_json(case.description), case.inputs, device)
+        answers.put(gpu.run(dmlops.from_json(case.description), case.inputs)["OutputTensor"].tolist())
+
+    process = context.Process(target=child)
+    process.start()
+    process.join(60)
+    alive = process.is_alive()
+    if alive:
+        process.kill()
+    assert not alive, "the child hangs"
+    assert process.exitcode == 0
+    assert answers.get() == case.expected.tolist()
+
+
+def test_threads_open_one_device(tmp_path: Path) -> None:
+    script = """
+import threading
+from dmlops.gpu import device
+create, made, found = device.vk.vkCreateInstance, [], []
+device.vk.vkCreateInstance = lambda *a: made.append(1) or create(*a)
+start = threading.Barrier(8)
+def work():
+    start.wait()
+    found.append(device.Device.open())
+threads = [threading.Thread(target=work) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(len(made), len(found), len(set(map(id, found))))
+"""
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert result.stdout.split() == ["1", "8", "1"]
+
+
+def test_a_tensor_that_no_shader_reaches_is_refused_before_it_takes_memory(device: Any) -> None:
+    case = simple()
+    case.description["desc"]["InputTensor"]["TotalTensorSizeInBytes"] = 4 * (2**32 - 1)
+    tracemalloc.start()
+    try:
+        with pytest.raises(gpu.Unsupported, match=r"shaders on .* reach"):
+            gpu.run(dmlops.from_json(case.description), case.inputs, device)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    finally:
+        tracemalloc.stop()
 
 
 def test_compile_errors_are_the_compilers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,12 +135,17 @@ def test_results_in_place_are_the_same(operator: str, device: Any) -> None:
         alike = {
             name: (one.DataType.bits, one.element_strides) == (tensor.DataType.bits, tensor.element_strides)
             for name, one in tensor_names(desc, "input")
+            if name in desc.IN_PLACE
         }
         if shared >= MOST or not any(alike.values()):
             continue
         inputs = inputs_of(desc, np.random.default_rng(zlib.crc32(case["id"].encode())))
         expected = gpu.run(desc, inputs, device)
         for name in inputs:
+            if name not in desc.IN_PLACE:
+                with pytest.raises(ValueError, match=f"cannot share the buffer of {name}"):
+                    gpu.run(desc, inputs, device, in_place=name)
+                continue
             if not alike[name]:
                 with pytest.raises(ValueError, match="different layouts"):
                     gpu.run(desc, inputs, device, in_place=name)
@@ -149,6 +154,20 @@ def test_results_in_place_are_the_same(operator: str, device: Any) -> None:
             assert found[output].tobytes() == expected[output].tobytes(), case["id"]
             shared += 1
     assert shared, "no case has an input and an output of the same layout"
+
+
+def test_which_inputs_may_share_a_buffer() -> None:
+    """As the pages say for each operator."""
+    assert dmlops.ElementWiseAdd.IN_PLACE == ("ATensor", "BTensor")
+    assert dmlops.ActivationRelu.IN_PLACE == ("InputTensor",)
+    assert dmlops.Gather.IN_PLACE == ()
+    first_only = (
+        dmlops.ElementWisePow,
+        dmlops.ActivationParameterizedRelu,
+        dmlops.ElementWiseClipGrad,
+        dmlops.ElementWiseClipGrad1,
+    )
+    assert {operator.IN_PLACE for operator in first_only} == {("InputTensor",)}
 
 
 def test_what_cannot_run_in_place_is_refused(device: Any) -> None:

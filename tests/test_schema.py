@@ -195,6 +195,23 @@ def test_number_of_findings_is_bounded() -> None:
     assert len(findings("types: [" + "x, " * 1000 + "]\n")) == MAX_FINDINGS
 
 
+def test_items_of_several_types_are_told_apart_in_linear_time() -> None:
+    """Comparing all pairs of these would take longer than anyone waits."""
+    validator = compile_schema({"type": "array", "uniqueItems": True})
+    assert (
+        check(
+            parse(
+                ("[" + "a, 1, {b: 2}, " + ", ".join(f"{{c: {i}}}" for i in range(4900)) + "]").encode(),
+                "a.yaml",
+            ),
+            validator,
+        )
+        == []
+    )
+    (finding,) = check(parse(b"[1, '1', {a: 1}, [1], {a: 1}]", "a.yaml"), validator)
+    assert (finding.code, finding.position.column) == ("repeated-item", 23)
+
+
 def schema_file(directory: Path, name: str, content: object) -> None:
     (directory / f"{name}.schema.json").write_text(json.dumps(content))
 

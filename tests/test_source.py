@@ -125,7 +125,14 @@ def test_ambiguous_scalars_are_refused_and_accepted_quoted(text: str) -> None:
         ("a: yes\nb: *x\nc: [\n", [(1, 4, "ambiguous-scalar"), (2, 4, "alias"), (4, 1, "yaml-syntax")]),
         ("a: " + "[" * 40, [(1, 36, "too-deep")]),
         ("[" * 500_000, [(1, 34, "too-deep")]),
-        ("- x\n" * 60_000, [(50_000, 3, "too-many-nodes")]),
+        ("a: x\u3164y\n", [(1, 5, "hidden-character")]),
+        ("a: x\u115fy\n", [(1, 5, "hidden-character")]),
+        ("a: x\u034fy\n", [(1, 5, "hidden-character")]),
+        ("a: x\ufe0fy\n", [(1, 5, "hidden-character")]),
+        ("a: x\U000e0100y\n", [(1, 5, "hidden-character")]),
+        ("a: x\u0378y\n", [(1, 5, "hidden-character")]),  # not assigned
+        ("- x\n" * 6_000, [(5_001, 3, "too-many-items")]),
+        (("- [" + "x, " * 99 + "]\n") * 600, [(500, 298, "too-many-nodes")]),
         ("#" * (1 << 20) + "\n", [(1, 1, "too-large")]),
     ],
 )

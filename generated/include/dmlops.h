@@ -5383,11 +5383,16 @@ static const dmlops_enumeration dmlops_enumerations[] = {
     {"DML_GRAPH_NODE_TYPE", dmlops_names_GRAPH_NODE_TYPE},
 };
 
-/* What an operator takes as fused activation: types, 0 after the last. */
-static const uint16_t dmlops_activations_0[] = {8, 35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157, 0};
-static const uint16_t dmlops_activations_1[] = {8, 35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 90, 128, 157, 158, 0};
-static const uint16_t dmlops_activations_2[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157, 0};
-static const uint16_t* const dmlops_activation_lists[] = {dmlops_activations_0, dmlops_activations_1, dmlops_activations_2, NULL};
+/* What an operator takes as fused activation, and from which level on; type 0 after the last. */
+typedef struct dmlops_activation {
+    uint16_t type;
+    uint16_t since;
+} dmlops_activation;
+
+static const dmlops_activation dmlops_activations_0[] = { {8, 0x6000},  {35, 0x1000},  {37, 0x1000},  {38, 0x1000},  {39, 0x1000},  {40, 0x1000},  {43, 0x1000},  {44, 0x1000},  {45, 0x1000},  {46, 0x1000},  {47, 0x1000},  {49, 0x1000},  {50, 0x1000},  {51, 0x1000},  {52, 0x1000},  {90, 0x2000},  {128, 0x3000},  {157, 0x5100},  {0, 0}};
+static const dmlops_activation dmlops_activations_1[] = { {8, 0x6000},  {35, 0x1000},  {37, 0x1000},  {38, 0x1000},  {39, 0x1000},  {40, 0x1000},  {43, 0x1000},  {44, 0x1000},  {45, 0x1000},  {46, 0x1000},  {47, 0x1000},  {48, 0x6100},  {49, 0x1000},  {50, 0x1000},  {51, 0x1000},  {52, 0x1000},  {90, 0x2000},  {128, 0x3000},  {157, 0x5100},  {158, 0x6100},  {0, 0}};
+static const dmlops_activation dmlops_activations_2[] = { {35, 0x1000},  {37, 0x1000},  {38, 0x1000},  {39, 0x1000},  {40, 0x1000},  {43, 0x1000},  {44, 0x1000},  {45, 0x1000},  {46, 0x1000},  {47, 0x1000},  {49, 0x1000},  {50, 0x1000},  {51, 0x1000},  {52, 0x1000},  {90, 0x2000},  {128, 0x3000},  {157, 0x5100},  {0, 0}};
+static const dmlops_activation* const dmlops_activation_lists[] = {dmlops_activations_0, dmlops_activations_1, dmlops_activations_2, NULL};
 
 /* What a tensor may be from a feature level on: a bit mask of dimension counts, and an index of dmlops_type_lists. Where
    `condition` is not 0, that holds in some cases only. */
@@ -5960,10 +5965,10 @@ DMLOPS_CALLED void dmlops_put_types(dmlops_text* text, const dmlops_types* types
     }
 }
 
-DMLOPS_CALLED void dmlops_put_operators(dmlops_text* text, const uint16_t* types) {
-    for (int i = 0; types[i] != 0; ++i) {
-        dmlops_put(text, dmlops_separator(i, types[i + 1] == 0));
-        dmlops_put(text, dmlops_operator_name(types[i]));
+DMLOPS_CALLED void dmlops_put_activations(dmlops_text* text, const dmlops_activation* taken) {
+    for (int i = 0; taken[i].type != 0; ++i) {
+        dmlops_put(text, dmlops_separator(i, taken[i + 1].type == 0));
+        dmlops_put(text, dmlops_operator_name(taken[i].type));
     }
 }
 
@@ -5972,7 +5977,7 @@ static inline void dmlops_put_value(dmlops_text* text, struct dmlops_program* pr
 
 /* Counts a violation and, where there is room, writes it: of the field of what is at a place, either of which may be
    null. In the format, %m stands for that path, %p for a place, %s for a text, %i for an int64_t, %a for an array and its
-   count, %e for names and a value, %r for a mask of ranks, %t for types, %o for types of operators, %v for the next value
+   count, %e for names and a value, %r for a mask of ranks, %t for types, %o for activations, %v for the next value
    of a program, which is given once; %% is a percent sign. */
 DMLOPS_CALLED void dmlops_report(
     dmlops_run* run, const char* rule, const dmlops_place* place, const char* field, const char* format, ...) {
@@ -6035,7 +6040,7 @@ DMLOPS_CALLED void dmlops_report(
             dmlops_put_types(text, va_arg(values, const dmlops_types*));
             break;
         case 'o':
-            dmlops_put_operators(text, va_arg(values, const uint16_t*));
+            dmlops_put_activations(text, va_arg(values, const dmlops_activation*));
             break;
         default:
             dmlops_put(text, literal);
@@ -7120,23 +7125,24 @@ static inline void dmlops_enum_value(dmlops_run* run, const dmlops_member* membe
    no tensor */
 static inline void dmlops_fused_activation(
     dmlops_run* run, const dmlops_member* member, const dmlops_place* place, const DML_OPERATOR_DESC* activation) {
-    const uint16_t* types = dmlops_activation_lists[member->detail];
+    const dmlops_activation* taken = dmlops_activation_lists[member->detail];
     const int64_t type = dmlops_enum(&activation->Type);
     const dmlops_operator* rules;
     int i;
-    for (i = 0; types[i] != 0 && types[i] != type; ++i) {
+    while (taken->type != 0 && taken->type != type) {
+        ++taken;
     }
-    if (types[i] == 0) {
-        types = dmlops_activation_lists[member->detail];
-        dmlops_report(run, "DML-OPERATOR-fused-activation", place, NULL, "%m is %e; %s takes %o", dmlops_names_OPERATOR_TYPE, type, dmlops_operator_name(run->rules->type), types);
+    if (taken->type == 0) {
+        taken = dmlops_activation_lists[member->detail];
+        dmlops_report(run, "DML-OPERATOR-fused-activation", place, NULL, "%m is %e; %s takes %o", dmlops_names_OPERATOR_TYPE, type, dmlops_operator_name(run->rules->type), taken);
         return;
     }
     rules = dmlops_find(type);
     if (rules == NULL) {
         return;
     }
-    if (run->level < rules->since) {
-        dmlops_report(run, "DML-OPERATOR-since", place, "Type", "%s needs feature level %s; %s is asked for", dmlops_operator_name(rules->type), dmlops_name(dmlops_names_FEATURE_LEVEL, rules->since), dmlops_name(dmlops_names_FEATURE_LEVEL, run->level));
+    if (run->level < taken->since) {
+        dmlops_report(run, "DML-OPERATOR-since", place, "Type", "%s in %s needs feature level %s; %s is asked for", dmlops_operator_name(rules->type), dmlops_operator_name(run->rules->type), dmlops_name(dmlops_names_FEATURE_LEVEL, taken->since), dmlops_name(dmlops_names_FEATURE_LEVEL, run->level));
         return;
     }
     if (activation->Desc == NULL) {

@@ -21,7 +21,8 @@ def case_digests(registry: Registry) -> dict[str, str]:
     general = repr((registry.levels, registry.enums, registry.tensor, registry.operator_rules))
     digests = {}
     for operator in registry.operators:
-        meaning = repr((operator, registry.fusable(operator)))
+        fusable = [(registry.operator[name], since) for name, since in registry.fusable(operator).items()]
+        meaning = repr((operator, fusable))
         digests[f"matrix/{operator.slug}.json"] = hashlib.sha256(f"{general}{meaning}".encode()).hexdigest()
     return digests
 

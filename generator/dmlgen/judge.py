@@ -224,8 +224,9 @@ class Judge:
         self._slots = [(name, name in self.inputs, Slot(name)) for name in self._tensors]
 
     @cached_property
-    def _fusable(self) -> frozenset[str]:
-        return frozenset(operator.name for operator in self.registry.fusable(self.operator))
+    def fusable(self) -> Mapping[str, FeatureLevel]:
+        """The operators that may be the fused activation, with the level from which they may."""
+        return self.registry.fusable(self.operator)
 
     @cached_property
     def scalar_checks(self) -> list[tuple[Rule, CompiledCheck]]:
@@ -250,10 +251,10 @@ class Judge:
     def blocks(self) -> tuple[FeatureLevel, ...]:
         """The levels at which judgement changes: the table or the rules in force are not those before."""
         levels = self.registry.levels[self.operator.since.ordinal :]
-        fusable = self.registry.fusable(self.operator) if self.nested else ()
-        judges = (self, *(self.general.judge_of(operator) for operator in fusable))
+        fusable = self.fusable if self.nested else {}
+        judges = (self, *(self.general.judge_of(self.registry.operator[name]) for name in fusable))
         bounds = {bound for judge in judges for both in judge._bounds.values() for bound in both}
-        bounds |= {operator.since.ordinal for operator in fusable}
+        bounds |= {since.ordinal for since in fusable.values()}
         return tuple(
             level
             for number, level in enumerate(levels)
@@ -419,10 +420,11 @@ class Judge:
         rules = self.general.rules
         for path, nested in _entries(member, value):
             operator, members = self.registry.operator[nested.operator], dict(nested.members)
-            if operator.name not in self._fusable:
+            since = self.fusable.get(operator.name)
+            if since is None:
                 yield Failure(rules["fused-activation"], path, Slot(member.name), (0, 4, 0))
                 continue
-            if level.ordinal < operator.since.ordinal:
+            if level.ordinal < since.ordinal:
                 yield Failure(rules["since"], f"{path}.Type", Slot(member.name), (0, 4, 0))
                 continue
             for tensor in operator.tensors:

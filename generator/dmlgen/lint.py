@@ -57,6 +57,7 @@ def _operator(registry: Registry, operator: Operator) -> Iterator[Finding]:
     yield from _unused_definitions(operator)
     yield from _unbounded_members(operator)
     yield from _tables(registry, operator)
+    yield from _places(registry, operator)
     inferred = {one.tensor for one in operator.inferences if one.field == "Sizes" and one.when is None}
     for output in operator.outputs:
         if not output.count and (output.name in inferred) == (output.name in operator.free):
@@ -66,6 +67,19 @@ def _operator(registry: Registry, operator: Operator) -> Iterator[Finding]:
             if output.name in inferred:
                 message = f"a rule says what the sizes of {output.name} are, so they are not `free`"
             yield Finding(operator.position, "output-not-inferred", message)
+
+
+def _places(registry: Registry, operator: Operator) -> Iterator[Finding]:
+    """Operators that are said to take this one as activation must have a place for it."""
+    able = {
+        other.name
+        for other in registry.operators
+        if any(member.type == "OPERATOR_DESC" for member in other.members)
+    }
+    for name in operator.fused_into:
+        if name not in {"any", *able}:
+            message = f"{name} is no operator that takes a fused activation"
+            yield Finding(operator.position, "unknown-name", message, suggestion=nearest(name, able))
 
 
 def _expressions(operator: Operator) -> Iterator[ir.Expr]:

@@ -337,10 +337,8 @@ class Operator:
     since: FeatureLevel
     summary: str
     page: str
-    in_place: bool
-    fused_into: tuple[
-        str, ...
-    ]  # operators that take this one as their fused activation; ("any",) for all that can
+    in_place: tuple[str, ...]  # inputs whose buffer an output may share
+    fused_into: Mapping[str, FeatureLevel]  # operators that take it as activation; "any" for all that can
     members: tuple[Member, ...]
     free: tuple[str, ...]  # outputs whose sizes the caller chooses, integers of which any value is fine
     definitions: tuple[Definition, ...]
@@ -448,10 +446,13 @@ class Registry:
         """Values of the signed integer data types."""
         return frozenset(entry.value for entry in self.data_types if entry.kind == "signed")
 
-    def fusable(self, operator: Operator) -> tuple[Operator, ...]:
-        """The operators that may stand in a description of `operator` as activation."""
-        places = {"any", operator.name}
-        return tuple(other for other in self.operators if places & set(other.fused_into))
+    def fusable(self, operator: Operator) -> Mapping[str, FeatureLevel]:
+        """The operators that may stand in a description of `operator` as activation, each with its level."""
+        levels = {
+            other.name: other.fused_into.get(operator.name) or other.fused_into.get("any")
+            for other in self.operators
+        }
+        return {name: since for name, since in levels.items() if since is not None}
 
     def rules_of(self, operator: Operator) -> tuple[Rule, ...]:
         """Every rule that a description of the operator can break, stage by stage; advice comes last."""

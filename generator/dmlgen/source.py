@@ -23,6 +23,7 @@ from dmlgen.diagnostics import Finding, Position, SpecError, shown
 MAX_BYTES = 1 << 20  # one file
 MAX_DEPTH = 32  # nested mappings and sequences
 MAX_NODES = 50_000  # keys and values of one file
+MAX_ITEMS = 5_000  # of one sequence
 MAX_FINDINGS = 100  # of one file; a hostile one must not fill the terminal
 
 Value = str | int | float | bool | None
@@ -194,9 +195,20 @@ def _position(file: str, mark: Any) -> Position:
 
 def _hidden(text: str) -> list[str]:
     """The characters of a text that a reader cannot see: control, format (so every bidirectional one),
-    surrogate, private, and separators other than space and line feed."""
-    categories = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp", "Zs")
-    return sorted(char for char in set(text) - {" ", "\n"} if unicodedata.category(char) in categories)
+    surrogate, private, separators other than space and line feed, and what fonts leave out."""
+    categories = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs")
+    return sorted(
+        char
+        for char in set(text) - {" ", "\n"}
+        if unicodedata.category(char) in categories or _IGNORED.match(char)
+    )
+
+
+# What Unicode calls Default_Ignorable_Code_Point and puts into none of those categories: joiners,
+# fillers and selectors of variants.
+_IGNORED = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
 
 
 def _hidden_fault(position: Position, char: str) -> Finding:
@@ -277,8 +289,10 @@ class _Builder:
         if isinstance(event, yaml.ScalarEvent):
             return self.scalar(event, place)
         if isinstance(event, yaml.SequenceStartEvent):
-            items = []
+            items: list[Node] = []
             while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
+                if len(items) == MAX_ITEMS:
+                    self.stop(event, "too-many-items", f"more than {MAX_ITEMS} items in one list")
                 items.append(self.node(event, depth + 1))
             return Sequence(place, tuple(items))
         return Mapping(place, self.entries(depth))

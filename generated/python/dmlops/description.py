@@ -49,7 +49,7 @@ class Description:
     each level from then on, by tensor. `LEVELS` are the levels at which a table or a rule changes. Where
     tables depend on other members, `SUPPORT` has what any description may use, and `CASES` has the rows by
     the position of the condition under which they hold, -1 for always. `FUSABLE` are the operators that it
-    takes as activation.
+    takes as activation, each with the level from which it does.
     """
 
     __slots__ = ()
@@ -61,8 +61,8 @@ class Description:
     SUPPORT: ClassVar[Tables]
     LEVELS: ClassVar[tuple[FeatureLevel, ...]]
     CASES: ClassVar[Cases] = {}
-    FUSABLE: ClassVar[tuple[str, ...]] = ()
-    IN_PLACE: ClassVar[bool] = False  # whether an output may share the buffer of an input
+    FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {}
+    IN_PLACE: ClassVar[tuple[str, ...]] = ()  # the inputs whose buffer an output may share
 
     def validate(self, level: FeatureLevel | str) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order in which to mend them.

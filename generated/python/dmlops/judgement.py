@@ -187,13 +187,15 @@ def _activation(
     desc: Description, path: str, activation: Description, level: FeatureLevel | str
 ) -> Iterator[Violation]:
     """Whether the operator and the level can take a fused activation, which has no tensors of its own."""
-    if activation.OPERATOR not in desc.FUSABLE:
+    since = desc.FUSABLE.get(activation.OPERATOR)
+    if since is None:
         shown = {"member": path, "value": activation.OPERATOR, "operator": desc.OPERATOR}
-        yield _violation("fused-activation", path, {**shown, "choices": _either(desc.FUSABLE)})
+        yield _violation("fused-activation", path, {**shown, "choices": _either(list(desc.FUSABLE))})
         return
-    if feature_level(level) < activation.SINCE:
-        levels = {"since": activation.SINCE, "level": feature_level(level)}
-        yield _violation("since", f"{path}.Type", {"operator": activation.OPERATOR, **levels})
+    if feature_level(level) < since:
+        pair = f"{activation.OPERATOR} in {desc.OPERATOR}"
+        levels = {"since": since, "level": feature_level(level)}
+        yield _violation("since", f"{path}.Type", {"operator": pair, **levels})
         return
     for given, _, _ in tensors(activation):
         where = f"{path}.{given}"

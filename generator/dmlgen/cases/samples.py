@@ -29,10 +29,10 @@ class Sampler:
         self.registry, self.operator = registry, operator
         self.random = Random(operator.name)
         self._counts = {member.count for member in operator.members if member.count is not None}
-        fusable = [
-            other for other in registry.fusable(operator) if other.since.ordinal <= operator.since.ordinal
+        self._nested = [
+            (since, nested_sample(registry, registry.operator[name]))
+            for name, since in registry.fusable(operator).items()
         ]
-        self._nested = [nested_sample(registry, other) for other in fusable]
 
     def choices(self, level: FeatureLevel) -> Choices:
         """What descriptions at a level can differ in, beside sizes and numbers."""
@@ -81,20 +81,22 @@ class Sampler:
                 if member.count:
                     lengths[member.count] = description[member.count] = length
             elif member.count:
-                description[member.name] = self._entries(member, lengths[member.count])
+                description[member.name] = self._entries(member, lengths[member.count], level)
             else:
-                description[member.name] = self.value(member, rank)
+                description[member.name] = self.value(member, rank, level)
         return description
 
-    def value(self, member: Member, rank: int = 1) -> Value:
-        """A value of a member that is no array, given."""
+    def value(self, member: Member, rank: int = 1, level: FeatureLevel | None = None) -> Value:
+        """A value of a member that is no array, given. An activation is one of the level, or of the first."""
         types = self.registry.types
         if member.is_tensor:
             level = self.registry.levels[-1]
             row = next(row for row in self.operator.support[level.name] if row.tensor == member.name)
             return Tensor(self.registry.data_type[row.types[0]].value, self.sizes(row.ranks[0]))
         if member.type == "OPERATOR_DESC":
-            return self.random.choice(self._nested) if self._nested else None
+            most = (level or self.operator.since).ordinal
+            nested = [one for since, one in self._nested if since.ordinal <= most]
+            return self.random.choice(nested) if nested else None
         if member.type == "SCALAR_UNION":
             return self.random.choice((0, 1, 2))
         if member.type in self.registry.structs:
@@ -118,9 +120,9 @@ class Sampler:
             return self.value(member)
         return 1.0 if types[member.type].kind == "float" else 1
 
-    def _entries(self, member: Member, length: int) -> tuple[Any, ...]:
+    def _entries(self, member: Member, length: int, level: FeatureLevel) -> tuple[Any, ...]:
         if member.type == "OPERATOR_DESC":
-            return tuple(self.value(member) for _ in range(length))
+            return tuple(self.value(member, level=level) for _ in range(length))
         numbers = (1.0,) if self.registry.types[member.type].kind == "float" else self.random.choice(_ENTRIES)
         return tuple(self.random.choice(numbers) for _ in range(length))
 

@@ -227,6 +227,7 @@ class Search:
         match rule.slug if not rule.checks else "":
             case "since":
                 yield Subject(rule, _NO_SLOT)
+                yield from (Subject(rule, Slot(member.name)) for member in judge.nested)
             case "required":
                 required = [member for member in operator.members if not member.optional and member.pointer]
                 yield from (Subject(rule, Slot(member.name)) for member in required)
@@ -322,7 +323,12 @@ class Search:
         value = state.description.get(name)
         match subject.rule.slug:
             case "since":
-                below = self.registry.levels[: self.operator.since.ordinal]
+                nested = value if isinstance(value, tuple) else (value,)
+                fused = [judge.fusable[one.operator] for one in nested if isinstance(one, Nested)]
+                start = self.operator.since.ordinal
+                below = self.registry.levels[:start]
+                if owner.member:
+                    below = self.registry.levels[start : max(since.ordinal for since in fused)]
                 yield from (Move(Place(None), level) for level in reversed(below))
             case "required":
                 yield Move(Place(name), None, alone=True)
@@ -347,7 +353,7 @@ class Search:
             case "fused-activation":
                 fusable = self.registry.fusable(self.operator)
                 for other in self.registry.operators:
-                    if other not in fusable and all(member.is_tensor for member in other.members):
+                    if other.name not in fusable and all(member.is_tensor for member in other.members):
                         yield from self._with_nested(name, value, Nested(other.name))
                         return
             case "fused-activation-tensors":

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from dmlgen.diagnostics import Finding, Position, SpecError, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import lower_bound, upper_bound
+from dmlgen.expr.cost import MAX_COST, MAX_SIZE, cost, size
 from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS, FUNCTIONS, OPERATOR
 
 MAX_TEXT, MAX_DEPTH, MAX_LOOP, MAX_LENGTH = 1000, 30, 64, 48
@@ -102,6 +103,14 @@ def parse(text: str, scope: Scope, at: Callable[[int], Position], expected: ir.T
         )
         raise SpecError([Finding(at(offset), "expression-syntax", f"not an expression: {reason}")]) from None
     node = _Parser(scope, at).expression(tree.body, 0)
+    if size(node) > MAX_SIZE:
+        message = (
+            f"with its definitions written out this has {size(node)} parts; at most {MAX_SIZE} are allowed"
+        )
+        raise SpecError([Finding(at(0), "expression-size", message)])
+    if cost(node) > MAX_COST:
+        message = f"this can take {cost(node)} steps; at most {MAX_COST} are allowed (nested loops multiply)"
+        raise SpecError([Finding(at(0), "expression-size", message)])
     if expected is not None and node.type != expected:
         raise SpecError(
             [

@@ -213,7 +213,7 @@ class _Tables:
         self._starts: dict[tuple[SupportView, ...], int] = {}
         self._end = 0
         self.types: dict[tuple[str, ...], int] = {}
-        self.activations: dict[tuple[int, ...], int] = {}
+        self.activations: dict[tuple[tuple[int, int], ...], int] = {}
         self.enums = {name: number for number, name in enumerate(registry.enums)}
 
     @property
@@ -245,8 +245,9 @@ class _Tables:
 
     def fusable(self, operator: Operator) -> int:
         """The index of the list of what the operator takes as fused activation."""
-        types = tuple(other.value for other in self._registry.fusable(operator))
-        return self.activations.setdefault(types, len(self.activations))
+        fusable = self._registry.fusable(operator)
+        activations = tuple((self._registry.operator[name].value, fusable[name].value) for name in fusable)
+        return self.activations.setdefault(activations, len(self.activations))
 
     def type_lists(self) -> list[TypeListView]:
         lists = [tuple(self._registry.data_type[name].value for name in names) for names in self.types]

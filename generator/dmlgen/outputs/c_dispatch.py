@@ -219,10 +219,10 @@ def _gathered(value: ir.Expr) -> list[str]:
 
 def _activations(registry: Registry, operators: Iterable[str]) -> tuple[ActivationView, ...]:
     """What any of the operators takes as fused activation; its members but tensors have the type FLOAT."""
-    fusable = {other.name: other for name in operators for other in registry.fusable(registry.operator[name])}
+    names = {other for name in operators for other in registry.fusable(registry.operator[name])}
     return tuple(
         ActivationView(operator, tuple(member.name for member in operator.attributes))
-        for operator in sorted(fusable.values(), key=lambda operator: operator.value)
+        for operator in sorted(map(registry.operator.__getitem__, names), key=lambda operator: operator.value)
         if operator.attributes
     )
 

@@ -29,7 +29,7 @@ def activations_of(registry: Registry, operator: Operator, macro: str) -> tuple[
     """The element-wise activations that an operator can take; their elements have the type `macro`_VALUE."""
     return tuple(
         _activation(other, other.compute.value, uniforms_of(other.compute), macro)
-        for other in registry.fusable(operator)
+        for other in map(registry.operator.__getitem__, registry.fusable(operator))
         if other.compute is not None and other.compute.value is not None
     )
 

@@ -261,7 +261,7 @@ class OperatorView:
     python: str
     value: int
     since: FeatureLevel
-    in_place: bool
+    in_place: tuple[str, ...]
     summary: str
     data: tuple[str, ...]
     members: tuple[MemberView, ...]
@@ -271,7 +271,7 @@ class OperatorView:
     levels: tuple[tuple[FeatureLevel, str], ...]
     cases: CasesView | None
     turning_points: tuple[FeatureLevel, ...]
-    fusable: tuple[str, ...]
+    fusable: Mapping[str, FeatureLevel]
     attribute_rules: StageView | None
     attribute_advice: StageView | None
     counts: StageView
@@ -499,7 +499,8 @@ def _operator(registry: Registry, operator: Operator) -> OperatorView:
     inference = _inference(operator, members, printers[-1])
     enum_values = {name: value for printer in printers for name, value in printer.enum_values.items()}
     used = set().union(*(printer.used for printer in printers))
-    fusable = registry.fusable(operator) if any(m.type == OPERATOR for m in operator.members) else ()
+    takes_activations = any(member.type == OPERATOR for member in operator.members)
+    fusable = registry.fusable(operator) if takes_activations else {}
     return OperatorView(
         name=operator.name,
         slug=operator.slug,
@@ -516,7 +517,7 @@ def _operator(registry: Registry, operator: Operator) -> OperatorView:
         levels=levels,
         cases=cases,
         turning_points=_turning_points(registry, operator, tables, fusable),
-        fusable=tuple(other.name for other in fusable),
+        fusable=fusable,
         attribute_rules=attribute_rules,
         attribute_advice=attribute_advice,
         counts=stages[Stage.COUNTS],
@@ -566,11 +567,17 @@ def _without_tensors(operator: Operator) -> list[Rule]:
 
 
 def _turning_points(
-    registry: Registry, operator: Operator, tables: Sequence[TableView], fusable: Sequence[Operator]
+    registry: Registry,
+    operator: Operator,
+    tables: Sequence[TableView],
+    fusable: Mapping[str, FeatureLevel],
 ) -> tuple[FeatureLevel, ...]:
     """The levels at which what is accepted may change."""
-    levels = {table.since for table in tables} | {other.since for other in fusable}
-    rules = [*operator.rules, *(rule for other in fusable for rule in _without_tensors(other))]
+    levels = {table.since for table in tables} | {*fusable.values()}
+    rules = [
+        *operator.rules,
+        *(rule for name in fusable for rule in _without_tensors(registry.operator[name])),
+    ]
     bounds = (bound for rule in rules if not rule.advice for bound in (rule.since, rule.until))
     levels |= {bound for bound in bounds if bound is not None}
     return tuple(level for level in registry.levels[operator.since.ordinal :] if level in levels)
@@ -603,6 +610,7 @@ def _operator_imports(
     sound = {f"SOUND_{tensor.role.upper()}" for tensor in operator.tensors}
     return imports_of(
         {
+            "collections.abc": ["Mapping"] if kinds & {"operator", "operators"} else [],
             "dataclasses": ["dataclass"],
             "typing": ["ClassVar"],
             "..": ["judgement"],

@@ -10,6 +10,7 @@ from typing import cast
 
 from dmlgen.diagnostics import nearest
 from dmlgen.expr import ir
+from dmlgen.expr.cost import MAX_RULES_COST, cost_of_check
 from dmlgen.expr.parse import Scope
 from dmlgen.registry import (
     Compute,
@@ -32,7 +33,6 @@ from dmlgen.resolve.general import General
 from dmlgen.resolve.nodes import (
     Faults,
     fault,
-    flag,
     integer,
     mapping,
     mappings,
@@ -59,12 +59,18 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
     scope, definitions, resolved, inferences = _rules(general, node, name, scope, tensors, faults)
     support: Map[str, tuple[Support, ...]] = {}
     compute: Compute | None = None
+    in_place: tuple[str, ...] = ()
+    fused_into: dict[str, FeatureLevel] = {}
     examples: list[Example] = []
     data: list[DataRequirement] = []
     with faults:
         support = _support(general, mapping(node, "support"), tensors, since, scope)
     with faults:
         compute = resolve_compute(node, members, resolved, scope)
+    with faults:
+        in_place = _in_place(node, tensors)
+    with faults:
+        fused_into = _fused_into(general, mapping(node, "fused_into"), since)
     for item in mappings(node, "examples"):
         with faults:
             examples.append(_example(general, item, members))
@@ -86,8 +92,8 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
         since=since,
         summary=text(node, "summary"),
         page=text(node, "page"),
-        in_place=flag(node, "in_place"),
-        fused_into=tuple(str(item.value) for item in scalars(node, "fused_into")),
+        in_place=in_place,
+        fused_into=fused_into,
         members=tuple(members.values()),
         free=tuple(str(item.value) for item in scalars(node, "free")),
         definitions=definitions,
@@ -172,6 +178,12 @@ def _rules(
         with faults:
             default = rules.infers(general, statement, scope, tensors)
             inferences.append(replace(default, demanded=False))
+    with faults:
+        checks = [check for rule in resolved.values() for check in rule.checks]
+        total = sum(cost_of_check(check.loops, check.condition) for check in checks)
+        if total > MAX_RULES_COST:
+            message = f"the rules together can take {total} steps; at most {MAX_RULES_COST} are allowed"
+            raise fault(place(node, "rules"), "expression-size", message)
     return scope, definitions, tuple(resolved.values()), _that_can_apply(inferences)
 
 
@@ -184,6 +196,30 @@ def _that_can_apply(inferences: list[Inference]) -> tuple[Inference, ...]:
             found.append(one)
             settled |= {(one.tensor, one.field)} if one.when is None else set()
     return tuple(found)
+
+
+def _in_place(node: Mapping, tensors: Map[str, Member]) -> tuple[str, ...]:
+    """The inputs whose buffer an output may share."""
+    names: list[str] = []
+    for item in scalars(node, "in_place"):
+        member = rules.known_tensor(item, tensors)
+        if member.role != "input":
+            raise fault(item.position, "unknown-name", f"{member.name} is an output; inputs are expected")
+        names.append(member.name)
+    return tuple(names)
+
+
+def _fused_into(general: General, node: Mapping, since: FeatureLevel) -> dict[str, FeatureLevel]:
+    """The levels from which other operators take this one as activation."""
+    levels: dict[str, FeatureLevel] = {}
+    for entry in node.entries:
+        level = general.level_at(node, entry.name)
+        assert level is not None, "the schema has checked that there is one"
+        if level.ordinal < since.ordinal:
+            message = f"{entry.name} takes the operator from {level.name}, but it exists since {since.name}"
+            raise fault(entry.value.position, "level-order", message)
+        levels[entry.name] = level
+    return levels
 
 
 def _support(

@@ -12,7 +12,7 @@ from .tensor import TensorDesc
 
 
 def checked(desc: Description, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The inputs of a valid description, lists of them as lists.
+    """The inputs of a valid description, lists of them as lists, in C order and of no class of their own.
 
     Raises ValueError for an array that is missing, unknown, or does not fit its tensor.
     """
@@ -28,13 +28,13 @@ def checked(desc: Description, inputs: Mapping[str, Any]) -> dict[str, Any]:
         array = inputs[name]
         if isinstance(tensor, TensorDesc):
             _check(name, tensor, array)
-            arrays[name] = array
+            arrays[name] = np.asarray(array, order="C")
             continue
         if not isinstance(array, Sequence) or len(array) != len(tensor):
             raise ValueError(f"{name} must be a list of {len(tensor)} NumPy arrays")
         for number, (one, part) in enumerate(zip(tensor, array, strict=True)):
             _check(f"{name}[{number}]", one, part)
-        arrays[name] = list(array)
+        arrays[name] = [np.asarray(part, order="C") for part in array]
     return arrays
 
 

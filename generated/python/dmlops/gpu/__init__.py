@@ -45,8 +45,8 @@ def run(
 
     Arrays are logical: their shape is the tensor's Sizes, their type its DataType; strides of the
     description shape the buffers on the GPU. `device` is a Device, an index into `devices()`, a part of a
-    name, or None for the fastest kind. `in_place` names an input whose buffer the output shares, where the
-    operator's IN_PLACE allows that; both have the same layout then. Raises InvalidDescription, ValueError for
+    name, or None for the fastest kind. `in_place` names an input whose buffer the output shares, one of the
+    operator's IN_PLACE; both have the same layout then. Raises InvalidDescription, ValueError for
     inputs that do not fit the description, Unsupported for what the shaders cannot do, and GpuUnavailable.
     """
     violations = desc.validate(FEATURE_LEVEL)
@@ -58,6 +58,8 @@ def run(
     from .device import Device
 
     target = device if isinstance(device, Device) else Device.open(device)
+    tensors = [tensor for role in ("input", "output") for _, tensor in tensor_names(desc, role)]
+    target.check_sizes([buffer_size(tensor) for tensor in tensors])  # before their contents take memory here
     programs = [(_compiled(desc.OPERATOR, dispatch, target), dispatch) for dispatch in work.dispatches]
     uploads = dict(contents(desc, arrays))
     outputs = dict(tensor_names(desc, "output"))
@@ -84,6 +86,9 @@ def shared_buffer(desc: Description, output: str, source: str) -> str:
     tensors = dict(tensor_names(desc, "input"))
     if source not in tensors:
         raise ValueError(f"{desc.OPERATOR} has no input {source!r}; its inputs are {', '.join(tensors)}")
+    if source not in desc.IN_PLACE:
+        shared = " or ".join(desc.IN_PLACE)
+        raise ValueError(f"{output} cannot share the buffer of {source}; {desc.OPERATOR} allows {shared}")
     first, second = getattr(desc, output), tensors[source]
     if (first.DataType.bits, first.element_strides) != (second.DataType.bits, second.element_strides):
         raise ValueError(f"{source} and {output} have different layouts, so they cannot share a buffer")

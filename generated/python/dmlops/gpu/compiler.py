@@ -1,4 +1,4 @@
-"""HLSL to SPIR-V or DXIL with the DirectX Shader Compiler, and a cache of what it made.
+"""HLSL to SPIR-V or DXIL with the DirectX Shader Compiler.
 
 The compiler is the first of: what the environment variable DMLOPS_DXC names (a shared library or an
 executable), `dxc` on PATH, the shared library inside the installed package compushady-lrtu. A library is
@@ -16,11 +16,12 @@ import subprocess
 import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from . import shader_cache
 from .errors import GpuUnavailable
 
 Target = Literal["spirv", "dxil"]
@@ -59,12 +60,11 @@ def compile(
     compiler = find()
     arguments = [*ARGUMENTS, *TARGET_ARGUMENTS[target], *flags, *(f"-D{k}={v}" for k, v in defines.items())]
     key = hashlib.sha256("\0".join([compiler.version, *arguments, source]).encode()).hexdigest()
-    cached = _cache_directory() / f"{key}.{target}"
-    with suppress(OSError):
-        return cached.read_bytes()
-    code = compiler.compile(source, arguments)
-    with suppress(OSError):  # a cache that cannot be written costs time only
-        _write_atomically(cached, code)
+    name = f"{key}.{target}"
+    code = shader_cache.load(name)
+    if code is None:
+        code = compiler.compile(source, arguments)
+        shader_cache.store(name, code)
     return code
 
 
@@ -97,18 +97,6 @@ def find() -> Compiler:
     raise GpuUnavailable(
         "No shader compiler found: pip install compushady-lrtu, put dxc on PATH, or set DMLOPS_DXC to it."
     )
-
-
-def _cache_directory() -> Path:
-    own = os.environ.get("DMLOPS_CACHE")
-    return Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "dmlops")
-
-
-def _write_atomically(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(data)
-    os.replace(file.name, path)
 
 
 class ExecutableCompiler:

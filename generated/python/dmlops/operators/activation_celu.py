@@ -42,7 +42,7 @@ class ActivationCelu(Description):
 
     OPERATOR: ClassVar[str] = "ACTIVATION_CELU"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),

@@ -41,7 +41,7 @@ class ActivationGelu(Description):
 
     OPERATOR: ClassVar[str] = "ACTIVATION_GELU"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_5_1
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),

@@ -44,7 +44,7 @@ class ActivationHardSwish(Description):
 
     OPERATOR: ClassVar[str] = "ACTIVATION_HARD_SWISH"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_6_2
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),

@@ -83,7 +83,7 @@ class ActivationParameterizedRelu(Description):
 
     OPERATOR: ClassVar[str] = "ACTIVATION_PARAMETERIZED_RELU"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("SlopeTensor", "tensor", role="input", pointer=True),

@@ -66,7 +66,7 @@ class ActivationScaledElu(Description):
 
     OPERATOR: ClassVar[str] = "ACTIVATION_SCALED_ELU"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),

@@ -63,7 +63,7 @@ class ActivationTanh(Description):
 
     OPERATOR: ClassVar[str] = "ACTIVATION_TANH"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),

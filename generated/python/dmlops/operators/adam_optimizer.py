@@ -63,7 +63,12 @@ class AdamOptimizer(Description):
 
     OPERATOR: ClassVar[str] = "ADAM_OPTIMIZER"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = (
+        "InputParametersTensor",
+        "InputFirstMomentTensor",
+        "InputSecondMomentTensor",
+        "GradientTensor",
+    )
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputParametersTensor", "tensor", role="input", pointer=True),
         Member("InputFirstMomentTensor", "tensor", role="input", pointer=True),

@@ -5,6 +5,7 @@ ELEMENT_WISE_ADD1: Adds the elements of each pair, and may apply an activation t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -56,7 +57,10 @@ class ElementWiseAdd1(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_ADD1"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = (
+        "ATensor",
+        "BTensor",
+    )
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("ATensor", "tensor", role="input", pointer=True),
         Member("BTensor", "tensor", role="input", pointer=True),
@@ -90,25 +94,25 @@ class ElementWiseAdd1(Description):
         FeatureLevel.LEVEL_5_1,
         FeatureLevel.LEVEL_6_4,
     )
-    FUSABLE: ClassVar[tuple[str, ...]] = (
-        "ACTIVATION_ELU",
-        "ACTIVATION_HARD_SIGMOID",
-        "ACTIVATION_IDENTITY",
-        "ACTIVATION_LEAKY_RELU",
-        "ACTIVATION_LINEAR",
-        "ACTIVATION_PARAMETRIC_SOFTPLUS",
-        "ACTIVATION_RELU",
-        "ACTIVATION_SCALED_ELU",
-        "ACTIVATION_SCALED_TANH",
-        "ACTIVATION_SIGMOID",
-        "ACTIVATION_SOFTPLUS",
-        "ACTIVATION_SOFTSIGN",
-        "ACTIVATION_TANH",
-        "ACTIVATION_THRESHOLDED_RELU",
-        "ACTIVATION_SHRINK",
-        "ACTIVATION_CELU",
-        "ACTIVATION_GELU",
-    )
+    FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {
+        "ACTIVATION_ELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_HARD_SIGMOID": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_IDENTITY": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_LEAKY_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_LINEAR": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_PARAMETRIC_SOFTPLUS": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SCALED_ELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SCALED_TANH": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SIGMOID": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SOFTPLUS": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SOFTSIGN": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_TANH": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_THRESHOLDED_RELU": FeatureLevel.LEVEL_1_0,
+        "ACTIVATION_SHRINK": FeatureLevel.LEVEL_2_0,
+        "ACTIVATION_CELU": FeatureLevel.LEVEL_3_0,
+        "ACTIVATION_GELU": FeatureLevel.LEVEL_5_1,
+    }
 
     ATensor: TensorDesc
     BTensor: TensorDesc

@@ -46,7 +46,10 @@ class ElementWiseAtanYx(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_ATAN_YX"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_1
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = (
+        "ATensor",
+        "BTensor",
+    )
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("ATensor", "tensor", role="input", pointer=True),
         Member("BTensor", "tensor", role="input", pointer=True),

@@ -63,7 +63,7 @@ class ElementWiseBitNot(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_BIT_NOT"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),

@@ -66,7 +66,10 @@ class ElementWiseBitXor(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_BIT_XOR"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = (
+        "ATensor",
+        "BTensor",
+    )
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("ATensor", "tensor", role="input", pointer=True),
         Member("BTensor", "tensor", role="input", pointer=True),

@@ -55,7 +55,7 @@ class ElementWiseClip1(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_CLIP1"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_5_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),

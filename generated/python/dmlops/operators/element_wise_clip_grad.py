@@ -72,7 +72,7 @@ class ElementWiseClipGrad(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_CLIP_GRAD"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_1
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("InputGradientTensor", "tensor", role="input", pointer=True),

@@ -90,7 +90,10 @@ class ElementWiseModulusFloor(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_MODULUS_FLOOR"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_1
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = (
+        "ATensor",
+        "BTensor",
+    )
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("ATensor", "tensor", role="input", pointer=True),
         Member("BTensor", "tensor", role="input", pointer=True),

@@ -65,7 +65,7 @@ class ElementWisePow(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_POW"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("ExponentTensor", "tensor", role="input", pointer=True),

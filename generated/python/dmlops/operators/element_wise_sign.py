@@ -94,7 +94,7 @@ class ElementWiseSign(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_SIGN"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),

@@ -54,7 +54,7 @@ class ElementWiseTan(Description):
 
     OPERATOR: ClassVar[str] = "ELEMENT_WISE_TAN"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
-    IN_PLACE: ClassVar[bool] = True
+    IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),

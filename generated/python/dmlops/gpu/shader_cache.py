@@ -1,0 +1,69 @@
+"""A folder of compiled shaders, of which nothing is trusted that this user did not write whole.
+
+The folder is what DMLOPS_CACHE names, else `dmlops` in the user's cache folder. Shaders found there run on
+the GPU, so a folder that belongs to somebody else, or that others may write to, is not used. Each file begins
+with the SHA-256 of the rest: one that was cut short, by a full disk say, counts as absent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+_DIGEST_BYTES = hashlib.sha256().digest_size
+
+
+def load(name: str) -> bytes | None:
+    """What was stored under a name; None if nothing was, or if it is damaged."""
+    folder = _folder()
+    if folder is None:
+        return None
+    try:
+        entry = (folder / name).read_bytes()
+    except OSError:
+        return None
+    digest, code = entry[:_DIGEST_BYTES], entry[_DIGEST_BYTES:]
+    return code if hashlib.sha256(code).digest() == digest else None
+
+
+def store(name: str, code: bytes) -> None:
+    """Keeps the code for later runs, if it can be kept: a cache that cannot be written costs time only."""
+    folder = _folder()
+    if folder is None:
+        return
+    with suppress(OSError):
+        handle, temporary = tempfile.mkstemp(dir=folder)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.sha256(code).digest() + code)
+            os.replace(temporary, folder / name)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+
+
+def _folder() -> Path | None:
+    """The cache, made when it is missing; None where there is none that only this user can write to."""
+    try:
+        folder = _place()
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = folder.stat()
+    except (OSError, RuntimeError):  # RuntimeError: this user has no home
+        return None
+    if os.name != "posix":  # Windows keeps other users out of a profile by itself
+        return folder
+    is_ours = status.st_uid == os.geteuid()
+    return folder if is_ours and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) else None
+
+
+def _place() -> Path:
+    own = os.environ.get("DMLOPS_CACHE")
+    if own:
+        return Path(own)
+    # The XDG specification has relative paths ignored.
+    shared = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (shared if shared.is_absolute() else Path.home() / ".cache") / "dmlops"
