@@ -155,11 +155,11 @@ def spec() -> str:
     conditions += [f"({text}) == -7.25" for text in FRACTIONS]
     conditions += [NESTED]
     rules = "".join(
-        f'  - {{id: rule-{number}, stage: values, source: ours, require: "{text}"}}\n'
+        f'  - {{id: rule-{number}, stage: values, source: docs, require: "{text}"}}\n'
         for number, text in enumerate(conditions)
     )
     rules += "".join(
-        f"  - {{id: level-{number}, stage: values, source: ours, require: Axis + 1 == {NEVER}, {levels}}}\n"
+        f"  - {{id: level-{number}, stage: values, source: docs, require: Axis + 1 == {NEVER}, {levels}}}\n"
         for number, levels in enumerate(LEVELS)
     )
     let = (
