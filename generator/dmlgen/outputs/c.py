@@ -35,6 +35,8 @@ _ALWAYS = (  # helpers that programs call, whatever the rules of tensors call
     *("add", "subtract", "multiply", "divide", "modulo", "min", "max", "abs"),
     *("bits", "signed", "power_of_two", "unsigned"),
 )
+_AS_GIVEN = -(1 << 63)  # no value that programs work out: these end at -(2^63 - 1)
+_AS_GIVEN_SIZES = ir.ListOf((ir.Number(_AS_GIVEN, ir.INT),))
 _SHARED = ("DimensionCount", "DataType", "Sizes")  # fields with a function that compares them
 
 
@@ -580,14 +582,14 @@ def _outputs(code: _Code, places: dict[str, int]) -> tuple[OutputView, ...]:
 
 
 def _inferred(operator: Operator, tensor: str, field: str) -> ir.Expr | None:
-    """What an output's field follows from: in cases where nothing tells it, the field as it is given."""
+    """What an output's field follows from; a value that stands for the given one where nothing tells it."""
     found: ir.Expr | None = None
     for one in reversed([one for one in operator.inferences if (one.tensor, one.field) == (tensor, field)]):
         if one.when is None:
             found = one.value
         else:
-            otherwise = found or ir.Field(ir.Tensor(tensor), field, one.value.type)
-            found = ir.Conditional(one.when, one.value, otherwise)
+            as_given = ir.Number(_AS_GIVEN, ir.INT) if field == "DataType" else _AS_GIVEN_SIZES
+            found = ir.Conditional(one.when, one.value, found or as_given)
     return found
 
 

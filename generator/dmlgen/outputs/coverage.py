@@ -16,6 +16,7 @@ class Row:
 
     operator: str
     rules: int
+    advice: int
     broken: int
     held: int
     tables: int
@@ -94,6 +95,7 @@ def _row(operator: Operator, matrix: Mapping[str, object]) -> Row:
     return Row(
         operator=operator.name,
         rules=len(operator.rules),
+        advice=sum(rule.advice for rule in operator.rules),
         broken=sum(entry["broken"] > 0 for entry in coverage),
         held=sum(entry["held"] > 0 for entry in coverage),
         tables=len({id(rows) for rows in operator.support.values()}),

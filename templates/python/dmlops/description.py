@@ -107,7 +107,8 @@ class Description:
         Where one of the two is a choice, as the type of a CAST's output or the sizes of a SLICE1's, give the
         output with no more than that: TensorDesc(FLOAT16, ()) or TensorDesc(UNKNOWN, (2, 3)). An output that
         may be absent stays so. Raises ValueError when a member that outputs follow from is absent, when one
-        of the two neither follows nor is given, and for sizes that no tensor has.
+        of the two neither follows nor is given, and for sizes that no tensor has. Whether the other members
+        are right is for `validate` to say.
         """
         raise NotImplementedError
 
