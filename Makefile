@@ -2,16 +2,17 @@
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
+CORE := $(VENV)/core
 READY := $(VENV)/ready
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
 SWEEP_COUNT ?= 1000000
-.PHONY: generate check lint test bench install fuzz sweep shaders clean
+.PHONY: generate check lint test bench install dist fuzz sweep shaders clean
 
-generate: $(READY)          ## specs/ -> generated/
+generate: $(CORE)           ## specs/ -> generated/
 	@$(BIN)/dmlgen generate
 
-check: $(READY)             ## exit 1 and a diff when generated/ is not what specs/ says
+check: $(CORE)              ## exit 1 and a diff when generated/ is not what specs/ says
 	@$(BIN)/dmlgen generate --check
 
 lint: $(READY)              ## specs, Python style and types
@@ -32,6 +33,9 @@ install:                    ## dmlops.h, shaders, CMake package and pkg-config f
 	cmake -S . -B build/install
 	cmake --install build/install --prefix "$(PREFIX)"
 
+dist: $(READY)              ## wheels and sdists, and header, shaders and CMake files as an archive, in build/dist
+	$(BIN)/python scripts/dist.py
+
 fuzz: $(READY)              ## dmlops_validate under libFuzzer and sanitizers, for FUZZ_SECONDS
 	scripts/install-debian-packages
 	$(BIN)/python tests/c_fuzz.py $(FUZZ_SECONDS)
@@ -47,8 +51,14 @@ shaders: $(READY)           ## every variant of every shader compiled, every sma
 clean:                      ## what can be made again; generated/ is committed and stays
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-# Python 3.11 or newer; python3 is taken when PYTHON is not there.
-$(READY): pyproject.toml
+# The generator and the four packages that it needs. Python 3.11 or newer; python3 is taken when PYTHON is not there.
+$(CORE): pyproject.toml setup.py
 	@test -x $(BIN)/python || $$(command -v $(PYTHON) || command -v python3) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+# All tools, and the generated package.
+$(READY): $(CORE)
+	@test -e generated/python/setup.py || $(BIN)/dmlgen generate
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,gpu]' --editable generated/python
 	@touch $@

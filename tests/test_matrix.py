@@ -29,6 +29,7 @@ GATHERS = ("gather", "gather_elements", "gather_nd", "gather_nd1")
 
 # Rules that no description in JSON breaks alone, and why.
 ONLY_C = {"DML-OPERATOR-type", "DML-OPERATOR-feature-level", "DML-TENSOR-type"}
+ONLY_PYTHON = {"DML-OPERATOR-type-of-member"}
 
 Matrix = dict[str, Any]
 
@@ -74,7 +75,7 @@ def unbroken(name: str) -> set[str]:
     operator = REGISTRY.operator[name.upper()]
     types = {member.type for member in operator.attributes}
     ranks = {tuple(row.ranks) for rows in operator.support.values() for row in rows}
-    found = set(ONLY_C)
+    found = ONLY_C | ONLY_PYTHON
     if operator.since is REGISTRY.levels[0] and "OPERATOR_DESC" not in types:
         found.add("DML-OPERATOR-since")
     if not types & set(REGISTRY.enums):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -29,7 +30,22 @@ def test_the_explanation(tmp_path: Path) -> None:
 
 
 def test_the_python_example() -> None:
-    exec(block("python"), {})
+    exec(block("python") + block("python", 1), {})
+
+
+def test_the_python_examples_pass_a_strict_type_check(tmp_path: Path) -> None:
+    file = tmp_path / "snippets.py"
+    file.write_text(block("python") + block("python", 1), encoding="utf-8")
+    packages = ROOT / "generated" / "python"
+    check = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--follow-imports=silent", str(file)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, "MYPYPATH": str(packages)},
+    )
+    assert check.returncode == 0, check.stdout + check.stderr
 
 
 @pytest.mark.parametrize("name", re.findall(r"\]\((?!https?:)([^)#]+)\)", README))

@@ -1,41 +1,82 @@
-"""Digests of everything that the outputs depend on, to tell when there is nothing to do."""
+"""Digests of what outputs follow from, to tell what need not be done again."""
 
 from __future__ import annotations
 
 import hashlib
+import os
+import re
+import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from dmlgen import project
+from dmlgen.source import MAX_BYTES
 
 if TYPE_CHECKING:
     from dmlgen.registry import Registry
 
+_IMPORT = re.compile(r"^\s*from (dmlgen[\w.]*) import (\([^)]*\)|.*)$", re.MULTILINE)
 
-def digests(specs: Path, root: Path) -> dict[str, str]:
-    """One digest for each kind of input: the specs, and the project's templates and generator."""
-    folders = {"specs": specs, "templates": root / "templates", "generator": root / "generator"}
-    return {name: _digest(folder) for name, folder in folders.items()}
+
+def spec_files(specs: Path) -> list[Path]:
+    """The files that a registry is read from."""
+    return sorted(path for path in specs.rglob("*.yaml"))
+
+
+def digests(specs: Path) -> dict[str, str]:
+    """One digest for each kind of input: the specs, and the generator with its templates and schemas."""
+    own = list(project.PACKAGE.rglob("*.py"))
+    own += [path for folder in (project.TEMPLATES, project.SCHEMAS) for path in folder.rglob("*")]
+    own = sorted(path for path in {*own, project.LICENSE} if "__pycache__" not in path.parts)
+    return {"specs": _digest(spec_files(specs)), "generator": _digest(own)}
 
 
 def case_digests(registry: Registry) -> dict[str, str]:
     """For each operator, by the path of its matrix, one digest of all that its test cases follow from."""
-    general = repr((registry.levels, registry.enums, registry.tensor, registry.operator_rules))
+    code = _digest(sorted(_modules("dmlgen.outputs.matrix")))
+    general = repr((code, registry.levels, registry.enums, registry.tensor, registry.operator_rules))
+    texts = {operator.name: repr(operator) for operator in registry.operators}
     digests = {}
     for operator in registry.operators:
-        fusable = [(registry.operator[name], since) for name, since in registry.fusable(operator).items()]
-        meaning = repr((operator, fusable))
+        fusable = registry.fusable(operator).items()
+        meaning = texts[operator.name] + "".join(f"{since}{texts[name]}" for name, since in fusable)
         digests[f"matrix/{operator.slug}.json"] = hashlib.sha256(f"{general}{meaning}".encode()).hexdigest()
     return digests
 
 
-def _digest(folder: Path) -> str:
-    """Of all file names and contents below a folder; what Python leaves behind does not count."""
+def _modules(name: str) -> set[Path]:
+    """The files of a module and of all modules of this package that it imports, they in turn, and so on."""
+    found: set[Path] = set()
+    waiting = [name]
+    while waiting:
+        path = project.PACKAGE.parent / waiting.pop().replace(".", "/")
+        path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        if path not in found and path.is_file():
+            found.add(path)
+            waiting += _imported(path.read_text(encoding="utf-8"))
+    return found
+
+
+def _imported(text: str) -> Iterator[str]:
+    """The modules of this package that the text of a module may import."""
+    for package, names in _IMPORT.findall(text):
+        yield package
+        yield from (f"{package}.{name}" for name in re.findall(r"\w+", names))
+
+
+def _digest(files: list[Path]) -> str:
+    """Of names and contents. Of what is too large for a spec, or no file, kind and size count."""
     digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*")):
-        relative = path.relative_to(folder)
-        if path.is_file() and not any(
-            part == "__pycache__" or part.endswith(".egg-info") for part in relative.parts
-        ):
+    root = os.path.commonpath(files) if files else ""
+    for path in files:
+        status = path.lstat()
+        if stat.S_ISDIR(status.st_mode):
+            continue
+        data = b""
+        if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_BYTES:
             data = path.read_bytes()
-            digest.update(f"{relative.as_posix()}\0{len(data)}\0".encode())
-            digest.update(data)
+        name = os.fsencode(path.relative_to(root).as_posix())
+        digest.update(b"%d %d %d\0" % (len(name), status.st_size, stat.S_IFMT(status.st_mode)))
+        digest.update(name + data)
     return digest.hexdigest()

@@ -19,7 +19,7 @@ from dmlgen.expr import ir
 
 Provenance: TypeAlias = Literal["docs", "header", "observed", "ours"]
 Role: TypeAlias = Literal["input", "output", "attribute"]
-Form: TypeAlias = Literal["any", "json", "abi"]
+Form: TypeAlias = Literal["any", "json", "abi", "python"]
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,11 @@
-"""Generated files: written atomically, listed in a manifest, compared, and removed when no longer generated.
+"""Generated files: written all or none, listed in a manifest, compared, and removed when no longer generated.
 
 Outputs are bytes by path, relative and with forward slashes. `manifest.json` in the output directory lists
-each with its size and SHA-256, and the digests of their inputs. Only files that the manifest
-lists are ever removed, also those edited since: generated files are not edited.
+them and nothing else, so that it changes where files come or go. A listed file that is no longer generated is
+removed if it is known to be ours: as the last run left it or, where none is remembered, beginning with MARK.
+
+Everything is staged in a folder of the output directory before the first file changes, together with what was
+there and a journal. An error on the way is undone at once, and what a killed run left is undone by the next.
 """
 
 from __future__ import annotations
@@ -15,15 +18,24 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
+from dmlgen.banner import MARK
 from dmlgen.diagnostics import Finding, Position, SpecError, shown
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 MANIFEST = "manifest.json"
+STAGING = ".staging"  # new/ and old/ files, and the journal, while files are being replaced
+_JOURNAL = "journal.json"
 
 _NAME = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9_.-]+")
 
@@ -35,79 +47,79 @@ class Result:
     written: tuple[str, ...]
     unchanged: tuple[str, ...]
     removed: tuple[str, ...]
+    kept: tuple[str, ...]  # no longer generated, and not known to be ours
 
 
-@dataclass(frozen=True)
-class _Digest:
-    size: int
-    sha256: str
-
-    @staticmethod
-    def of(data: bytes) -> _Digest:
-        return _Digest(len(data), hashlib.sha256(data).hexdigest())
-
-
-@dataclass(frozen=True)
-class _Manifest:
-    files: Mapping[str, _Digest]
-    inputs: Mapping[str, str]
-
-
-def write(outputs: Mapping[str, bytes], directory: Path, inputs: Mapping[str, str]) -> Result:
+def write(outputs: Mapping[str, bytes], directory: Path, remembered: Mapping[str, str]) -> Result:
     """Makes `directory` hold exactly the outputs, besides files of others; right bytes are left untouched.
 
-    `inputs` maps the name of each input to its digest, for `recall`. Everything is staged in the
-    directory before the first file changes, and an error on the way is undone. Raises SpecError for a path
-    that is unsafe or passes a symbolic link and for a damaged manifest, OSError if the disk refuses.
+    `remembered` are the `fingerprints` of the last run, if known. Raises SpecError for a path that is unsafe
+    or passes a symbolic link and for a damaged manifest or journal, OSError if the disk refuses.
     """
-    plan = _Plan.make(outputs, directory, inputs)
+    _undo(directory)
+    plan = _Plan.make(outputs, directory, remembered)
     if plan.changed or plan.stale:
         directory.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=".staging-", dir=directory) as staging:
-            _apply(plan, directory, Path(staging))
+        _apply(plan, directory)
         for path in plan.stale:
             _remove_empty_parents(directory, path)
     written = tuple(path for path in plan.changed if path != MANIFEST)
-    return Result(written, tuple(sorted(set(outputs) - set(written))), plan.stale)
+    return Result(written, tuple(sorted(set(outputs) - set(written))), plan.stale, plan.kept)
 
 
-def check(outputs: Mapping[str, bytes], directory: Path, inputs: Mapping[str, str]) -> str:
+def check(outputs: Mapping[str, bytes], directory: Path, remembered: Mapping[str, str]) -> str:
     """What `write` would change, as a unified diff; empty if nothing. Raises SpecError like `write`."""
-    plan = _Plan.make(outputs, directory, inputs)
+    plan = _Plan.make(outputs, directory, remembered)
     return "".join(
         _difference(path, plan.before.get(path), plan.after.get(path))
         for path in sorted({*plan.changed, *plan.stale})
     )
 
 
-@dataclass(frozen=True)
-class Memory:
-    """What the last run left: its inputs, and those of its files that are still as it wrote them."""
-
-    inputs: Mapping[str, str]
-    files: Mapping[str, bytes]
-    whole: bool
-
-    def holds(self, inputs: Mapping[str, str]) -> bool:
-        """Whether that run had these inputs, and every file is still there, byte for byte."""
-        return self.whole and inputs.items() <= self.inputs.items()
+def fingerprints(outputs: Mapping[str, bytes]) -> dict[str, str]:
+    """The digest of each file that `write` leaves, the manifest among them."""
+    files = {**outputs, MANIFEST: _manifest_text(outputs)}
+    return {path: _sha256(data) for path, data in files.items()}
 
 
-def recall(directory: Path) -> Memory:
-    """What the last `write` into the directory left; nothing where its manifest is gone or damaged."""
+@contextmanager
+def alone(directory: Path) -> Iterator[None]:
+    """Waits until no other run writes to the directory, which is made, and keeps others waiting meanwhile."""
+    directory.mkdir(parents=True, exist_ok=True)
+    if fcntl is None:
+        yield
+        return
+    number = os.open(directory, os.O_RDONLY)
     try:
-        manifest = _read_manifest(directory)
-        if manifest is None:
-            return Memory({}, {}, False)
-        found = {path: _read(directory, path) for path in manifest.files}
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"dmlgen: waiting for another run that writes to {directory}", file=sys.stderr, flush=True)
+            fcntl.flock(number, fcntl.LOCK_EX)
+        except OSError:  # a file system without locks
+            pass
+        yield
+    finally:
+        os.close(number)
+
+
+def is_unchanged(directory: Path, remembered: Mapping[str, str]) -> bool:
+    """Whether all these files are still there, byte for byte, and no run was killed since."""
+    if os.path.lexists(directory / STAGING):
+        return False
+    try:
+        found = ((_read(directory, path), digest) for path, digest in remembered.items())
+        return all(data is not None and _sha256(data) == digest for data, digest in found)
     except (SpecError, OSError):
-        return Memory({}, {}, False)
-    files = {
-        path: data
-        for path, data in found.items()
-        if data is not None and _Digest.of(data) == manifest.files[path]
-    }
-    return Memory(manifest.inputs, files, len(files) == len(found))
+        return False
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _is_ours(data: bytes, digest: str | None) -> bool:
+    return _sha256(data) == digest if digest is not None else MARK.encode() in data[:200]
 
 
 @dataclass(frozen=True)
@@ -118,46 +130,84 @@ class _Plan:
     after: Mapping[str, bytes]
     changed: tuple[str, ...]
     stale: tuple[str, ...]
+    kept: tuple[str, ...]
 
     @staticmethod
-    def make(outputs: Mapping[str, bytes], directory: Path, inputs: Mapping[str, str]) -> _Plan:
+    def make(outputs: Mapping[str, bytes], directory: Path, remembered: Mapping[str, str]) -> _Plan:
         _refuse_collisions(outputs, directory)
-        manifest = _read_manifest(directory)
-        listed = sorted(manifest.files) if manifest else []
-        after = {**outputs, MANIFEST: _manifest_text(outputs, inputs).encode()}
+        listed = _read_manifest(directory)
+        after = {**outputs, MANIFEST: _manifest_text(outputs)}
         before = {}
         for path in sorted({*after, *listed}):
             data = _read(directory, path)
             if data is not None:
                 before[path] = data
         changed = [path for path in (*sorted(outputs), MANIFEST) if before.get(path) != after[path]]
-        stale = [path for path in listed if path not in after and path in before]
-        return _Plan(before, after, tuple(changed), tuple(stale))
+        stale: list[str] = []
+        kept: list[str] = []
+        for path in listed:
+            if path not in after and path in before:
+                ours = _is_ours(before[path], remembered.get(path))
+                (stale if ours else kept).append(path)
+        return _Plan(before, after, tuple(changed), tuple(stale), tuple(kept))
 
 
-def _apply(plan: _Plan, directory: Path, staging: Path) -> None:
+def _apply(plan: _Plan, directory: Path) -> None:
+    staging = directory / STAGING
     new, old = staging / "new", staging / "old"
-    for path in plan.changed:
-        _parent_made(new / path).write_bytes(plan.after[path])
-    for path in (*plan.changed, *plan.stale):
-        if path in plan.before:
-            shutil.copy2(directory / path, _parent_made(old / path))
-    touched: list[str] = []
+    existing = [path for path in (*plan.changed, *plan.stale) if path in plan.before]
     try:
+        staging.mkdir()
+        for path in plan.changed:
+            _parent_made(new / path).write_bytes(plan.after[path])
+        for path in existing:
+            shutil.copy2(directory / path, _parent_made(old / path))
+        journal = {"old": existing, "new": [path for path in plan.changed if path not in plan.before]}
+        (staging / "unfinished").write_text(json.dumps(journal), encoding="ascii")
+        (staging / "unfinished").rename(staging / _JOURNAL)
         for path in plan.stale:
-            touched.append(path)
             (directory / path).unlink()
         for path in plan.changed:
-            touched.append(path)
             os.replace(new / path, _parent_made(directory / path))
     except BaseException:
-        for path in touched:
-            if path in plan.before:
-                os.replace(old / path, directory / path)
-            else:
-                (directory / path).unlink(missing_ok=True)
-                _remove_empty_parents(directory, path)
+        _undo(directory)
         raise
+    (staging / _JOURNAL).unlink()
+    shutil.rmtree(staging)
+
+
+def _undo(directory: Path) -> None:
+    """Puts back what an unfinished run has replaced, if there was one. Once more does no harm.
+
+    Without a journal nothing was replaced yet, or all was.
+    """
+    staging = directory / STAGING
+    data = _read(directory, f"{STAGING}/{_JOURNAL}")
+    if data is not None:
+        existing, fresh = _read_journal(data, directory)
+        for path in existing:
+            if _read(staging / "old", path) is not None:
+                os.replace(staging / "old" / path, _parent_made(directory / path))
+        for path in fresh:
+            if _read(directory, path) is not None:
+                (directory / path).unlink()
+            _remove_empty_parents(directory, path)
+        (staging / _JOURNAL).unlink()
+    with suppress(FileNotFoundError):
+        shutil.rmtree(staging)
+
+
+def _read_journal(data: bytes, directory: Path) -> tuple[list[str], list[str]]:
+    """The paths that were there before the run, and those that were not."""
+    with suppress(ValueError, RecursionError):
+        match json.loads(data):
+            case {"old": list() as existing, "new": list() as fresh} if all(
+                isinstance(path, str) and _is_safe(path) for path in (*existing, *fresh)
+            ):
+                return existing, fresh
+    position = Position((directory / STAGING / _JOURNAL).as_posix())
+    message = f"not a journal of dmlgen; delete the folder {STAGING} and generate again"
+    raise SpecError([Finding(position, "bad-journal", message)])
 
 
 def _parent_made(path: Path) -> Path:
@@ -215,24 +265,17 @@ def _unsafe(directory: Path, path: str, reason: str) -> SpecError:
     return SpecError([finding])
 
 
-def _manifest_text(files: Mapping[str, bytes], inputs: Mapping[str, str]) -> str:
-    """Canonical JSON, one entry a line, so that one operator more changes few lines."""
-
-    def block(name: str, entries: Mapping[str, object]) -> str:
-        lines = (
-            f"\n  {json.dumps(key)}: {json.dumps(entries[key], sort_keys=True)}" for key in sorted(entries)
-        )
-        return f" {json.dumps(name)}: {{" + ",".join(lines) + "\n }"
-
-    digests = {path: asdict(_Digest.of(data)) for path, data in files.items()}
-    return "{\n" + block("files", digests) + ",\n" + block("inputs", inputs) + "\n}\n"
+def _manifest_text(files: Mapping[str, bytes]) -> bytes:
+    """JSON, one file a line."""
+    lines = ",\n".join(f"  {json.dumps(path)}" for path in sorted(files))
+    return f'{{\n "$comment": "{MARK}: the files that it wrote.",\n "files": [\n{lines}\n ]\n}}\n'.encode()
 
 
-def _read_manifest(directory: Path) -> _Manifest | None:
-    """The manifest of the directory, None if there is none. Raises SpecError if it is damaged."""
+def _read_manifest(directory: Path) -> list[str]:
+    """The files that the manifest lists; none without one. Raises SpecError if it is damaged."""
     data = _read(directory, MANIFEST)
     if data is None:
-        return None
+        return []
 
     def damaged(reason: str, line: int = 1, column: int = 1) -> SpecError:
         position = Position((directory / MANIFEST).as_posix(), line, column)
@@ -246,19 +289,13 @@ def _read_manifest(directory: Path) -> _Manifest | None:
     except (ValueError, RecursionError):
         raise damaged("not JSON") from None
     match content:
-        case {"files": dict() as files, "inputs": dict() as inputs}:
-            digests = {}
-            for path, entry in files.items():
-                match entry:
-                    case {"size": int() as size, "sha256": str() as sha256} if (
-                        _is_safe(path) and path != MANIFEST
-                    ):
-                        digests[path] = _Digest(size, sha256)
-                    case _:
-                        line = data[: data.find(json.dumps(path).encode())].count(b"\n") + 1
-                        raise damaged(f"entry {shown(path)} is not a generated file", line)
-            return _Manifest(digests, inputs)
-    raise damaged("expected an object with 'files' and 'inputs'")
+        case {"files": list() | dict() as files}:  # a mapping before 0.1.0
+            for path in files:
+                if not isinstance(path, str) or not _is_safe(path) or path == MANIFEST:
+                    line = data[: data.find(json.dumps(path).encode())].count(b"\n") + 1
+                    raise damaged(f"entry {shown(str(path))} is not a generated file", line)
+            return sorted(files)
+    raise damaged("expected an object with a list of 'files'")
 
 
 def _difference(path: str, before: bytes | None, after: bytes | None) -> str:

@@ -131,7 +131,9 @@ class _OperatorCases:
             self.missed.append("no valid description was found at all")
 
     def _can_be_judged(self, rule: Rule) -> bool:
-        return rule.form != "abi" and any(self.search.in_force(rule, level) for level in self.search.blocks)
+        return rule.form not in _UNBREAKABLE and any(
+            self.search.in_force(rule, level) for level in self.search.blocks
+        )
 
     def _add_positive(self, name: str, state: State) -> None:
         inputs: Data | None = None
@@ -237,9 +239,13 @@ def _elements(given: TensorData | tuple[TensorData, ...]) -> Any:
     return tuple(map(_elements, given)) if isinstance(given, tuple) else given.data
 
 
+# Forms in which no case can be written, and why.
+_UNBREAKABLE = {"abi": "only a C struct can break it", "python": "only an object in Python can break it"}
+
+
 def _why_unbroken(rule: Rule, attempt: Attempt | None) -> str:
-    if rule.form == "abi":
-        return "only a C struct can break it"
+    if rule.form in _UNBREAKABLE:
+        return _UNBREAKABLE[rule.form]
     if attempt is None:
         return "it holds at no feature level of the operator"
     if attempt.companions:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 CompareOp: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">="]
 ArithmeticOp: TypeAlias = Literal["+", "-", "*", "/", "//", "%"]
@@ -326,16 +326,20 @@ Expr: TypeAlias = (
 )  # fmt: skip
 
 
+_EXPRESSIONS = frozenset(get_args(Expr))
+_NAMES = {kind: tuple(field.name for field in fields(kind)) for kind in (*_EXPRESSIONS, Loop)}
+
+
 def children(node: Expr | Loop) -> Iterator[Expr]:
     """The direct sub-expressions, in the order in which they are written."""
-    for field in fields(node):
-        value = getattr(node, field.name)
-        if isinstance(value, Loop):
-            yield from children(value)
-        elif isinstance(value, tuple):
+    for name in _NAMES[type(node)]:
+        value = getattr(node, name)
+        if isinstance(value, tuple):
             yield from value
-        elif isinstance(value, Expr):
+        elif type(value) in _EXPRESSIONS:
             yield value
+        elif isinstance(value, Loop):
+            yield from children(value)
 
 
 def walk(node: Expr) -> Iterator[Expr]:

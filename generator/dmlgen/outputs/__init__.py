@@ -7,10 +7,13 @@ from pathlib import Path
 
 from dmlgen.outputs import c, compute, coverage, hlsl, matrix, python
 from dmlgen.outputs.render import Templates
+from dmlgen.progress import Progress
 from dmlgen.registry import Registry
 
 
-def render_all(registry: Registry, templates: Path, known: Mapping[str, bytes]) -> dict[str, bytes]:
+def render_all(
+    registry: Registry, templates: Path, known: Mapping[str, bytes], progress: Progress
+) -> dict[str, bytes]:
     """Every generated file: its path below the output folder, and its bytes.
 
     `known` are matrices, by path, for which the search for cases need not run again.
@@ -18,6 +21,7 @@ def render_all(registry: Registry, templates: Path, known: Mapping[str, bytes]) 
     environment = Templates(templates)
     outputs: dict[str, bytes] = {}
     for output in (python, compute, c, hlsl):
+        progress.say(f"rendering: {len(outputs)} files so far")
         outputs.update(output.render(registry, environment))
     outputs.update(matrix.render(registry, environment, known))
     outputs.update(coverage.render(registry, environment, outputs))

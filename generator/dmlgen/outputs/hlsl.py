@@ -17,8 +17,6 @@ from dmlgen.outputs.render import Templates
 from dmlgen.outputs.uniforms import Uniforms, camel, macro, plain, tensors_read, uniforms_of
 from dmlgen.registry import EnumEntry, Operator, Registry
 
-FOLDERS = ("hlsl", "python/dmlops/hlsl")
-
 
 @dataclass(frozen=True)
 class Tensor:
@@ -101,7 +99,7 @@ class Shader:
 
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
-    """The shaders of all operators whose semantics are declared; once more as data of the Python package."""
+    """The shaders of all operators whose semantics are declared."""
     functions = Functions(templates)
     shaders: dict[str, bytes] = {}
     for operator in registry.operators:
@@ -117,8 +115,8 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
             text = templates.render(
                 f"hlsl/{compute.kernel}.hlsl.j2", shader=_kernel(registry, operator, functions)
             )
-        shaders[f"{operator.slug}.hlsl"] = text
-    return {f"{folder}/{name}": text for folder in FOLDERS for name, text in shaders.items()}
+        shaders[f"hlsl/{operator.slug}.hlsl"] = text
+    return shaders
 
 
 def _map(registry: Registry, operator: Operator, functions: Functions) -> Shader:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+import signal
+from collections.abc import Generator, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import parent_process
+from threading import Thread
 from typing import Any
 
+from dmlgen.banner import banner
 from dmlgen.cases import Case, Cases, CaseSearch
 from dmlgen.description import to_json
 from dmlgen.expr.printer import SOURCE
-from dmlgen.outputs.render import BANNER, Templates
+from dmlgen.outputs.render import Templates
 from dmlgen.registry import FeatureLevel, Operator, Registry
 
 VERSION = 1  # of the files' form
@@ -26,26 +30,41 @@ def render(registry: Registry, templates: Templates, known: Mapping[str, bytes])
     """
     paths = {f"matrix/{operator.slug}.json": operator.name for operator in registry.operators}
     files = {path: known[path] for path in paths if path in known}
-    wanted = [path for path in paths if path not in known]
-    files.update(zip(wanted, _found(registry, [paths[path] for path in wanted]), strict=True))
+    files.update(search(registry, [name for path, name in paths.items() if path not in known]))
     files["matrix/matrix.schema.json"] = templates.render("matrix/matrix.schema.json.j2", version=VERSION)
     files["matrix/pytest_plugin.py"] = templates.render("matrix/pytest_plugin.py.j2")
     return files
 
 
-def _found(registry: Registry, names: list[str]) -> list[bytes]:
-    """The files of these operators, in order; searched by several processes where that pays."""
+def search(registry: Registry, names: list[str]) -> Generator[tuple[str, bytes], None, None]:
+    """The matrices of these operators by path, as they are found; by several processes where that pays."""
+    paths = [f"matrix/{registry.operator[name].slug}.json" for name in names]
     workers = min(os.cpu_count() or 1, len(names) // _A_PROCESS)
     if workers < 2:
-        search = CaseSearch(registry)
-        return [_one(search, name) for name in names]
+        alone = CaseSearch(registry)
+        yield from zip(paths, (_one(alone, name) for name in names), strict=True)
+        return
     with ProcessPoolExecutor(workers, initializer=_start, initargs=(registry,)) as pool:
-        return list(pool.map(_of_worker, names, chunksize=4))
+        try:
+            yield from zip(paths, pool.map(_of_worker, names, chunksize=4), strict=True)
+        except BaseException:  # the caller wants no more, or is told to stop
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def _start(registry: Registry) -> None:
     global _search
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is told, too, and decides
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    Thread(target=_end_with_parent, daemon=True).start()
     _search = CaseSearch(registry)
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _of_worker(name: str) -> bytes:
@@ -61,7 +80,7 @@ def _one(search: CaseSearch, name: str) -> bytes:
 def matrix(registry: Registry, operator: Operator, cases: Cases) -> bytes:
     """The file of one operator: one level, one rule and one case a line."""
     parts = {
-        "$comment": BANNER,
+        "$comment": banner("specs/"),
         "$schema": "matrix.schema.json",
         "version": VERSION,
         "operator": operator.name,

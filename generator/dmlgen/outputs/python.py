@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeAlias, cast
 
+from dmlgen.banner import head
 from dmlgen.expr import ir
 from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS
 from dmlgen.outputs.python_printer import (
@@ -19,6 +20,7 @@ from dmlgen.outputs.python_printer import (
 )
 from dmlgen.outputs.python_soundness import Soundness, SoundnessView
 from dmlgen.outputs.render import Templates
+from dmlgen.project import LICENSE
 from dmlgen.registry import (
     Check,
     Definition,
@@ -40,7 +42,11 @@ Imports: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     """The files of the package, by path below generated/."""
-    files = {f"python/{path}": data for path, data in templates.plain_files("python").items()}
+    files = {
+        f"python/{path}": head(path, f"templates/python/{path}").encode() + data
+        for path, data in templates.plain_files("python").items()
+    }
+    files["python/LICENSE"] = LICENSE.read_bytes()
     package = "python/dmlops"
     enums, tensor, values = _enums(registry), _tensor(registry), _values(registry)
     operators = [_operator(registry, operator) for operator in registry.operators]
@@ -201,6 +207,10 @@ class MemberView:
     spec: Member
 
     @property
+    def hides_class(self) -> bool:
+        return self.name == self.python
+
+    @property
     def required(self) -> bool:
         return self.spec.pointer and not self.spec.optional
 
@@ -300,12 +310,6 @@ class OperatorView:
             if member.required or member.integers or member.kind in tested or member.name in named
         )
 
-    @property
-    def settled(self) -> tuple[MemberView, ...]:
-        """The members that may be given in another form: lists, numbers, and last counts, left out."""
-        given = [member for member in self.members if member.kind == "enum" or member.spec.count]
-        return (*given, *(member for member in self.members if member.counted))
-
 
 def _enums(registry: Registry) -> tuple[EnumView, ...]:
     return tuple(
@@ -375,6 +379,7 @@ def _tensor(registry: Registry) -> TensorView:
         imports=imports_of(
             {
                 "typing": ["TYPE_CHECKING"],
+                ".value": ["SOUND_INPUT", "SOUND_OUTPUT", "set_state"],
                 ".violation": ["Violation"],
                 ".enums": [pascal(v.type.name or "") for v in enum_values.values()],
             },
@@ -592,28 +597,27 @@ def _operator_imports(
     used: set[str],
 ) -> Imports:
     kinds = {member.kind for member in members}
-    description = {"Description", "Rule", "Support", "Tables"}
+    description = {"Description", "Rule", "Support", "Tables", "well_typed"}
     if inference.needed or any(output.count for output in operator.outputs):
         description.add("given")
-    if any(member.counted for member in members):
-        description |= {"COUNTED", "count_of"}
     if cases:
         description.add("Cases")
     optional = [t for t in operator.tensors if t.optional and not t.count]
-    enums = {"FeatureLevel", "TensorDataType"}
-    enums |= {member.python for member in members if member.kind == "enum"}
-    enums |= {pascal(value.type.name or "") for value in enum_values}
-    if "enum" in kinds:
-        enums.add("entry_of")
+    enums = {"NEWEST", "FeatureLevel", "TensorDataType"}
     if any(_in_force(rule, operator) for rule in operator.rules):
         enums.add("feature_level")
+    enums |= {member.python for member in members if member.kind == "enum"}
+    enums |= {pascal(value.type.name or "") for value in enum_values}
     sound = {f"SOUND_{tensor.role.upper()}" for tensor in operator.tensors}
     return imports_of(
         {
-            "collections.abc": ["Mapping"] if kinds & {"operator", "operators"} else [],
+            "collections.abc": [
+                *(["Iterable"] if any(member.spec.count for member in members) else []),
+                *(["Mapping"] if kinds & {"operator", "operators"} else []),
+            ],
             "dataclasses": ["dataclass"],
-            "typing": ["ClassVar"],
-            "..": ["judgement"],
+            "typing": ["Any", "ClassVar", "final", *_accepted_types(kinds)],
+            "..": ["judgement", *_hidden_modules(members)],
             "..description": description,
             "..enums": enums,
             "..member": ["Member"],
@@ -626,12 +630,28 @@ def _operator_imports(
                     for name in inference.outputs
                 ),
             ],
-            "..tensor_rules": [*sound, "is_sound"],
+            "..tensor_rules": ["is_sound"],
+            "..value": [*sound, "WRONG_TYPE", "opened", "settle", *_array_tests(kinds)],
             "..violation": ["Violation"],
         },
         used,
         "..",
     )
+
+
+def _accepted_types(kinds: Iterable[str]) -> list[str]:
+    """The protocols of the numbers that members may be made from."""
+    names = {"integer": "SupportsIndex", "float": "SupportsFloat", "scalar": "SupportsFloat"}
+    return [names[kind] for kind in {kind.removesuffix("s") for kind in kinds} if kind in names]
+
+
+def _hidden_modules(members: Iterable[MemberView]) -> list[str]:
+    """The modules of classes that parameters of the same name hide."""
+    return ["enums" if member.kind == "enum" else "structs" for member in members if member.hides_class]
+
+
+def _array_tests(kinds: set[str]) -> list[str]:
+    return [name for kind, name in (("integers", "INTEGERS"), ("floats", "FLOATS")) if kind in kinds]
 
 
 def _member(registry: Registry, operator: Operator, member: Member) -> MemberView:

@@ -8,6 +8,7 @@ import keyword
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from typing import TypeAlias
 
 from dmlgen.expr import ir
@@ -22,6 +23,7 @@ _ENDLESS = 1 << 1024  # stands for no bound
 _INVERSE: dict[str, ir.CompareOp] = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
+@cache
 def snake(name: str) -> str:
     """A name of the ABI as a Python variable: InputTensor, input_tensor."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()

@@ -1,19 +1,23 @@
-"""`python -m dmlops`: validates descriptions, and explains what is wrong with one."""
+"""`python -m dmlops`: validates descriptions, and explains what is wrong with them."""
 
 from __future__ import annotations
 
 import argparse
+import codecs
 import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any, BinaryIO, NoReturn
 
-from .enums import FeatureLevel, feature_level
+from . import __version__
+from .description import Description
+from .enums import NEWEST, FeatureLevel, feature_level
 from .errors import JsonError
 from .explain import explain
-from .json_form import from_json
+from .json_form import dispatchables, from_json, is_model
+from .quoting import shown
 from .violation import Violation
 
 UNREADABLE = "DML-JSON"
@@ -22,7 +26,11 @@ LONGEST_LINE = 1 << 24  # bytes; a description needs a few hundred
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0 when all descriptions are valid, 1 when some are not, 2 for wrong use."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.run is None:
+        parser.print_help(sys.stderr)
+        return 2
     try:
         if options.file == "-":
             return int(options.run(sys.stdin.buffer, options.feature_level))
@@ -38,21 +46,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m dmlops", description="Checks DirectML operator descriptions."
+        prog="dmlops",
+        description="Checks DirectML operator descriptions: which rules they break, what they need to run.",
+        epilog="A file holds one description, one description on each line, or a model of DxDispatch.",
     )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    parser.add_argument("--version", action="version", version=f"dmlops {__version__}")
+    parser.set_defaults(run=None)
+    commands = parser.add_subparsers(metavar="COMMAND")
     for name, run, summary in (
         (
             "validate",
             _validate,
-            "check a file of descriptions, one JSON object a line; one JSON result a line",
+            "check the descriptions in a JSON file, and print a JSON result for each on a line of its own",
         ),
-        ("explain", _explain, "say what is wrong with the description in a JSON file, and what it needs"),
+        ("explain", _explain, "say what is wrong with the descriptions in a JSON file, and what they need"),
     ):
         command = commands.add_parser(name, help=summary, description=summary)
         command.add_argument("file", metavar="FILE", help="the file; - for standard input")
         command.add_argument(
-            "--feature-level", type=_level, default=max(FeatureLevel), help="such as 6.4, the default"
+            "--feature-level", type=_level, default=NEWEST, help=f"such as {NEWEST}, the default"
         )
         command.set_defaults(run=run)
     return parser
@@ -67,8 +79,8 @@ def _level(text: str) -> FeatureLevel:
 
 def _validate(file: BinaryIO, level: FeatureLevel) -> int:
     clean = True
-    for line in _lines(file):
-        result = _judge(line, level)
+    for entry in _entries(file):
+        result = _judge(entry, level)
         clean &= result["ok"]
         print(json.dumps(result))
     sys.stdout.flush()
@@ -76,41 +88,112 @@ def _validate(file: BinaryIO, level: FeatureLevel) -> int:
 
 
 def _explain(file: BinaryIO, level: FeatureLevel) -> int:
-    try:
-        desc = from_json(_parse(file.read(LONGEST_LINE)))
-    except JsonError as error:
-        print(f"This is no description: {error}")
-        return 1
-    text, valid = explain(desc, level)
-    print(text)
-    return 0 if valid else 1
+    clean = True
+    entries = list(_entries(file))
+    for number, entry in enumerate(entries):
+        if number:
+            print()
+        if len(entries) > 1:
+            name = f"line {number + 1}" if entry.identity is None else shown(entry.identity).strip('"')
+            print(f"[{name}]")
+        try:
+            text, valid = explain(entry.description(), level)
+        except JsonError as error:
+            text, valid = f"This is not a description: {error}", False
+        print(text)
+        clean &= valid
+    if not entries:
+        print("There is no description in this file.")
+    return 0 if clean else 1
 
 
-def _judge(line: bytes | None, level: FeatureLevel) -> dict[str, Any]:
-    """The result for one line; None stands for one that is too long."""
-    identity: Any = None
+@dataclass(frozen=True)
+class _Entry:
+    """What stands for one description: its id, and its JSON value or the reason why there is none."""
+
+    identity: Any
+    value: Any
+    error: JsonError | None = None
+
+    def description(self) -> Description:
+        """The description; JsonError if it cannot be read."""
+        if self.error is not None:
+            raise self.error
+        return from_json(self.value)
+
+
+def _judge(entry: _Entry, level: FeatureLevel) -> dict[str, Any]:
+    """The result for one entry."""
     violations: list[Violation] = []
     advice: list[Violation] = []
     needed: FeatureLevel | None = None
     try:
-        if line is None:
-            raise JsonError("", f"the line is longer than {LONGEST_LINE} bytes")
-        value = _parse(line)
-        if isinstance(value, dict):
-            identity = value.pop("id", None)
-        desc = from_json(value)
+        desc = entry.description()
         violations = desc.validate(level)
         advice = desc.advice(level)
         needed = desc.min_feature_level()
     except JsonError as error:
         violations = [Violation(UNREADABLE, error.path, error.reason)]
     return {
-        "id": identity,
+        "id": entry.identity,
         "ok": not violations,
         "violations": [asdict(violation) for violation in violations],
         "advice": [asdict(one) for one in advice],
         "min_feature_level": None if needed is None else str(needed),
     }
+
+
+def _entries(file: BinaryIO) -> Iterator[_Entry]:
+    """The descriptions of a file, in order; those of a model have their names for ids."""
+    for text in _texts(file):
+        try:
+            if text is None:
+                raise JsonError("", f"the line is longer than {LONGEST_LINE} bytes")
+            value = _parse(text)
+        except JsonError as error:
+            yield _Entry(None, None, error)
+            continue
+        if is_model(value):
+            yield from (_Entry(name, one) for name, one in dispatchables(value))
+        else:
+            identity = value.pop("id", None) if isinstance(value, dict) else None
+            yield _Entry(identity, value)
+
+
+def _texts(file: BinaryIO) -> Iterator[bytes | None]:
+    """The JSON texts of a file: its lines, or the whole of it where the first line only begins a text.
+
+    None stands for a line that is too long.
+    """
+    lines = _lines(file)
+    start: list[bytes] = []
+    size, begun = 0, False
+    for line in lines:
+        if line is None or size > LONGEST_LINE or not (begun or line.isspace() or _begins(line)):
+            yield from start
+            yield line
+            break
+        start.append(line)
+        size += len(line)
+        begun = begun or not line.isspace()
+    else:
+        whole = b"".join(start)
+        one_text = begun and (_is_json(whole) or not any(line.startswith(b"{") for line in start[1:]))
+        yield from [whole] if one_text else start
+    yield from lines
+
+
+def _begins(line: bytes) -> bool:
+    """Whether a line begins a text that it does not end."""
+    return line.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"{", b"[") and not _is_json(line)
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        _parse(text)
+    except JsonError:
+        return False
+    return True
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes | None]:
@@ -140,7 +223,9 @@ def _parse(text: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise JsonError("", f"byte {error.start} is not UTF-8") from None
     except json.JSONDecodeError as error:
-        raise JsonError("", f"no JSON: {error.msg} at column {error.colno}") from None
+        raise JsonError(
+            "", f"not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+        ) from None
     except ValueError:  # Python refuses integers of thousands of digits
         raise JsonError("", "an integer has too many digits") from None
 
@@ -156,7 +241,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise JsonError("", f"{name} is no JSON number")
+    raise JsonError("", f"{name} is not a JSON number")
 
 
 def _finite(text: str) -> float:

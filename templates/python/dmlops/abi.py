@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from .description import Description
+from .description import Description, well_typed
 from .enums import OperatorType, TensorDataType, TensorType
 from .member import Member
 from .registry import NUMBERS, STRUCTS
@@ -35,6 +35,7 @@ def operator_desc(desc: Description) -> ctypes.Structure:
 
     Raises ValueError when a member does not fit its C type.
     """
+    well_typed(desc)
     values: dict[str, Any] = {}
     for member in desc.MEMBERS:
         value = getattr(desc, member.name)

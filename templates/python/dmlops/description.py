@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sized
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from .enums import FeatureLevel, TensorDataType
+from .enums import NEWEST, FeatureLevel, TensorDataType
+from .errors import InvalidDescription
 from .member import Member
+from .value import Value, repr_of
 from .violation import Violation
 
 if TYPE_CHECKING:
@@ -39,10 +41,9 @@ class Rule:
 
 Tables = Mapping[FeatureLevel, Mapping[str, Support]]
 Cases = Mapping[FeatureLevel, Mapping[str, tuple[tuple[int, Support], ...]]]
-COUNTED: Any = None  # the default of counts: the length of the arrays that they count
 
 
-class Description:
+class Description(Value):
     """The base of all operator descriptions: immutable, with the ABI's member names.
 
     `OPERATOR` is the name without prefix, `SINCE` the feature level that brought it, `SUPPORT` the table of
@@ -50,9 +51,16 @@ class Description:
     tables depend on other members, `SUPPORT` has what any description may use, and `CASES` has the rows by
     the position of the condition under which they hold, -1 for always. `FUSABLE` are the operators that it
     takes as activation, each with the level from which it does.
+
+    Members may be given as lists, NumPy numbers and names of enumerators ("FLOAT32"). What has a wrong type
+    stays, for `validate` to tell. An output that is left out is None until `infer` fills it in.
     """
 
     __slots__ = ()
+
+    def __init_subclass__(cls) -> None:
+        if any("OPERATOR" in base.__dict__ for base in cls.__mro__[1:]):
+            raise TypeError(f"{cls.__bases__[0].__name__} is final")
 
     OPERATOR: ClassVar[str]
     SINCE: ClassVar[FeatureLevel]
@@ -64,7 +72,7 @@ class Description:
     FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {}
     IN_PLACE: ClassVar[tuple[str, ...]] = ()  # the inputs whose buffer an output may share
 
-    def validate(self, level: FeatureLevel | str) -> list[Violation]:
+    def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order in which to mend them.
 
         Raises ValueError for a level that does not exist.
@@ -91,7 +99,7 @@ class Description:
 
     def support(self) -> Tables:
         """The tables that hold for descriptions like this one."""
-        return tables_in_case(self, self.case()) if self.CASES else self.SUPPORT
+        return tables_in_case(self, self.case()) if self.CASES and not self._state else self.SUPPORT
 
     def case(self) -> tuple[bool, ...]:
         """Which of the conditions hold under which rows of support tables do; () where there are none."""
@@ -110,7 +118,18 @@ class Description:
         of the two neither follows nor is given, and for sizes that no tensor has. Whether the other members
         are right is for `validate` to say.
         """
-        raise NotImplementedError
+        well_typed(self)
+        return self
+
+    def __repr__(self) -> str:
+        arrays = [(one.count, getattr(self, one.name)) for one in self.MEMBERS if one.count]
+        lengths = {count: count_of(array) for count, array in arrays}
+        counts = {name: getattr(self, name) for name in lengths}
+        told_by_arrays = [name for name, one in counts.items() if type(one) is int and one == lengths[name]]
+        members = [one.name for one in self.MEMBERS if one.name not in told_by_arrays]
+        told = [(name, getattr(self, name)) for name in members]
+        text = ", ".join(f"{name}={repr_of(value)}" for name, value in told if value is not None)
+        return f"{type(self).__name__}({text})"
 
     def min_feature_level(self) -> FeatureLevel | None:
         """The lowest feature level that accepts the description; None if none does."""
@@ -132,17 +151,26 @@ class Description:
         return operator_desc(self)
 
 
+def well_typed(desc: Description) -> None:
+    """Raises InvalidDescription if a member holds something of a wrong type."""
+    if desc._state:
+        from .judgement import wrong_types
+
+        raise InvalidDescription(desc, wrong_types(desc))
+
+
 def given(desc: Description, name: str) -> Any:
-    """The value of a member that must be there; ValueError if it is not."""
+    """The value of a member that must be there, at least one of tensors; ValueError if it is not."""
     value = getattr(desc, name)
-    if value is None:
+    holds_tensors = any(member.name == name and member.type == "tensor" for member in desc.MEMBERS)
+    if value is None or (holds_tensors and value == ()):
         raise ValueError(f"{name} is absent; the outputs of {desc.OPERATOR} do not follow without it")
     return value
 
 
-def count_of(*arrays: Sized | None) -> int:
+def count_of(*arrays: Any) -> int:
     """The length of the first array that is given; 0 if none is."""
-    return next((len(array) for array in arrays if array is not None), 0)
+    return next((len(array) for array in arrays if type(array) is tuple), 0)
 
 
 def tables_in_case(desc: Description, holds: tuple[bool, ...]) -> Tables:

@@ -2,20 +2,24 @@
 
 `{"type": "DML_OPERATOR_GATHER", "desc": {"InputTensor": {"DataType": "FLOAT32", "Sizes": [2, 3]}, ...}}`
 
-Values are only read here, not judged: numbers may be out of range, which `validate` tells.
+As in DxDispatch, "Type" and "Desc" may be capitalised, members may stand beside the type, and a dispatchable
+of a model may have bindings and flags. Values are only read here, not judged: numbers may be out of range,
+which `validate` tells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
-from enum import IntFlag
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from math import isfinite
 from typing import Any
 
 from .description import Description
-from .enums import ENUMS, PREFIXES
+from .enums import ENUMS
 from .errors import JsonError
+from .forms import WrongType, boolean, enumerator, floating, integer, members_of, number
 from .member import Member
+from .quoting import cut, nearest, shown
 from .registry import ALIASES, INTEGERS, NUMBERS, OPERATORS, STRUCTS, operator
 from .structs import STRUCT_CLASSES
 from .tensor import TensorDesc
@@ -23,35 +27,64 @@ from .tensor import TensorDesc
 OPERATOR_PREFIX = "DML_OPERATOR_"
 
 _FIELDS = {field.name: field for field in STRUCTS["DML_BUFFER_TENSOR_DESC"]}
-_SHOWN = 60  # characters of a wrong value that a message repeats
+_OF_DISPATCHABLES = ("bindings", "dmlCompileType", "executionFlags")  # how DxDispatch runs it
+_OTHER_DISPATCHABLES = ("hlsl", "onnx", "dmlserializedgraph")
+_NOT_FINITE = {"nan", "inf", "-inf"}
 
 
 def from_json(value: Any) -> Description:
     """The description in a parsed JSON value. Raises JsonError for anything that is none."""
     try:
-        return _description(value, "")
+        return _description(value, "", _OF_DISPATCHABLES)
+    except WrongType as error:
+        raise _unexpected(error) from None
     except RecursionError:
         raise JsonError("", "nested too deep") from None
 
 
-def _description(value: Any, path: str) -> Description:
-    """A description, at the top or as a fused activation."""
-    given = _object(value, path, ("type", "desc"))
-    type_path, desc_path = (f"{path}.{name}" if path else name for name in ("type", "desc"))
-    name = given.get("type")
+def is_model(value: Any) -> bool:
+    """Whether a parsed JSON value is a model of DxDispatch, which has descriptions in it."""
+    return isinstance(value, dict) and isinstance(value.get("dispatchables"), dict)
+
+
+def dispatchables(model: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The dispatchables of a model that are operators, by name; shaders and graphs in other files are not."""
+    for name, value in model["dispatchables"].items():
+        kind = value.get("type") if isinstance(value, dict) else None
+        if not (isinstance(kind, str) and kind.lower() in _OTHER_DISPATCHABLES):
+            yield name, value
+
+
+def _description(value: Any, path: str, also: Iterable[str] = ()) -> Description:
+    """A description, at the top or as a fused activation; it may have those other names, too."""
+    if not isinstance(value, dict):
+        raise WrongType(path, value, "an object")
+    type_name = "Type" if "Type" in value and "type" not in value else "type"
+    desc_name = "Desc" if "Desc" in value and "desc" not in value else "desc"
+    type_path, desc_path = _below(path, type_name), _below(path, desc_name)
+    name = value.get(type_name)
     if not isinstance(name, str):
-        raise _unexpected(type_path, name, "the name of an operator, such as DML_OPERATOR_GATHER")
+        raise WrongType(type_path, name, "the name of an operator, such as DML_OPERATOR_GATHER")
     plain = name.removeprefix(OPERATOR_PREFIX)
     if plain not in OPERATORS and plain not in ALIASES:
         prefix = OPERATOR_PREFIX if name.startswith(OPERATOR_PREFIX) else ""
         names = [prefix + known for known in OPERATORS]
-        raise JsonError(type_path, f"there is no operator {_text(name)}{_nearest(name, names)}")
+        raise JsonError(type_path, f"there is no operator {shown(name)}{nearest(name, names)}")
     described = operator(plain)
-    members = _object(given.get("desc"), desc_path, [member.name for member in described.MEMBERS])
+    names = [member.name for member in described.MEMBERS]
+    outside = [type_name, *also]
+    if desc_name in value:
+        _object(value, path, [*outside, desc_name])
+        members = _object(value[desc_name], desc_path, names)
+    elif value.keys() <= set(outside) and not path:
+        raise WrongType(desc_path, None, "an object")
+    else:
+        desc_path = path
+        members = _object(value, path, [*outside, *names, "desc"])
     counts = {member.count for member in described.MEMBERS}
     return described(
         **{
-            member.name: _member(member, members.get(member.name), f"{desc_path}.{member.name}")
+            member.name: _member(member, members.get(member.name), _below(desc_path, member.name))
             for member in described.MEMBERS
             if member.name in members or member.name not in counts
         }
@@ -75,20 +108,25 @@ def _value_to_json(member: Member, value: Any) -> Any:
         return _tensor_to_json(value)
     if isinstance(value, Description):
         return to_json(value)
-    if member.type in STRUCT_CLASSES:
-        return {field.name: getattr(value, field.name) for field in STRUCTS[f"DML_{member.type}"]}
-    if member.type in ENUMS:
+    if isinstance(value, tuple(STRUCT_CLASSES.values())):
+        return {
+            field.name: _value_to_json(field, getattr(value, field.name)) for field in members_of(type(value))
+        }
+    if member.type in ENUMS and isinstance(value, int):
         names = [name for name, entry in ENUMS[member.type].__members__.items() if entry == value]
         return names[0] if names else int(value)
-    return value
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)  # JSON has no such numbers
+    return value if value is None or type(value) in (bool, int, float, str) else shown(value)
 
 
 def _tensor_to_json(tensor: TensorDesc) -> dict[str, Any]:
-    plain = TensorDesc(tensor.DataType, tensor.Sizes)
+    plain = TensorDesc("UNKNOWN", ())
     fields: dict[str, Any] = {}
-    for field in _FIELDS.values():
+    for field in members_of(TensorDesc):
         value = getattr(tensor, field.name)
-        if field.name in ("DataType", "Sizes") or value != getattr(plain, field.name):
+        default = getattr(plain, field.name)
+        if field.name in ("DataType", "Sizes") or type(value) is not type(default) or value != default:
             fields[field.name] = _value_to_json(field, value)
     return fields
 
@@ -101,6 +139,10 @@ def _member(member: Member, value: Any, path: str) -> Any:
 
 
 def _tensor(value: Any, path: str) -> TensorDesc:
+    if isinstance(value, dict) and "Desc" in value:
+        given = _object(value, path, ("Type", "Desc"))
+        enumerator("TENSOR_TYPE", given.get("Type", "BUFFER"), f"{path}.Type")
+        value, path = value["Desc"], f"{path}.Desc"
     given = _object(value, path, _FIELDS)
     fields: dict[str, Any] = {}
     for name, field in _FIELDS.items():
@@ -118,42 +160,25 @@ def _tensor(value: Any, path: str) -> TensorDesc:
     count = fields.pop("DimensionCount", len(fields["Sizes"]))
     if count != len(fields["Sizes"]):
         raise JsonError(
-            f"{path}.DimensionCount", f"{_text(count)}, but Sizes has {len(fields['Sizes'])} entries"
+            f"{path}.DimensionCount", f"{shown(count)}, but Sizes has {len(fields['Sizes'])} entries"
         )
     return TensorDesc(**fields)
 
 
 def _array(value: Any, path: str, read: Callable[[Any, str], Any]) -> tuple[Any, ...]:
     if not isinstance(value, list):
-        raise _unexpected(path, value, "a list")
+        raise WrongType(path, value, "a list")
     return tuple(read(item, f"{path}[{position}]") for position, item in enumerate(value))
 
 
-def _integer(value: Any, path: str) -> int:
-    if type(value) is not int:
-        raise _unexpected(path, value, "an integer")
-    return value
-
-
-def _boolean(value: Any, path: str) -> int:
-    if type(value) not in (bool, int):
-        raise _unexpected(path, value, "true, false or an integer")
-    truth: int = value
-    return truth
-
-
 def _float(value: Any, path: str) -> float:
-    try:
-        return float(_scalar(value, path))
-    except OverflowError:
-        raise JsonError(path, f"{_text(value)} is too large for a number") from None
+    if isinstance(value, str) and value.lower() in _NOT_FINITE:
+        return float(value)
+    return floating(value, path)
 
 
 def _scalar(value: Any, path: str) -> float:
-    if type(value) not in (int, float):
-        raise _unexpected(path, value, "a number")
-    number: float = value
-    return number
+    return _float(value, path) if isinstance(value, str) else number(value, path)
 
 
 def _struct(name: str) -> Callable[[Any, str], Any]:
@@ -172,82 +197,31 @@ def _struct(name: str) -> Callable[[Any, str], Any]:
     return read
 
 
-def _enumeration(name: str) -> Callable[[Any, str], int]:
-    """A reader of full names, names without prefix and numbers; for flags also of "A|B" and lists of them."""
-    enum, prefix = ENUMS[name], PREFIXES[name]
-
-    def read(value: Any, path: str) -> int:
-        if type(value) is int:
-            return value
-        if not isinstance(value, str):
-            raise _unexpected(path, value, f"a value of DML_{name}, by name or number")
-        if value.removeprefix(prefix) not in enum.__members__:
-            names = [prefix + known if value.startswith(prefix) else known for known in enum.__members__]
-            raise JsonError(path, f"{_text(value)} is no value of DML_{name}{_nearest(value, names)}")
-        return enum[value.removeprefix(prefix)]
-
-    def read_flags(value: Any, path: str) -> int:
-        parts = value.split("|") if isinstance(value, str) else value if isinstance(value, list) else [value]
-        flags = 0
-        for part in parts:
-            flags |= read(part.strip() if isinstance(part, str) else part, path)
-        return flags
-
-    return read_flags if issubclass(enum, IntFlag) else read
-
-
 _READERS: dict[str, Callable[[Any, str], Any]] = {
     "tensor": _tensor,
     "OPERATOR_DESC": _description,
     **dict.fromkeys(NUMBERS, _float),
-    **dict.fromkeys(INTEGERS, _integer),
-    "BOOL": _boolean,
+    **dict.fromkeys(INTEGERS, integer),
+    "BOOL": boolean,
     **{name: _struct(name) for name in STRUCT_CLASSES},
-    **{name: _enumeration(name) for name in ENUMS},
+    **{name: partial(enumerator, name) for name in ENUMS},
 }
 
 
 def _object(value: Any, path: str, names: Iterable[str]) -> Mapping[str, Any]:
     """A JSON object with no names but these."""
     if not isinstance(value, dict):
-        raise _unexpected(path, value, "an object")
+        raise WrongType(path, value, "an object")
     known = list(names)
     for name in value:
         if name not in known:
-            where = f"{path}.{_cut(str(name))}" if path else _cut(str(name))
-            raise JsonError(where, f"unknown name{_nearest(str(name), known)}")
+            raise JsonError(_below(path, cut(str(name))), f"unknown name{nearest(str(name), known)}")
     return value
 
 
-def _unexpected(path: str, value: Any, expected: str) -> JsonError:
-    return JsonError(path, f"found {_text(value)}; expected {expected}")
+def _below(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
 
 
-def _nearest(name: str, names: Iterable[str]) -> str:
-    folded = {known.upper(): known for known in names}
-    close = get_close_matches(name[:100].upper(), folded, n=1)
-    return f"; did you mean {folded[close[0]]}?" if close else ""
-
-
-def _text(value: Any) -> str:
-    """A wrong value, as JSON calls it."""
-    match value:
-        case None:
-            return "nothing"
-        case bool():
-            return str(value).lower()
-        case dict():
-            return "an object"
-        case list():
-            return "a list"
-        case int() if abs(value) >> 200:
-            return "a huge integer"
-        case str():
-            return f'"{_cut(value)}"'
-        case _:
-            return _cut(repr(value))
-
-
-def _cut(text: str) -> str:
-    printable = text.encode("ascii", "backslashreplace").decode()
-    return printable if len(printable) <= _SHOWN else f"{printable[:_SHOWN]}..."
+def _unexpected(error: WrongType) -> JsonError:
+    return JsonError(error.path, f"found {error.value}; expected {error.expected}{error.hint}")

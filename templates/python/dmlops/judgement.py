@@ -6,12 +6,14 @@ Operators test a description quickly and come here only when something is wrong,
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from .arithmetic import decimal
 from .description import Description, Tables
 from .enums import ENUMS, FeatureLevel, TensorDataType, feature_level, name_of
+from .forms import ACTIVATION, faults
 from .member import Member
 from .registry import GENERAL_RULES, INTEGERS, STRUCTS
 from .tensor import TensorDesc
@@ -19,8 +21,6 @@ from .tensor_rules import check_structure, check_values
 from .violation import Violation
 
 Accepted = dict[FeatureLevel | str, tuple[frozenset[int], ...]]
-
-ACTIVATION = "OPERATOR_DESC"
 
 
 def accepted_by_level(support: Tables) -> Accepted:
@@ -34,7 +34,7 @@ def accepted_by_level(support: Tables) -> Accepted:
 
 def accepted_in_case(desc: Description) -> Accepted:
     """The same, where it depends on the description's members."""
-    key = desc.OPERATOR, desc.case()
+    key = desc.OPERATOR, () if desc._state else desc.case()
     if key not in _accepted:
         _accepted[key] = accepted_by_level(desc.support())
     return _accepted[key]
@@ -49,8 +49,20 @@ def before(desc: Description, level: FeatureLevel | str) -> list[Violation]:
     return [_violation("since", "Type", values)]
 
 
+def wrong_types(desc: Description) -> list[Violation]:
+    """Members that hold something of a wrong type: no other rule can be judged."""
+    violations = []
+    for fault in faults(desc):
+        shown = {"member": fault.path, "value": fault.value, "choices": fault.expected}
+        violation = _violation("type-of-member", fault.path, shown)
+        violations.append(replace(violation, message=violation.message + fault.hint))
+    return violations
+
+
 def structure(desc: Description, level: FeatureLevel | str) -> list[Violation]:
     """Members that are absent or hold what their type cannot, and tensors that cannot be read."""
+    if desc._state:
+        return wrong_types(desc)
     violations = [
         _violation("required", member.name, {"member": member.name, "operator": desc.OPERATOR})
         for member in desc.MEMBERS

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..arrays import checked
@@ -122,8 +123,14 @@ def _compiled(operator: str, dispatch: Dispatch, device: Device) -> bytes:
 
 @cache
 def shader(operator: str) -> str:
-    """The HLSL of an operator, such as "GATHER". Raises Unsupported when it has none."""
-    file = files("dmlops") / "hlsl" / f"{operator.lower()}.hlsl"
+    """The HLSL of an operator, such as "GATHER". Raises Unsupported when it has none.
+
+    The shaders lie in an installed package; in the source tree they lie beside `python/`, once for all.
+    """
+    folder = files("dmlops") / "hlsl"
+    if not folder.is_dir():
+        folder = Path(__file__).parents[3] / "hlsl"
+    file = folder / f"{operator.lower()}.hlsl"
     if not file.is_file():
         raise Unsupported(f"{operator} has no shader yet")
     return file.read_text(encoding="utf-8")

@@ -1,0 +1,88 @@
+"""Results of earlier runs, by a key of all that they follow from. Losing them costs time and nothing else.
+
+A file begins with the digest of its key and its content: one that is cut short, swapped or not ours counts as
+absent. Neither reading nor writing ever fails, and a folder that others can write to is not used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import time
+from contextlib import suppress
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+_UNUSED = 30 * 24 * 3600  # seconds after which an entry goes
+_DIGEST = hashlib.sha256().digest_size
+
+
+class Cache:
+    """Bytes by key, in a folder; None keeps nothing."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder if folder is not None and _made(folder) else None
+
+    def get(self, *key: str) -> bytes | None:
+        """What was last put under the key, if all of it is still there."""
+        if self._folder is None:
+            return None
+        path = self._folder / _name(key)
+        try:
+            # Neither through a link nor waiting for a pipe.
+            number = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+            with open(number, "rb") as file:
+                if not stat.S_ISREG(os.fstat(number).st_mode):
+                    return None
+                content = file.read()
+            digest, data = content[:_DIGEST], content[_DIGEST:]
+            if digest != _seal(key, data):
+                return None
+            os.utime(path)
+        except OSError:
+            return None
+        return data
+
+    def put(self, data: bytes, *key: str) -> None:
+        """Keeps the bytes under the key, if the disk takes them."""
+        if self._folder is None:
+            return
+        with suppress(OSError), NamedTemporaryFile(dir=self._folder, delete=False) as file:
+            try:
+                file.write(_seal(key, data) + data)
+                file.close()
+                os.replace(file.name, self._folder / _name(key))
+            except BaseException:
+                os.unlink(file.name)
+                raise
+
+    def tidy(self) -> None:
+        """Removes what no run has used for a month."""
+        if self._folder is None:
+            return
+        oldest = time.time() - _UNUSED
+        for path in self._folder.iterdir():
+            with suppress(OSError):
+                if path.lstat().st_mtime < oldest:
+                    path.unlink()
+
+
+def _made(folder: Path) -> bool:
+    """Whether there is such a folder that only we write to."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = folder.lstat()
+    except OSError:
+        return False
+    if not stat.S_ISDIR(status.st_mode):
+        return False
+    return not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not status.st_mode & 0o022)
+
+
+def _name(key: tuple[str, ...]) -> str:
+    return hashlib.sha256(repr(key).encode()).hexdigest()
+
+
+def _seal(key: tuple[str, ...], data: bytes) -> bytes:
+    return hashlib.sha256(repr(key).encode() + b"\0" + data).digest()

@@ -1,0 +1,137 @@
+"""From specs to files: what need not be done again is taken from the last runs, and what was done is told.
+
+Two things are remembered, outside of the outputs: what the last run into a folder started from and wrote, and
+the matrix of every operator by all that it follows from, since the search for test cases takes longest.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dmlgen import writer
+from dmlgen.cache import Cache
+from dmlgen.formats import render
+from dmlgen.inputs import case_digests, digests, spec_files
+from dmlgen.progress import Progress
+from dmlgen.project import TEMPLATES, cache_folder
+
+if TYPE_CHECKING:
+    from dmlgen.registry import Registry
+
+_NAMED = 20  # files that a report names
+
+
+def generate(specs: Path, out: Path, check: bool) -> int:
+    """Brings the files below `out` up to date, or only compares them and prints a diff; the exit code."""
+    progress = Progress()
+    cache = Cache(cache_folder())
+    inputs = digests(specs)
+    last = _LastRun.of(cache, out)
+    if last.inputs == inputs and writer.is_unchanged(out, last.files):
+        print(_matching(len(last.files) - 1, specs, progress))
+        return 0
+    outputs = _outputs(specs, cache, progress)
+    if outputs is None:
+        return 1
+    if check:
+        difference = writer.check(outputs, out, last.files)
+        sys.stdout.write(difference)
+        if not difference:
+            print(_matching(len(outputs), specs, progress))
+        return 1 if difference else 0
+    with writer.alone(out):
+        result = writer.write(outputs, out, _LastRun.of(cache, out).files)
+        _LastRun(inputs, writer.fingerprints(outputs)).keep(cache, out)
+    cache.tidy()
+    if result.written or result.removed or result.kept:
+        print(f"{len(outputs)} files from {_count(specs)}, {_changes(result)} ({progress.seconds:.2f} s)")
+        _name("written", result.written)
+        _name("removed", result.removed)
+        _name("kept, as it is listed but not known to be generated:", result.kept)
+    else:
+        print(_matching(len(outputs), specs, progress))
+    return 0
+
+
+@dataclass(frozen=True)
+class _LastRun:
+    """What the last run into a folder started from, and digests of the files it left; empty if unknown."""
+
+    inputs: dict[str, str]
+    files: dict[str, str]
+
+    @staticmethod
+    def of(cache: Cache, out: Path) -> _LastRun:
+        data = cache.get("run", str(out.resolve()))
+        return _LastRun(**json.loads(data)) if data is not None else _LastRun({}, {})
+
+    def keep(self, cache: Cache, out: Path) -> None:
+        cache.put(json.dumps(vars(self)).encode(), "run", str(out.resolve()))
+
+
+def _outputs(specs: Path, cache: Cache, progress: Progress) -> dict[str, bytes] | None:
+    """All files; None where the specs have faults, which are then printed."""
+    from dmlgen.lint import lint
+    from dmlgen.resolve import load_registry
+
+    progress.say("reading the specs")
+    gc.disable()  # a registry lives until the end
+    registry = load_registry(specs)
+    gc.freeze()
+    gc.enable()
+    findings = lint(registry)
+    if any(finding.severity == "error" for finding in findings):
+        sys.stderr.write(render(findings, "text"))
+        return None
+    from dmlgen.outputs import render_all
+
+    return render_all(registry, TEMPLATES, _matrices(registry, cache, progress), progress)
+
+
+def _matrices(registry: Registry, cache: Cache, progress: Progress) -> dict[str, bytes]:
+    """The matrices of all operators by path. New ones are kept as soon as they are found."""
+    from dmlgen.outputs import matrix
+
+    keys = case_digests(registry)
+    matrices: dict[str, bytes] = {}
+    missing = []
+    for operator in registry.operators:
+        path = f"matrix/{operator.slug}.json"
+        data = cache.get("matrix", keys[path])
+        if data is None:
+            missing.append(operator.name)
+        else:
+            matrices[path] = data
+    with closing(matrix.search(registry, missing)) as found:
+        for done, (path, data) in enumerate(found, 1):
+            progress.say(f"searching test cases: {done} of {len(missing)} operators")
+            cache.put(data, "matrix", keys[path])
+            matrices[path] = data
+    return matrices
+
+
+def _matching(files: int, specs: Path, progress: Progress) -> str:
+    return f"{files} files match {_count(specs)} ({progress.seconds:.2f} s)"
+
+
+def _count(specs: Path) -> str:
+    return f"{len(spec_files(specs))} spec files"
+
+
+def _changes(result: writer.Result) -> str:
+    counts = {"written": result.written, "removed": result.removed, "kept": result.kept}
+    return ", ".join(f"{len(paths)} {what}" for what, paths in counts.items() if paths)
+
+
+def _name(what: str, paths: Sequence[str]) -> None:
+    for path in paths[:_NAMED]:
+        print(f"  {what} {path}")
+    if len(paths) > _NAMED:
+        print(f"  and {len(paths) - _NAMED} more")

@@ -1,0 +1,206 @@
+"""The forms in which members may be given, and the one form in which descriptions hold them.
+
+An enumerator may be given by name or number, an array as any iterable, a number as NumPy has it. Anything
+else stays as it is: the value that holds it remembers WRONG_TYPE, and `faults` tells what is wrong.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from dataclasses import fields
+from enum import Enum, IntFlag
+from functools import partial
+from typing import Any
+
+from .description import Description, count_of
+from .enums import ENUMS, PREFIXES, entry_of
+from .member import Member
+from .quoting import nearest, shown
+from .registry import INTEGERS, NUMBERS, STRUCTS
+from .structs import STRUCT_CLASSES
+from .tensor import TensorDesc
+from .value import WRONG_TYPE, Value
+
+ACTIVATION = "OPERATOR_DESC"
+
+
+class WrongType(Exception):
+    """A member holds what its type does not have: where, what, what was expected, and a suggestion."""
+
+    def __init__(self, path: str, value: Any, expected: str, hint: str = "") -> None:
+        self.path, self.value, self.expected, self.hint = path, shown(value), expected, hint
+        super().__init__(path)
+
+
+def settle(value: Any, kind: type[Value]) -> None:
+    """Brings the members of an open value, which will be of that kind, into their forms."""
+    members = members_of(kind)
+    counts = {member.count for member in members}
+    wrong = False
+    for member in members:
+        given = getattr(value, member.name)
+        if given is None and member.name in counts:
+            continue
+        try:
+            if member.count and given is not None:
+                setattr(value, member.name, given := _entries(given, ""))
+            setattr(value, member.name, _normal(kind, member, given, ""))
+        except WrongType:
+            wrong = True
+    for member in members:
+        if member.count and issubclass(kind, Description):
+            if getattr(value, member.count) is None:
+                arrays = [getattr(value, one.name) for one in members if one.count == member.count]
+                setattr(value, member.count, count_of(*arrays))
+            count = getattr(value, member.count)
+            if getattr(value, member.name) is None and type(count) is int and count == 0:
+                setattr(value, member.name, ())
+    value._state = WRONG_TYPE if wrong else 0
+
+
+def faults(value: Any, path: str = "") -> Iterator[WrongType]:
+    """What is of a wrong type in a value, at most one fault for each of its members."""
+    for member in members_of(type(value)):
+        where = f"{path}.{member.name}" if path else member.name
+        try:
+            _normal(type(value), member, getattr(value, member.name), where)
+        except WrongType as fault:
+            yield fault
+
+
+def members_of(kind: type[Any]) -> tuple[Member, ...]:
+    """The members of descriptions, of tensors, or of structs: those that Python holds."""
+    members: tuple[Member, ...] = kind.MEMBERS if issubclass(kind, Description) else _MEMBERS[kind]
+    return members
+
+
+def enumerator(name: str, value: Any, path: str) -> Any:
+    """The enumerator that a name, with or without prefix, or a number stands for.
+
+    Flags may also be given as "A|B" or as a list. A number that stands for none stays a number.
+    """
+    enum = ENUMS[name]
+    if issubclass(enum, IntFlag) and isinstance(value, list | tuple | str):
+        parts = value.split("|") if isinstance(value, str) else value
+        flags = 0
+        for part in parts:
+            flags |= int(_entry(name, part.strip() if isinstance(part, str) else part, path))
+        return entry_of(enum, flags)
+    return _entry(name, value, path)
+
+
+def integer(value: Any, path: str) -> int:
+    value = _plain(value)
+    if type(value) is int:
+        return value
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise WrongType(path, value, "an integer")
+    return int(value)
+
+
+def boolean(value: Any, path: str) -> int:
+    value = _plain(value)
+    if type(value) not in (bool, int):
+        raise WrongType(path, value, "true, false or an integer")
+    truth: int = value
+    return truth
+
+
+def number(value: Any, path: str) -> float:
+    value = _plain(value)
+    if type(value) in (int, float):
+        exact: float = value
+        return exact
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise WrongType(path, value, "a number")
+    return int(value) if isinstance(value, int) else float(value)
+
+
+def floating(value: Any, path: str) -> float:
+    try:
+        return float(number(value, path))
+    except OverflowError:
+        raise WrongType(path, value, "a number that a float can hold") from None
+
+
+def _normal(owner: type[Value], member: Member, value: Any, path: str) -> Any:
+    """A member's value in its form; WrongType if it has none."""
+    if value is None and _may_be_none(owner, member):
+        return None
+    read = number if member.typed_by else _READERS[member.type]
+    if member.count:
+        return tuple(read(one, f"{path}[{position}]") for position, one in enumerate(_entries(value, path)))
+    return read(value, path)
+
+
+def _may_be_none(owner: type[Any], member: Member) -> bool:
+    """Whether a member may be absent: at an address nothing may be, in a tensor what has that default."""
+    if issubclass(owner, Description):
+        return member.pointer
+    return any(one.name == member.name and one.default is None for one in fields(owner))
+
+
+def _entries(value: Any, path: str) -> tuple[Any, ...]:
+    if isinstance(value, tuple):
+        return tuple(value)
+    if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping | Set):
+        raise WrongType(path, value, "a list")
+    try:
+        return tuple(value)
+    except TypeError:  # an array without dimensions
+        raise WrongType(path, value, "a list") from None
+
+
+def _entry(name: str, value: Any, path: str) -> Any:
+    enum, prefix = ENUMS[name], PREFIXES[name]
+    value = _plain(value)
+    if isinstance(value, enum):
+        return value
+    if isinstance(value, str):
+        if value.removeprefix(prefix) in enum.__members__:
+            return enum[value.removeprefix(prefix)]
+        names = [prefix + known if value.startswith(prefix) else known for known in enum.__members__]
+        raise WrongType(path, value, f"a value of DML_{name}", nearest(value, names))
+    if not isinstance(value, int) or isinstance(value, bool | Enum):
+        raise WrongType(path, value, f"a value of DML_{name}")
+    return entry_of(enum, int(value))
+
+
+def _plain(value: Any) -> Any:
+    """A NumPy scalar as Python has it; anything else as it is."""
+    numpy = sys.modules.get("numpy")  # who never loaded it has no scalar of it
+    return value.item() if numpy is not None and isinstance(value, numpy.generic) else value
+
+
+def _value(kind: type[Value], expected: str) -> Callable[[Any, str], Any]:
+    """A reader of values that are made elsewhere."""
+
+    def read(value: Any, path: str) -> Any:
+        if not isinstance(value, kind):
+            raise WrongType(path, value, expected)
+        if value._state & WRONG_TYPE:
+            raise next(faults(value, path))
+        return value
+
+    return read
+
+
+_READERS: dict[str, Callable[[Any, str], Any]] = {
+    "tensor": _value(TensorDesc, "a TensorDesc"),
+    ACTIVATION: _value(Description, "the description of an operator"),
+    **dict.fromkeys(NUMBERS, floating),
+    **dict.fromkeys(INTEGERS, integer),
+    "BOOL": boolean,
+    **{name: _value(made, f"a {made.__name__}") for name, made in STRUCT_CLASSES.items()},
+    **{name: partial(enumerator, name) for name in ENUMS},
+}
+
+_MEMBERS: dict[type[Any], tuple[Member, ...]] = {
+    TensorDesc: tuple(
+        member
+        for member in STRUCTS["DML_BUFFER_TENSOR_DESC"]
+        if member.name in {one.name for one in fields(TensorDesc)}
+    ),
+    **{made: STRUCTS[f"DML_{name}"] for name, made in STRUCT_CLASSES.items()},
+}

@@ -1,0 +1,172 @@
+"""Results kept between runs: they save time, and whatever happens to them changes no output."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from dmlgen import generate, inputs, project
+from dmlgen.cache import Cache
+from dmlgen.cli import main
+from dmlgen.outputs import matrix
+from dmlgen.resolve import load_registry
+
+GATHER = "operators/gather/gather.yaml"
+
+
+def test_what_was_put_is_got(tmp_path: Path) -> None:
+    folder = tmp_path / "deep/cache"
+    Cache(folder).put(b"one", "kind", "a")
+    Cache(folder).put(b"two", "kind", "b")
+    assert Cache(folder).get("kind", "a") == b"one"
+    assert Cache(folder).get("kind", "b") == b"two"
+    assert Cache(folder).get("kinda") is None
+    Cache(folder).put(b"", "kind", "a")
+    assert Cache(folder).get("kind", "a") == b""
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def spoil(path: Path, how: str) -> None:
+    data = path.read_bytes()
+    path.unlink()
+    match how:
+        case "empty":
+            path.write_bytes(b"")
+        case "cut":
+            path.write_bytes(data[:-1])
+        case "flipped":
+            path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+        case "grown":
+            path.write_bytes(data + b"x")
+        case "link":
+            target = path.with_suffix(".real")
+            target.write_bytes(data)
+            path.symlink_to(target)
+        case "pipe":
+            os.mkfifo(path)
+        case "folder":
+            path.mkdir()
+
+
+@pytest.mark.parametrize("how", ["empty", "cut", "flipped", "grown", "link", "pipe", "folder"])
+def test_what_is_damaged_is_not_there(how: str, tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    cache.put(b"one", "a")
+    (path,) = (tmp_path / "cache").iterdir()
+    spoil(path, how)
+    assert cache.get("a") is None
+    cache.put(b"two", "a")
+    cache.tidy()
+    assert cache.get("a") in (b"two", None)
+
+
+def test_an_entry_of_another_key_is_not_taken(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    cache.put(b"one", "a")
+    (first,) = (tmp_path / "cache").iterdir()
+    cache.put(b"two", "b")
+    (second,) = set((tmp_path / "cache").iterdir()) - {first}
+    first.replace(second)
+    assert cache.get("b") is None
+
+
+def test_folders_that_others_write_to_or_that_cannot_be_made_are_not_used(tmp_path: Path) -> None:
+    shared, file = tmp_path / "shared", tmp_path / "file"
+    Cache(shared).put(b"theirs", "a")
+    shared.chmod(0o777)
+    file.touch()
+    for folder in (shared, file, file / "below", None):
+        cache = Cache(folder)
+        cache.put(b"one", "a")
+        assert cache.get("a") is None
+        cache.tidy()
+
+
+def test_what_nobody_uses_goes(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    for key in ("used", "unused"):
+        cache.put(b"", key)
+    for path in (tmp_path / "cache").iterdir():
+        os.utime(path, (0, 0))
+    assert cache.get("used") == b""
+    cache.tidy()
+    assert cache.get("used") == b""
+    assert cache.get("unused") is None
+
+
+@pytest.fixture
+def searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The operators whose cases were searched, with a cache of its own."""
+    names: list[str] = []
+    search = matrix.search
+
+    def noting(registry: object, wanted: list[str]) -> object:
+        names.extend(wanted)
+        return search(registry, wanted)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(matrix, "search", noting)
+    monkeypatch.setattr(generate, "cache_folder", lambda: tmp_path / "cache")
+    return names
+
+
+def run(specs: Path, out: Path) -> dict[str, bytes]:
+    assert main(["generate", "--specs", str(specs), "--out", str(out)]) == 0
+    return {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+
+
+def test_only_operators_whose_meaning_changed_are_searched(
+    specs: Path, tmp_path: Path, searched: list[str]
+) -> None:
+    run(specs, tmp_path / "out")
+    assert sorted(searched) == ["GATHER", "GATHER_ELEMENTS", "GATHER_ND", "GATHER_ND1"]
+    searched.clear()
+    path = specs / GATHER
+    path.write_text("# a comment\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
+    run(specs, tmp_path / "out")
+    run(specs, tmp_path / "elsewhere")
+    assert searched == []
+    text = path.read_text(encoding="utf-8")
+    assert "id: axis-range" in text
+    path.write_text(text.replace("id: axis-range", "id: axis-within"), encoding="utf-8")
+    assert main(["lint", "--specs", str(specs), "--fix"]) == 0
+    run(specs, tmp_path / "out")
+    assert searched == ["GATHER"]
+
+
+def test_a_spoiled_cache_changes_nothing(specs: Path, tmp_path: Path, searched: list[str]) -> None:
+    first = run(specs, tmp_path / "out")
+    for number, path in enumerate(sorted((tmp_path / "cache").iterdir())):
+        spoil(path, ["empty", "cut", "flipped", "link", "pipe", "folder"][number % 6])
+    searched.clear()
+    assert run(specs, tmp_path / "out") == first
+    assert len(searched) == 4
+
+
+def test_the_code_of_the_search_is_part_of_the_key_and_templates_are_not(
+    gather_specs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry = load_registry(gather_specs)
+    before, all_before = inputs.case_digests(registry), inputs.digests(gather_specs)
+    package = tmp_path / "dmlgen"
+    for source in project.PACKAGE.rglob("*.py"):
+        target = package / source.relative_to(project.PACKAGE)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(source.read_bytes())
+    templates = tmp_path / "templates"
+    templates.mkdir()
+    monkeypatch.setattr(project, "PACKAGE", package)
+    monkeypatch.setattr(project, "TEMPLATES", templates)
+    for name in ("writer.py", "cli.py", "outputs/c.py", "lint.py"):
+        with (package / name).open("a") as file:
+            file.write("# a comment\n")
+    assert inputs.case_digests(registry) == before
+    assert inputs.digests(gather_specs)["generator"] != all_before["generator"]
+    for name in ("cases/negatives.py", "judge.py", "expr/evaluate.py", "outputs/matrix.py"):
+        with (package / name).open("a") as file:
+            file.write("# a comment\n")
+        after = inputs.case_digests(registry)
+        assert all(after[path] != before[path] for path in before)
+        before = after
