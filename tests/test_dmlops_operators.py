@@ -418,6 +418,7 @@ def test_unions_in_the_abi_hold_the_bits_of_their_type() -> None:
 def test_names_in_the_registry() -> None:
     assert registry.level_of_build(22621) == registry.level_of_build(22631) == FeatureLevel.LEVEL_5_0
     assert registry.level_of_build(17763) is None
+    assert registry.operator("DML_OPERATOR_SCATTER") is dmlops.ScatterElements  # an alias in DirectML.h
     assert registry.level_of_build(20348) == FeatureLevel.LEVEL_3_0
     assert registry.level_of_build(25398) == registry.level_of_build(26100) == FeatureLevel.LEVEL_6_0
     early, late = registry.operators("1.0"), registry.operators("6.4")
