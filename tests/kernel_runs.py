@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 import dmlops
-from dmlgen.registry import Example, Operator
 from dmlgen.resolve import load_registry
 from gather_cases import padded
 from gpu_device import run_in_guard_zones
@@ -69,26 +68,3 @@ def check(
                 np.testing.assert_array_equal(
                     found[name].view(f"u{array.itemsize}"), array.view(f"u{array.itemsize}"), name
                 )
-
-
-def examples(*operators: str) -> list[tuple[Operator, Example]]:
-    """The examples of the public pages."""
-    found = [REGISTRY.operator[name] for name in operators]
-    return [(operator, example) for operator in found for example in operator.examples]
-
-
-def check_example(device: Any, operator: Operator, example: Example) -> None:
-    """Reference and shader give what the page prints."""
-    arrays = {
-        name: np.array(tensor.data, tensor.type.lower()).reshape(tensor.sizes)
-        for name, tensor in example.tensors.items()
-    }
-    outputs = {member.name for member in operator.outputs}
-    members: Mapping[str, Any] = example.members
-    check(
-        device,
-        operator.name,
-        {name: array for name, array in arrays.items() if name not in outputs},
-        {name: array for name, array in arrays.items() if name in outputs},
-        **members,
-    )

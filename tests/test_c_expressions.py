@@ -155,12 +155,12 @@ def spec() -> str:
     conditions += [(text, f"({text}) == -7.25") for text in FRACTIONS]
     conditions += [("d * 10 + e", NESTED)]
     rules = "".join(
-        f"  - {{id: rule-{number}, stage: values, source: ours, "
+        f"  - {{id: rule-{number}, stage: values, source: docs, "
         f'require: "{text}", says: "found {{{shown}}}"}}\n'
         for number, (shown, text) in enumerate(conditions)
     )
     rules += "".join(
-        f"  - {{id: level-{number}, stage: values, source: ours, require: Axis + 1 == {NEVER}, {levels}}}\n"
+        f"  - {{id: level-{number}, stage: values, source: docs, require: Axis + 1 == {NEVER}, {levels}}}\n"
         for number, levels in enumerate(LEVELS)
     )
     let = (

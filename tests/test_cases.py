@@ -182,7 +182,7 @@ def test_computation_gives_the_printed_outputs_of_the_pages(registry: Registry, 
         if operator.compute is None:
             continue
         computation = Computation(Judge(judge.general, operator), operator.compute)
-        for example in operator.examples:
+        for example in filter(lambda one: one.has_data, operator.examples):
             tensors = {
                 name: Tensor(registry.data_type[data.type].value, data.sizes)
                 for name, data in example.tensors.items()

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx import helper
+from onnx.reference import ReferenceEvaluator
 
 import dmlops
 from computed import LAYOUTS, REGISTRY, run, types_of
@@ -44,8 +46,7 @@ def bent(x: Numbers, below: Numbers) -> Numbers:
 
 
 def shrunk(x: Numbers, bias: float, threshold: float) -> Numbers:
-    inner = np.where(np.isnan(x), x, 0)
-    return np.where(x > threshold, x - bias, np.where(x < -threshold, x + bias, inner))
+    return np.where(x > threshold, x - bias, np.where(x < -threshold, x + bias, 0))
 
 
 def clamped(x: Numbers) -> Numbers:
@@ -73,7 +74,7 @@ ORACLES: Mapping[str, Callable[..., Numbers]] = {
     "SOFTSIGN": lambda x: np.where(np.isinf(x), np.sign(x), x / (1 + np.abs(x))),
     "SWISH": lambda x, SigmoidInputScale: gated(x, sigmoid(product(x, SigmoidInputScale))),
     "TANH": np.tanh,
-    "THRESHOLDED_RELU": lambda x, Alpha: np.where(x <= Alpha, 0, x),
+    "THRESHOLDED_RELU": lambda x, Alpha: np.where(x > Alpha, x, 0),
 }
 MEMBERS: Mapping[str, list[dict[str, float]]] = {
     "CELU": [{"Alpha": 1.0}, {"Alpha": -0.75}],
@@ -202,6 +203,24 @@ def test_integers_shrink_as_real_numbers(device: Any, type_: str, bias: float, t
     members = {"Bias": bias, "Threshold": threshold}
     for found in run(device, "ACTIVATION_SHRINK", {"InputTensor": x}, (type_, x.shape), members):
         assert found.tolist() == [shrink(value) for value in x.tolist()]
+
+
+@pytest.mark.parametrize(
+    ("operator", "onnx_operator", "members", "attributes"),
+    [
+        ("SHRINK", "Shrink", {"Bias": 0.25, "Threshold": 0.5}, {"bias": 0.25, "lambd": 0.5}),
+        ("THRESHOLDED_RELU", "ThresholdedRelu", {"Alpha": 0.5}, {"alpha": 0.5}),
+    ],
+)
+def test_no_comparison_holds_for_nan(
+    device: Any, operator: str, onnx_operator: str, members: dict[str, float], attributes: dict[str, float]
+) -> None:
+    x = np.array([math.nan, -1, 0, 0.5, 0.75, 3], np.float32)
+    node = helper.make_node(onnx_operator, ["x"], ["y"], **attributes)
+    (expected,) = ReferenceEvaluator(node).run(None, {"x": x})
+    assert expected[0] == 0
+    for found in run(device, f"ACTIVATION_{operator}", {"InputTensor": x}, ("FLOAT32", x.shape), members):
+        assert found.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

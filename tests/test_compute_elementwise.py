@@ -436,9 +436,13 @@ def test_power_of_integers(device: Any, base: str, exponent: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("base", "exponent"), [("INT32", "FLOAT32"), ("UINT32", "FLOAT32"), ("INT8", "FLOAT16")]
+    ("base", "exponent"),
+    [
+        *[("INT32", "FLOAT32"), ("UINT32", "FLOAT32"), ("INT8", "FLOAT16")],
+        *((type_, None) for type_ in types_of("CONSTANT_POW", "InputTensor") if type_ not in FLOATS),
+    ],
 )
-def test_power_of_integers_with_floats(device: Any, base: str, exponent: str) -> None:
+def test_power_of_integers_with_floats(device: Any, base: str, exponent: str | None) -> None:
     kind = numpy_type(base)
     for e in (1, 2, 3, 6, 0.5, 1.5, -1, 0):
         x = np.array([0, 1, 2, 3, 4, 7, 9, 16, 25, 100, 127], kind)
@@ -446,7 +450,11 @@ def test_power_of_integers_with_floats(device: Any, base: str, exponent: str) ->
         if e < 0:
             exact[0] = np.iinfo(np.uint32 if kind.kind == "u" else np.int32).max  # 1 / 0 is infinite
         top = np.iinfo(np.uint32 if kind.kind == "u" else np.int32).max
-        for found in run(device, "POW", x, np.full(x.shape, e, numpy_type(exponent))):
+        if exponent is None:
+            results = run(device, "CONSTANT_POW", x, Exponent=e)
+        else:
+            results = run(device, "POW", x, np.full(x.shape, e, numpy_type(exponent)))
+        for found in results:
             assert_equal(found, [min(v, top) for v in exact])
 
 
@@ -491,24 +499,4 @@ def test_layouts(
     first, second, *third = arrays.values()
     expected = {"ADD": np.add, "POW": np.power, "IF": np.where}[operator](first, second, *third)
     for found in both(device, desc, arrays):
-        assert found.tolist() == expected.tolist()
-
-
-EXAMPLES = [
-    (operator, example)
-    for operator in REGISTRY.operators
-    for example in operator.examples
-    if operator.family == "elementwise" and operator.name in ("ELEMENT_WISE_IF", "ELEMENT_WISE_ROUND")
-]
-
-
-@pytest.mark.parametrize(("operator", "example"), EXAMPLES, ids=[e.id for _, e in EXAMPLES])
-def test_examples_of_pages(device: Any, operator: Any, example: Any) -> None:
-    arrays = {
-        name: np.array(tensor.data, numpy_type(tensor.type)).reshape(tensor.sizes)
-        for name, tensor in example.tensors.items()
-    }
-    expected = arrays.pop("OutputTensor")
-    name = operator.name.removeprefix("ELEMENT_WISE_")
-    for found in both(device, described(name, arrays, expected.dtype, **example.members), arrays):
         assert found.tolist() == expected.tolist()

@@ -173,14 +173,3 @@ def test_layouts(device: Any, layout: str, rank: int) -> None:
         assert found.tolist() == (a < b).tolist()
     for found in run(device, name("BIT_XOR"), inputs, ("INT8", sizes), layout=layout):
         assert found.tolist() == (a ^ b).tolist()
-
-
-@pytest.mark.parametrize("operation", ["BIT_COUNT", "BIT_NOT"])
-def test_page_examples(device: Any, operation: str) -> None:
-    (example,) = REGISTRY.operator[name(operation)].examples
-    x, expected = (
-        np.array(tensor.data, tensor.type.lower()).reshape(tensor.sizes)
-        for tensor in (example.tensors["InputTensor"], example.tensors["OutputTensor"])
-    )
-    for found in results(device, operation, x, output=example.tensors["OutputTensor"].type):
-        assert found == expected.ravel().tolist()

@@ -275,19 +275,6 @@ def test_an_axis_given_twice(device: Any) -> None:
         check(result, expected("SUM", data, [1]))
 
 
-@pytest.mark.parametrize(
-    ("operator", "example"),
-    [(operator.name, example) for operator in OPERATORS for example in operator.examples],
-    ids=lambda value: getattr(value, "id", value),
-)
-def test_page_examples(operator: str, example: Any, device: Any) -> None:
-    tensors = {n: {"DataType": t.type, "Sizes": list(t.sizes)} for n, t in example.tensors.items()}
-    desc = dmlops.from_json({"type": operator, "desc": {**tensors, **example.members}})
-    arrays = {n: np.array(t.data, t.type.lower()).reshape(t.sizes) for n, t in example.tensors.items()}
-    for result in results(desc, arrays["InputTensor"], device):
-        assert result.tolist() == arrays["OutputTensor"].tolist()
-
-
 def test_sets_beyond_32_bits_are_refused() -> None:
     desc = described("SUM", "FLOAT32", (1 << 30, 3), [0, 1], strides={"InputTensor": (0, 0)})
     assert desc.validate("6.4") == []

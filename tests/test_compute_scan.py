@@ -12,7 +12,7 @@ import pytest
 from dmlops import gpu
 from gather_cases import permuted
 from gpu_device import device, run_in_guard_zones
-from kernel_runs import check, check_example, description, examples, newest_types, with_gaps
+from kernel_runs import check, description, newest_types, with_gaps
 
 __all__ = ["device"]
 
@@ -167,8 +167,3 @@ def test_sums_are_near_the_exact_ones_and_always_the_same(device: Any) -> None:
         for end in (1, 1000, 16384, 50_001, 100_000):
             exact = math.fsum(line[:end].tolist())
             assert abs(result[end - 1] - exact) < 1e-5 * math.sqrt(end)
-
-
-@pytest.mark.parametrize(("operator", "example"), examples(SUM, PRODUCT))
-def test_page_examples(device: Any, operator: Any, example: Any) -> None:
-    check_example(device, operator, example)

@@ -10,7 +10,7 @@ import pytest
 
 from gather_cases import permuted, random_bits, random_indices
 from gpu_device import device
-from kernel_runs import Layouts, check, check_example, examples, newest_types, with_gaps
+from kernel_runs import Layouts, check, newest_types, with_gaps
 
 __all__ = ["device"]
 
@@ -154,8 +154,3 @@ def test_inputs_that_repeat(device: Any) -> None:
     updates = np.full((4, 3), -1, np.float32)
     layouts = {"InputTensor": [0, 1], "IndicesTensor": [0, 1], "UpdatesTensor": [0, 0]}
     check_elements(device, inputs, indices, updates, 1, layouts)
-
-
-@pytest.mark.parametrize(("operator", "example"), examples("SCATTER_ELEMENTS", "SCATTER_ND"))
-def test_page_examples(device: Any, operator: Any, example: Any) -> None:
-    check_example(device, operator, example)

@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 import dmlops
-from dmlgen.registry import Operator
 from dmlgen.resolve import load_registry
 from gather_cases import padded, permuted, random_bits
 from gpu_device import device
 
-__all__ = ["check", "check_example", "device", "newest_types"]
+__all__ = ["check", "device", "newest_types"]
 
 OPERATORS = {o.name: o for o in load_registry(Path(__file__).parents[1] / "specs").operators}
 NAMES = (
@@ -36,7 +35,6 @@ NAMES = (
     "UPSAMPLE_2D",
     "VALUE_SCALE_2D",
 )
-EXAMPLES = [(OPERATORS[name], example) for name in NAMES for example in OPERATORS[name].examples]
 LAYOUTS = ("packed", "gaps", "backwards")
 PADDING_MODES = {
     "CONSTANT": "constant",
@@ -105,23 +103,6 @@ def compare(found: np.ndarray, wanted: np.ndarray, tolerance: float, what: str) 
     if wanted.dtype.kind == "f":
         zeros = wanted == 0
         np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(wanted[zeros]), err_msg=what)
-
-
-def check_example(device: Any, operator: Operator, example: Any) -> None:
-    """A worked example of the public page."""
-
-    def array(name: str) -> np.ndarray:
-        given = example.tensors[name]
-        return np.array(given.data, given.type.lower()).reshape(given.sizes)
-
-    inputs = {member.name: array(member.name) for member in operator.inputs if member.name in example.tensors}
-    outputs = {m.name: array(m.name) for m in operator.outputs if m.name in example.tensors}
-    check(device, operator.name, example.members, inputs, outputs)
-
-
-@pytest.mark.parametrize(("operator", "example"), EXAMPLES, ids=[f"{o.name}-{e.id}" for o, e in EXAMPLES])
-def test_documented_examples(device: Any, operator: Operator, example: Any) -> None:
-    check_example(device, operator, example)
 
 
 # CAST

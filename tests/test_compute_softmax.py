@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dmlops
-from dmlgen.resolve import load_registry
 from dmlops import reference
 from gpu_device import device, run_in_guard_zones
 
 __all__ = ["device"]
 
 FUNCTIONS = ("SOFTMAX", "LOG_SOFTMAX", "HARDMAX")
-EXAMPLES = [
-    (operator.name, example)
-    for operator in load_registry(Path(__file__).parents[1] / "specs").operators
-    if operator.name.endswith("MAX1")
-    for example in operator.examples
-]
 TOLERANCE = {"float16": 1e-3, "float32": 1e-6}
 
 
@@ -161,12 +153,3 @@ def test_the_first_of_equal_elements(device: Any) -> None:
     data[1, [100, 8000]] = 1
     for result in results(described("HARDMAX", "FLOAT16", data.shape, [1]), data, device):
         assert np.flatnonzero(result).tolist() == [0, 9100]
-
-
-@pytest.mark.parametrize(("operator", "example"), EXAMPLES, ids=[f"{o}-{e.id}" for o, e in EXAMPLES])
-def test_page_examples(operator: str, example: Any, device: Any) -> None:
-    tensors = {n: {"DataType": t.type, "Sizes": list(t.sizes)} for n, t in example.tensors.items()}
-    desc = dmlops.from_json({"type": operator, "desc": {**tensors, **example.members}})
-    arrays = {n: np.array(t.data, t.type.lower()).reshape(t.sizes) for n, t in example.tensors.items()}
-    for result in results(desc, arrays["InputTensor"], device):
-        assert result.tolist() == arrays["OutputTensor"].tolist()

@@ -10,13 +10,10 @@ import pytest
 from onnx import numpy_helper
 
 import dmlops
-from dmlgen.resolve import load_registry
 from gather_cases import OPERATORS, gather_elements, random_case
 from onnx_cases import node_tests
 
 SPECS = Path(__file__).parent.parent / "specs"
-EXAMPLES = [(o, e) for o in load_registry(SPECS).operators for e in o.examples]
-COMPUTED = [(o, e) for o, e in EXAMPLES if o.compute or o.defines]
 
 
 def run(description: dict[str, Any], inputs: dict[str, np.ndarray]) -> np.ndarray:
@@ -30,27 +27,6 @@ def test_agrees_with_numpy(operator: str, seed: int) -> None:
     result = run(case.description, case.inputs)
     assert (result.dtype, result.shape) == (case.expected.dtype, case.expected.shape)
     assert result.tobytes() == case.expected.tobytes()  # bit for bit: NaNs too
-
-
-def described(operator: Any, example: Any) -> dict[str, Any]:
-    tensors = {name: {"DataType": t.type, "Sizes": list(t.sizes)} for name, t in example.tensors.items()}
-    return {"type": operator.name, "desc": {**tensors, **example.members}}
-
-
-@pytest.mark.parametrize(("operator", "example"), EXAMPLES, ids=[f"{o.name}-{e.id}" for o, e in EXAMPLES])
-def test_page_examples_are_valid(operator: Any, example: Any) -> None:
-    assert dmlops.from_json(described(operator, example)).validate("6.4") == []
-
-
-@pytest.mark.parametrize(("operator", "example"), COMPUTED, ids=[f"{o.name}-{e.id}" for o, e in COMPUTED])
-def test_page_examples(operator: Any, example: Any) -> None:
-    data = {
-        name: np.array(tensor.data, tensor.type.lower()).reshape(tensor.sizes)
-        for name, tensor in example.tensors.items()
-    }
-    expected = {member.name: data.pop(member.name) for member in operator.outputs if member.name in data}
-    found = dmlops.reference.run(dmlops.from_json(described(operator, example)), data)
-    assert {name: found[name].tolist() for name in expected} == {n: e.tolist() for n, e in expected.items()}
 
 
 def padded(array: np.ndarray, rank: int) -> np.ndarray:

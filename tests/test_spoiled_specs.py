@@ -139,6 +139,8 @@ SPOILS = [
     Spoil("compute-name", ND1, "InputTensor[align(place[", "InputTensor[align(plaec[", "unknown-name", "plaec", "place"),
     # The whole registry
     Spoil("level-order", "feature_levels.yaml", "value: 0x2100", "value: 0x1100", "level-order", "0x1100"),
+    Spoil("undocumented-rule", ELEMENTS, "InputTensor.DimensionCount\n    source: docs", "InputTensor.DimensionCount\n    source: ours", "undocumented-rule", "id: axis-range", "must be advice"),
+    Spoil("example-of-several-tensors", ELEMENTS, "InputTensor: {type: FLOAT32, sizes: [3, 3], data: [1, 2, 3, 4, 5, 6, 7, 8, 9]}", "InputTensor: [{type: FLOAT32, sizes: [3, 3]}]", "example-form", "[{type", "a mapping is expected"),
     Spoil("unlisted-rule", ELEMENTS, "id: output-sizes", "id: output-size", "identifier-unlisted", "id: output-size\n"),
     Spoil("retired-rule", "identifiers.yaml", "retired: []", "retired: [DML-GATHER-axis-range]", "identifier-reused", ""),
     Spoil("example-size", ELEMENTS, "data: [4, 8, 3, 7, 2, 3]", "data: [4, 8, 3, 7, 2]", "example-size", "[4, 8, 3, 7, 2]"),

@@ -252,7 +252,7 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 OUTPUT_VALUE Compute(INPUT_VALUE input)
 {
     const INPUT_VALUE x = input;
-    return (OUTPUT_VALUE)(Above(x, threshold) ? Scaled(x, 1.0, -bias) : (Below(x, -threshold) ? Scaled(x, 1.0, bias) : (IsNan(x) ? x : (INPUT_VALUE)0)));
+    return (OUTPUT_VALUE)(Above(x, threshold) ? Scaled(x, 1.0, -bias) : (Below(x, -threshold) ? Scaled(x, 1.0, bias) : (INPUT_VALUE)0));
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

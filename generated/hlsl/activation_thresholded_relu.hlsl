@@ -169,7 +169,7 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 OUTPUT_VALUE Compute(INPUT_VALUE input)
 {
     const INPUT_VALUE x = input;
-    return (OUTPUT_VALUE)((Less(Unpack(alpha, (INPUT_VALUE)0), x) || IsNan(x)) ? x : (INPUT_VALUE)0);
+    return (OUTPUT_VALUE)(Less(Unpack(alpha, (INPUT_VALUE)0), x) ? x : (INPUT_VALUE)0);
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

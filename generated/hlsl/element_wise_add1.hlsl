@@ -538,12 +538,12 @@ OUTPUT_VALUE Activate(OUTPUT_VALUE input)
 #elif ACTIVATION == 52  // ACTIVATION_THRESHOLDED_RELU
     const float alpha = activationParameter0;
     const OUTPUT_VALUE x = input;
-    return ((Less(alpha, x) || IsNan(x)) ? x : (OUTPUT_VALUE)0);
+    return (Less(alpha, x) ? x : (OUTPUT_VALUE)0);
 #elif ACTIVATION == 90  // ACTIVATION_SHRINK
     const float bias = activationParameter0;
     const float threshold = activationParameter1;
     const OUTPUT_VALUE x = input;
-    return (Above(x, threshold) ? Scaled(x, 1.0, -bias) : (Below(x, -threshold) ? Scaled(x, 1.0, bias) : (IsNan(x) ? x : (OUTPUT_VALUE)0)));
+    return (Above(x, threshold) ? Scaled(x, 1.0, -bias) : (Below(x, -threshold) ? Scaled(x, 1.0, bias) : (OUTPUT_VALUE)0));
 #elif ACTIVATION == 128  // ACTIVATION_CELU
     const float alpha = activationParameter0;
     const OUTPUT_VALUE x = input;

@@ -14,10 +14,10 @@
 // For each tensor, X being INPUT or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
-//   X_BITS     bits of an element: 16, 32
+//   X_BITS     bits of an element: 8, 16, 32
 //   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
-//   InputTensor: FLOAT32, FLOAT16
-//   OutputTensor: FLOAT32, FLOAT16
+//   InputTensor: FLOAT32, FLOAT16, INT32, INT16, INT8, UINT32, UINT16, UINT8
+//   OutputTensor: FLOAT32, FLOAT16, INT32, INT16, INT8, UINT32, UINT16, UINT8
 //   X_VECTOR   elements of an input loaded at once: VECTOR where its innermost stride is 1 and every other one a
 //              multiple of VECTOR, else 1
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
@@ -61,11 +61,12 @@ typedef OUTPUT_STORED OutputElements;
 {
     uint count;         // vectors in OutputTensor
     uint groupColumns;  // thread groups along x
-    uint2 exponent;
     uint inputStep;
     float scaleBiasScale;
     float scaleBiasBias;
+    float exponent;
     uint reserved0;
+    uint reserved1;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -132,6 +133,11 @@ bool IsNan(double x)
 float Convert(float x, float type) { return (float)x; }
 double Convert(float x, double type) { return (double)x; }
 
+int Convert(float x, int type)
+{
+    return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
+}
+
 uint Convert(float x, uint type)
 {
     return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x;
@@ -140,11 +146,19 @@ uint Convert(float x, uint type)
 float Convert(double x, float type) { return (float)x; }
 double Convert(double x, double type) { return (double)x; }
 
+int Convert(double x, int type)
+{
+    return IsNan(x) ? 0 : x >= 2147483648.0L ? 2147483647 : x <= -2147483648.0L ? -2147483647 - 1 : (int)x;
+}
+
 uint Convert(double x, uint type)
 {
     return IsNan(x) ? 0 : x >= 4294967296.0L ? 0xffffffff : x <= 0.0L ? 0 : (uint)x;
 }
 
+float Convert(int x, float type) { return (float)x; }
+double Convert(int x, double type) { return (double)x; }
+int Convert(int x, int type) { return (int)x; }
 float Convert(uint x, float type) { return (float)x; }
 double Convert(uint x, double type) { return (double)x; }
 uint Convert(uint x, uint type) { return (uint)x; }
@@ -566,6 +580,18 @@ uint Pow(uint x, uint y)
     return result;
 }
 
+int Pow(int x, uint y) { return (int)Pow((uint)x, y); }
+
+// A negative exponent makes 1 / x^-y, cut toward 0.
+uint Pow(uint x, int y) { return y >= 0 ? Pow(x, (uint)y) : x == 1 ? 1 : 0; }
+
+int Pow(int x, int y)
+{
+    if (y >= 0)
+        return Pow(x, (uint)y);
+    return x == 1 || (x == -1 && (y & 1) == 0) ? 1 : x == -1 ? -1 : 0;
+}
+
 // The integer that double precision may have missed by rounding errors
 double WholeIfNear(double x)
 {
@@ -573,6 +599,7 @@ double WholeIfNear(double x)
     return Magnitude(x - whole) <= Magnitude(x) * 8.881784197001252e-16L ? whole : x;
 }
 
+int Pow(int x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
 uint Pow(uint x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
 
 // x * scale + bias; of integers computed in double precision, cut toward 0 and limited to the type
@@ -582,8 +609,8 @@ float Scaled(float x, float scale, float bias)
     return result;
 }
 
-// A number of the second argument's type from the bits of a constant: the host packs 4 or 8 bytes, low ones first.
-float Unpack(uint2 bits, float type) { return asfloat(bits.x); }
+int Scaled(int x, float scale, float bias) { return Convert((double)x * (double)scale + (double)bias, x); }
+uint Scaled(uint x, float scale, float bias) { return Convert((double)x * (double)scale + (double)bias, x); }
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
@@ -639,7 +666,7 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 OUTPUT_VALUE Compute(INPUT_VALUE input)
 {
     const INPUT_VALUE x = (HAS_SCALE_BIAS ? Scaled(input, scaleBiasScale, scaleBiasBias) : input);
-    return (OUTPUT_VALUE)Pow(x, Unpack(exponent, (INPUT_VALUE)0));
+    return (OUTPUT_VALUE)Pow(x, exponent);
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

@@ -5381,7 +5381,6 @@ static const dmlops_types dmlops_type_lists[] = {
     {0xde, 6, {1, 2, 6, 7, 3, 4}},
     {0x1b6, 6, {1, 2, 7, 8, 4, 5}},
     {0x408, 2, {10, 3}},
-    {0x4, 1, {2}},
     {0x38, 3, {3, 4, 5}},
     {0x438, 4, {10, 3, 4, 5}},
     {0x40, 1, {6}},
@@ -5485,7 +5484,7 @@ static const dmlops_support dmlops_tables[] = {
     /* 190 */ {0x3000, 0x1fe, 0, 0}, {0x2000, 0x10, 0, 0}, {0, 0, 0, 0},
     /* 193 */ {0x3000, 0x1fe, 9, 0}, {0x2000, 0x10, 9, 0}, {0, 0, 0, 0},
     /* 196 */ {0x3000, 0x1fe, 13, 0}, {0x2000, 0x10, 13, 0}, {0, 0, 0, 0},
-    /* 199 */ {0x5000, 0x1fe, 2, 0}, {0x3000, 0x1fe, 1, 0}, {0x2000, 0x10, 21, 0}, {0, 0, 0, 0},
+    /* 199 */ {0x5000, 0x1fe, 2, 0}, {0x3000, 0x1fe, 1, 0}, {0x2000, 0x10, 0, 0}, {0, 0, 0, 0},
     /* 203 */ {0x3000, 0x1fe, 0, 0}, {0x2000, 0x30, 0, 0}, {0, 0, 0, 0},
     /* 206 */ {0x5100, 0x1fe, 1, 0}, {0x3000, 0x1fe, 0, 0}, {0x2000, 0x30, 0, 0}, {0, 0, 0, 0},
     /* 210 */ {0x5000, 0x30, 7, 0}, {0x3000, 0x30, 17, 0}, {0x2000, 0x30, 0, 0}, {0, 0, 0, 0},
@@ -5496,7 +5495,7 @@ static const dmlops_support dmlops_tables[] = {
     /* 228 */ {0x4100, 0x1fe, 2, 0}, {0x3000, 0x1fe, 1, 0}, {0x2100, 0x10, 1, 0}, {0x2000, 0x10, 0, 0}, {0, 0, 0, 0},
     /* 233 */ {0x3000, 0x1fe, 16, 0}, {0x2000, 0x10, 8, 0}, {0, 0, 0, 0},
     /* 236 */ {0x6200, 0x1e, 17, 0}, {0x5100, 0x1e, 0, 0}, {0x2000, 0x10, 0, 0}, {0, 0, 0, 0},
-    /* 240 */ {0x4100, 0x1fe, 23, 0}, {0x3000, 0x1fe, 22, 0}, {0x2100, 0x10, 22, 0}, {0, 0, 0, 0},
+    /* 240 */ {0x4100, 0x1fe, 22, 0}, {0x3000, 0x1fe, 21, 0}, {0x2100, 0x10, 21, 0}, {0, 0, 0, 0},
     /* 244 */ {0x3000, 0x1fe, 0, 0}, {0x2100, 0x10, 0, 0}, {0, 0, 0, 0},
     /* 247 */ {0x3000, 0x1fe, 13, 0}, {0x2100, 0x10, 13, 0}, {0, 0, 0, 0},
     /* 250 */ {0x6000, 0x1fe, 7, 0}, {0x3000, 0x1fe, 1, 0}, {0x2100, 0x10, 1, 0}, {0, 0, 0, 0},
@@ -5518,12 +5517,12 @@ static const dmlops_support dmlops_tables[] = {
     /* 312 */ {0x4000, 0x1c, 14, 0}, {0x2100, 0x10, 14, 0}, {0, 0, 0, 0},
     /* 315 */ {0x4000, 0x1e, 14, 0}, {0x2100, 0x10, 14, 0}, {0, 0, 0, 0},
     /* 318 */ {0x5200, 0x1e, 14, 0}, {0x4000, 0x1c, 14, 0}, {0x2100, 0x10, 14, 0}, {0, 0, 0, 0},
-    /* 322 */ {0x4000, 0x1c, 24, 0}, {0x2100, 0x10, 24, 0}, {0, 0, 0, 0},
+    /* 322 */ {0x4000, 0x1c, 23, 0}, {0x2100, 0x10, 23, 0}, {0, 0, 0, 0},
     /* 325 */ {0x4000, 0x1e, 10, 0}, {0x2100, 0x10, 10, 0}, {0, 0, 0, 0},
     /* 328 */ {0x4000, 0x18, 14, 0}, {0x2100, 0x10, 14, 0}, {0, 0, 0, 0},
-    /* 331 */ {0x4000, 0x18, 24, 0}, {0x2100, 0x10, 24, 0}, {0, 0, 0, 0},
+    /* 331 */ {0x4000, 0x18, 23, 0}, {0x2100, 0x10, 23, 0}, {0, 0, 0, 0},
     /* 334 */ {0x5200, 0x1e, 10, 0}, {0x4000, 0x18, 10, 0}, {0x2100, 0x10, 10, 0}, {0, 0, 0, 0},
-    /* 338 */ {0x4100, 0x1fe, 2, 0}, {0x3000, 0x1fe, 22, 0}, {0, 0, 0, 0},
+    /* 338 */ {0x4100, 0x1fe, 2, 0}, {0x3000, 0x1fe, 21, 0}, {0, 0, 0, 0},
     /* 341 */ {0x3000, 0x1fe, 9, 0}, {0, 0, 0, 0},
     /* 343 */ {0x4100, 0x1fe, 7, 0}, {0x3000, 0x1fe, 1, 0}, {0, 0, 0, 0},
     /* 346 */ {0x3000, 0x1fe, 0, 0}, {0, 0, 0, 0},
@@ -5567,7 +5566,7 @@ static const dmlops_support dmlops_tables[] = {
     /* 438 */ {0x6100, 0x38, 0, 0}, {0, 0, 0, 0},
     /* 440 */ {0x6100, 0x20, 0, 0}, {0, 0, 0, 0},
     /* 442 */ {0x6100, 0x3e, 0, 0}, {0, 0, 0, 0},
-    /* 444 */ {0x6100, 0x3e, 24, 0}, {0, 0, 0, 0},
+    /* 444 */ {0x6100, 0x3e, 23, 0}, {0, 0, 0, 0},
     /* 446 */ {0x6100, 0x30, 0, 0}, {0, 0, 0, 0},
     /* 448 */ {0x6200, 0x30, 0, 0}, {0, 0, 0, 0},
     /* 450 */ {0x6200, 0x1fe, 0, 0}, {0, 0, 0, 0},
@@ -5582,10 +5581,10 @@ static const dmlops_support dmlops_tables[] = {
     /* 468 */ {0x6300, 0x38, 0, 0}, {0, 0, 0, 0},
     /* 470 */ {0x6300, 0x20, 0, 0}, {0, 0, 0, 0},
     /* 472 */ {0x6300, 0x3e, 0, 0}, {0, 0, 0, 0},
-    /* 474 */ {0x6300, 0x3e, 24, 0}, {0, 0, 0, 0},
+    /* 474 */ {0x6300, 0x3e, 23, 0}, {0, 0, 0, 0},
     /* 476 */ {0x6300, 0x30, 0, 0}, {0, 0, 0, 0},
-    /* 478 */ {0x6300, 0x1fe, 25, 0}, {0, 0, 0, 0},
-    /* 480 */ {0x6300, 0x1fe, 26, 0}, {0, 0, 0, 0},
+    /* 478 */ {0x6300, 0x1fe, 24, 0}, {0, 0, 0, 0},
+    /* 480 */ {0x6300, 0x1fe, 25, 0}, {0, 0, 0, 0},
     /* 482 */ {0x6400, 0x1e, 17, 0}, {0, 0, 0, 0},
     /* 484 */ {0x6400, 0x8, 2, 0}, {0, 0, 0, 0},
     /* 486 */ {0x6400, 0x1f8, 2, 0}, {0, 0, 0, 0},
@@ -7934,8 +7933,8 @@ static const dmlops_rule dmlops_element_wise_pow_rules[] = {
 };
 
 static const dmlops_member dmlops_element_wise_constant_pow_members[] = {
-    {"InputTensor", offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 1, 1},
-    {"OutputTensor", offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 10, DMLOPS_TENSOR, 0, 0, 0},
+    {"InputTensor", offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, InputTensor), DMLOPS_ALONE, 43, DMLOPS_TENSOR, 0, 1, 1},
+    {"OutputTensor", offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, OutputTensor), DMLOPS_ALONE, 43, DMLOPS_TENSOR, 0, 0, 0},
     {"ScaleBias", offsetof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, ScaleBias), DMLOPS_ALONE, 0, DMLOPS_ADDRESS, 1, 0, 0},
 };
 static const uint8_t dmlops_element_wise_constant_pow_code[] = {
@@ -8561,24 +8560,32 @@ static const uint8_t dmlops_convolution_code[] = {
     1, 0, 38, 28, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 128, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 21, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 129, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, GroupCount), 6, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, BiasTensor), 0, 17, 54, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, BiasTensor), 59, 62, 2, 129, 192, 63, 1, 128, 20, 9, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 2, 0, 129, 129, 3, 54, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, BiasTensor), 3, 59, 62, 2, 129, 192, 63, 1, 128, 20, 9, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 2, 0, 129, 129, 28, 15, 54, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, BiasTensor), 192,
     /* reads */
     0, 8, 1, 16, 2, 17, 5, 1, 12, 1, 255,
-    /* DML-CONVOLUTION-output-sizes: OutputTensor.Sizes == [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes */
-    3, 0, 38, 28, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 128, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 21, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 129, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, GroupCount), 192, 63, 1, 128, 20, 9, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 19, 21, 20, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 19, 193, 130, 129, 12, 56, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 129, 193, 63, 1, 128, 20, 9, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 72, 0, 129, 19, 38, 28, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 128, 19, 22, 20, 19, 19, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 19, 193, 130, 12, 56, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 56, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 58, 0, 193, 12, 56, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 129, 20, 20, 19, 21, 20, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 19, 193, 130, 129, 12, 56, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 58, 0, 193, 12, 56, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 56, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 56, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, OutputPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 129, 0, 17, 54, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, OutputTensor), 59, 62, 2, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 128, 192, 58, 1, 3, 54, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, OutputTensor), 3, 59, 62, 2, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 128, 192, 58, 1, 3, 58, 0, 3, 56, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount),
+    /* DML-CONVOLUTION-output-batches: OutputTensor.Sizes[0] == InputTensor.Sizes[0] */
+    0, 129, 0, 28, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, OutputTensor), 128, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 128, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, OutputTensor), 128, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 128,
     /* reads */
-    0, 24, 1, 16, 3, 16, 5, 1, 7, 1, 8, 1, 9, 1, 10, 1, 11, 1, 12, 1, 255,
+    0, 16, 3, 16, 255,
+    /* DML-CONVOLUTION-output-channels: OutputTensor.Sizes[1] == FilterTensor.Sizes[0] */
+    0, 28, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 128, 0, 28, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, OutputTensor), 129, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, OutputTensor), 129, 4, 6, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 0, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128,
+    /* reads */
+    1, 16, 3, 16, 5, 1, 12, 1, 255,
+    /* DML-CONVOLUTION-output-channels: OutputTensor.Sizes[1] == FilterTensor.Sizes[1] * GroupCount */
+    0, 29, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 128, 0, 28, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, OutputTensor), 129, 21, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 129, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, GroupCount), 0, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, OutputTensor), 129, 4, 6, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 0, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 129, 0, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, GroupCount), 0, 21, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 129, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, GroupCount),
     /* OutputTensor.Sizes: [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes */
     3, 0, 38, 28, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 128, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 21, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 129, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, GroupCount), 192, 63, 1, 128, 20, 9, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 19, 21, 20, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, FilterTensor), 19, 193, 130, 129, 12, 56, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 129, 193, 63, 1, 128, 20, 9, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 72, 0, 129, 19, 38, 28, 2, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Direction), 128, 19, 22, 20, 19, 19, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 19, 193, 130, 12, 56, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 56, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 58, 0, 193, 12, 56, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 129, 20, 20, 19, 21, 20, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 19, 193, 130, 129, 12, 56, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 58, 0, 193, 12, 56, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 56, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 56, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, OutputPadding), DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 59, 62, 2, 11, DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, InputTensor), 128, 192, 58, 1,
 };
 static const dmlops_phrase dmlops_convolution_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (all dimensions but batch and channel are spatial)"},
-    {"GroupCount", "GroupCount is %v; it must be at least 1"},
-    {"Strides", "Strides[%v] is %v; it must be at least 1"},
-    {"Dilations", "Dilations[%v] is %v; it must be at least 1"},
+    {"GroupCount", "GroupCount is %v; it must be at least 1 (the channels are divided by it)"},
+    {"Strides", "Strides[%v] is %v; it must be at least 1 (the filter has to move)"},
+    {"Dilations", "Dilations[%v] is %v; it must be at least 1 (the distance from one filter element to the next)"},
     {"FilterTensor.Sizes", "FilterTensor.Sizes[0] is %v; it must be a multiple of GroupCount, %v (each group has as many filters)"},
     {"InputTensor.Sizes", "InputTensor.Sizes[1] is %v; with Direction %v it must equal FilterTensor.Sizes[1] (%v) x GroupCount (%v), %v (the filters of all groups cover the input's channels)"},
     {"InputTensor.Sizes", "InputTensor.Sizes[1] is %v; with Direction %v it must equal FilterTensor.Sizes[0], %v (the filters of all groups cover the input's channels)"},
     {"InputTensor.Sizes", "InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v) is %v; it must be at least (FilterTensor.Sizes[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (the filter lies within the padded input)"},
     {"BiasTensor.Sizes", "BiasTensor.Sizes is %v; it must be %v (one value for each output channel)%\?; a bias lies along dimension 1"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (batch, output channels, then FORWARD: (padded input - dilated filter %v) / Strides %v, rounded down, plus 1 and OutputPadding; BACKWARD: (input - 1) x Strides + dilated filter - padding + OutputPadding)"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[0] is %v; it must equal InputTensor.Sizes[0], %v"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[1] is %v; with Direction %v it must equal FilterTensor.Sizes[0], %v"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[1] is %v; with Direction %v it must equal FilterTensor.Sizes[1] (%v) x GroupCount (%v), %v"},
 };
 static const dmlops_rule dmlops_convolution_rules[] = {
     {"DML-CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -8596,7 +8603,9 @@ static const dmlops_rule dmlops_convolution_rules[] = {
     {"DML-CONVOLUTION-input-channels", dmlops_by_program, 179, 170, {6, 0}, 0, 0},
     {"DML-CONVOLUTION-filter-fits", dmlops_by_program, 204, 332, {7, 0}, 0, 0},
     {"DML-CONVOLUTION-bias-sizes", dmlops_by_program, 345, 408, {8, 0}, 0, 0},
-    {"DML-CONVOLUTION-output-sizes", dmlops_by_program, 419, 577, {9, 0}, 0, 0},
+    {"DML-CONVOLUTION-output-batches", dmlops_by_program, 419, 437, {9, 0}, 0, 0},
+    {"DML-CONVOLUTION-output-channels", dmlops_by_program, 442, 467, {10, 0}, 0, 0},
+    {"DML-CONVOLUTION-output-channels", dmlops_by_program, 476, 467, {11, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_gemm_members[] = {
@@ -8627,6 +8636,10 @@ static const uint8_t dmlops_gemm_code[] = {
     0, 24, 1, 24, 3, 16, 4, 1, 5, 1, 255,
     /* reads */
     2, 17, 3, 16, 255,
+    /* DML-GEMM-channel-limit: ATensor.Sizes[ATensor.DimensionCount - 3] <= 65535 */
+    0, 33, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 131, 0, 31, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 20, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 131, 0, 255, 255, 0, 0, 0, 0, 0, 0, 0, 20, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 131, 0, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 20, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 131,
+    /* reads */
+    0, 24, 255,
     /* OutputTensor.Sizes: ATensor.Sizes[:ATensor.DimensionCount - 2] + [M, N] */
     2, 0, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 20, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 38, 28, 2, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, TransA), 128, 130, 129, 1, 11, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 20, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, BTensor), 38, 28, 2, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, TransB), 128, 129, 130, 59, 60, 54, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 128, 20, 9, DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, ATensor), 130, 62, 2, 192, 193,
 };
@@ -8634,6 +8647,7 @@ static const dmlops_phrase dmlops_gemm_phrases[] = {
     {"BTensor.Sizes", "BTensor.Sizes[%v] is %v; it must equal ATensor.Sizes[%v], %v (each matrix of A has its own in B)"},
     {"BTensor.Sizes", "BTensor.Sizes[%v] is %v; it must equal ATensor.Sizes[%v], %v (A has as many columns as B has rows, after their transforms)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (the batch, the rows of A and the columns of B, each after its transform)"},
+    {"ATensor.Sizes", "ATensor.Sizes[%v] is %v; it should be at most 65535 (DirectML has been seen to refuse more channels)"},
 };
 static const dmlops_rule dmlops_gemm_rules[] = {
     {"DML-GEMM-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -8646,6 +8660,7 @@ static const dmlops_rule dmlops_gemm_rules[] = {
     {"DML-GEMM-inner-size", dmlops_by_program, 52, 119, {1, 0}, 0, 0},
     {"DML-GEMM-output-sizes", dmlops_by_program, 128, 190, {2, 0}, 0, 0},
     {"DML-GEMM-same-sizes", dmlops_same_Sizes, 0, 201, {2, 3}, 0, 0},
+    {"DML-GEMM-channel-limit", dmlops_by_program, 206, 240, {3, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_reduce_members[] = {
@@ -8695,7 +8710,7 @@ static const uint8_t dmlops_reduce_code[] = {
     1, 192, 63, 0, 128, 9, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, InputTensor), 22, 0, 129, 38, 39, 1, 1, 128, 14, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, AxisCount), 8, 0, 129, 28, 12, 56, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, AxisCount), 193, 192, 129, 11, DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, InputTensor), 192, 58, 0,
 };
 static const dmlops_phrase dmlops_reduce_phrases[] = {
-    {"AxisCount", "AxisCount is %v; it must be at most InputTensor.DimensionCount, %v (a dimension is reduced once)%\?; axes count from 0, and %v is %v as an unsigned number"},
+    {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (a dimension is reduced once)%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"Axes", "Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"OutputTensor.DataType", "OutputTensor.DataType is %v; it must equal InputTensor.DataType, %v (only indices have a type of their own)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (reduced dimensions have size 1)"},
@@ -8703,10 +8718,10 @@ static const dmlops_phrase dmlops_reduce_phrases[] = {
 static const uint16_t dmlops_reduce_conditions[] = {201, 208, 223, 234, 243, 250, 257, 266};
 static const dmlops_rule dmlops_reduce_rules[] = {
     {"DML-REDUCE-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 1}, 0, 0},
-    {"DML-REDUCE-axis-count", dmlops_by_program, 5, 47, {0, 0}, 0, 1},
     {"DML-REDUCE-axes-range", dmlops_by_program, 52, 116, {1, 0}, 0, 0},
     {"DML-REDUCE-same-type", dmlops_by_program, 121, 143, {2, 0}, 0, 0},
     {"DML-REDUCE-output-sizes", dmlops_by_program, 150, 194, {3, 0}, 0, 0},
+    {"DML-REDUCE-axis-count", dmlops_by_program, 5, 47, {0, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_average_pooling_members[] = {
@@ -8738,10 +8753,14 @@ static const uint8_t dmlops_average_pooling_code[] = {
     1, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 14, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 129, 31, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 58, 0, 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 19, 192, 130, 0, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 19, 192, 130, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 12, 58, 0, 192, 33, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 0, 0, 0, 128, 0, 0, 0, 0, 0, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 20, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 0, 0, 0, 0, 1, 0, 0, 0,
     /* reads */
     0, 24, 4, 1, 5, 1, 6, 1, 255,
-    /* DML-AVERAGE_POOLING-output-sizes: OutputTensor.Sizes == PooledSizes */
-    2, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 59, 60, 54, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 19, 22, 25, 20, 12, 58, 0, 192, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 128, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 17, 54, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 58, 1, 3, 54, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 3, 58, 1, 3, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 3, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount),
+    /* DML-AVERAGE_POOLING-output-batches-channels: OutputTensor.Sizes[d] == InputTensor.Sizes[d] */
+    0, 129, 1, 0, 128, 130, 129, 28, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 192, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 192,
     /* reads */
-    0, 24, 1, 16, 3, 1, 4, 1, 5, 1, 6, 1, 255,
+    0, 16, 1, 16, 255,
+    /* DML-AVERAGE_POOLING-windows-within: (OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] */
+    1, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 20, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 129, 30, 21, 20, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 19, 192, 130, 129, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 58, 0, 192, 0, 19, 192, 130, 0, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 19, 192, 130, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 21, 20, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 19, 192, 130, 129, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 19, 192, 130, 0, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 19, 192, 130, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 12, 58, 0, 192,
+    /* reads */
+    0, 24, 1, 16, 3, 1, 5, 1, 6, 1, 255,
     /* OutputTensor.Sizes: PooledSizes */
     2, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 59, 60, 54, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 19, 22, 25, 20, 12, 58, 0, 192, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 128, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 58, 1,
 };
@@ -8749,8 +8768,9 @@ static const dmlops_phrase dmlops_average_pooling_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)"},
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
-    {"WindowSize", "WindowSize[%v] is %v; it must be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the window at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (each spatial size is (padded input - window %v) / Strides %v, rounded down, plus 1)"},
+    {"WindowSize", "WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the window at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
+    {"OutputTensor.Sizes", "(OutputTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded input has no elements)"},
 };
 static const dmlops_rule dmlops_average_pooling_rules[] = {
     {"DML-AVERAGE_POOLING-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -8758,8 +8778,9 @@ static const dmlops_rule dmlops_average_pooling_rules[] = {
     {"DML-AVERAGE_POOLING-strides-range", dmlops_by_program, 31, 54, {1, 0}, 1, 0},
     {"DML-AVERAGE_POOLING-window-size-range", dmlops_by_program, 57, 80, {2, 0}, 1, 0},
     {"DML-AVERAGE_POOLING-same-type", dmlops_same_DataType, 0, 83, {1, 0}, 0, 0},
+    {"DML-AVERAGE_POOLING-output-batches-channels", dmlops_by_program, 219, 245, {4, 0}, 0, 0},
     {"DML-AVERAGE_POOLING-window-fits", dmlops_by_program, 88, 210, {3, 0}, 0, 0},
-    {"DML-AVERAGE_POOLING-output-sizes", dmlops_by_program, 219, 306, {4, 0}, 0, 0},
+    {"DML-AVERAGE_POOLING-windows-within", dmlops_by_program, 250, 369, {5, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_lp_pooling_members[] = {
@@ -8791,10 +8812,14 @@ static const uint8_t dmlops_lp_pooling_code[] = {
     1, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 14, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 129, 31, 12, 56, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 58, 0, 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 19, 192, 130, 0, 11, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 19, 192, 130, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 12, 58, 0, 192, 33, 12, 56, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 0, 0, 0, 128, 0, 0, 0, 0, 0, 12, 56, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 20, 12, 56, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 0, 0, 0, 0, 1, 0, 0, 0,
     /* reads */
     0, 24, 4, 1, 5, 1, 6, 1, 255,
-    /* DML-LP_POOLING-output-sizes: OutputTensor.Sizes == PooledSizes */
-    2, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 59, 60, 54, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 19, 22, 25, 20, 12, 58, 0, 192, 12, 56, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 128, 12, 56, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 17, 54, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, OutputTensor), 58, 1, 3, 54, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, OutputTensor), 3, 58, 1, 3, 56, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 3, 56, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount),
+    /* DML-LP_POOLING-output-batches-channels: OutputTensor.Sizes[d] == InputTensor.Sizes[d] */
+    0, 129, 1, 0, 128, 130, 129, 28, 11, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, OutputTensor), 192, 11, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, OutputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 192,
     /* reads */
-    0, 24, 1, 16, 3, 1, 4, 1, 5, 1, 6, 1, 255,
+    0, 16, 1, 16, 255,
+    /* DML-LP_POOLING-windows-within: (OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] */
+    1, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 20, 9, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 130, 129, 30, 21, 20, 11, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, OutputTensor), 19, 192, 130, 129, 12, 56, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 58, 0, 192, 0, 19, 192, 130, 0, 11, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, OutputTensor), 19, 192, 130, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 21, 20, 11, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, OutputTensor), 19, 192, 130, 129, 12, 56, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 19, 192, 130, 0, 11, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, InputTensor), 19, 192, 130, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 12, 58, 0, 192,
+    /* reads */
+    0, 24, 1, 16, 3, 1, 5, 1, 6, 1, 255,
     /* DML-LP_POOLING-p-range: P >= 1 */
     0, 129, 0, 33, 2, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, P), 129, 0, 2, DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, P),
     /* reads */
@@ -8806,19 +8831,21 @@ static const dmlops_phrase dmlops_lp_pooling_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)"},
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
-    {"WindowSize", "WindowSize[%v] is %v; it must be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the window at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (each spatial size is (padded input - window %v) / Strides %v, rounded down, plus 1)"},
+    {"WindowSize", "WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the window at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
+    {"OutputTensor.Sizes", "(OutputTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded input has no elements)"},
     {"P", "P is %v; it must be at least 1 (the result is a P-th root)"},
 };
 static const dmlops_rule dmlops_lp_pooling_rules[] = {
     {"DML-LP_POOLING-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-LP_POOLING-dimension-count", dmlops_by_program, 5, 26, {0, 0}, 0, 1},
-    {"DML-LP_POOLING-p-range", dmlops_by_program, 319, 329, {5, 0}, 1, 0},
+    {"DML-LP_POOLING-p-range", dmlops_by_program, 380, 390, {6, 0}, 1, 0},
     {"DML-LP_POOLING-strides-range", dmlops_by_program, 31, 54, {1, 0}, 1, 0},
     {"DML-LP_POOLING-window-size-range", dmlops_by_program, 57, 80, {2, 0}, 1, 0},
     {"DML-LP_POOLING-same-type", dmlops_same_DataType, 0, 83, {1, 0}, 0, 0},
+    {"DML-LP_POOLING-output-batches-channels", dmlops_by_program, 219, 245, {4, 0}, 0, 0},
     {"DML-LP_POOLING-window-fits", dmlops_by_program, 88, 210, {3, 0}, 0, 0},
-    {"DML-LP_POOLING-output-sizes", dmlops_by_program, 219, 306, {4, 0}, 0, 0},
+    {"DML-LP_POOLING-windows-within", dmlops_by_program, 250, 369, {5, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_max_pooling_members[] = {
@@ -8850,10 +8877,14 @@ static const uint8_t dmlops_max_pooling_code[] = {
     1, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 14, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 129, 31, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 58, 0, 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 19, 192, 130, 0, 11, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 19, 192, 130, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 12, 58, 0, 192, 33, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 0, 0, 0, 128, 0, 0, 0, 0, 0, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 20, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 0, 0, 0, 0, 1, 0, 0, 0,
     /* reads */
     0, 24, 4, 1, 5, 1, 6, 1, 255,
-    /* DML-MAX_POOLING-output-sizes: OutputTensor.Sizes == PooledSizes */
-    2, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 59, 60, 54, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 19, 22, 25, 20, 12, 58, 0, 192, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 128, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 17, 54, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, OutputTensor), 58, 1, 3, 54, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, OutputTensor), 3, 58, 1, 3, 56, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 3, 56, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount),
+    /* DML-MAX_POOLING-output-batches-channels: OutputTensor.Sizes[d] == InputTensor.Sizes[d] */
+    0, 129, 1, 0, 128, 130, 129, 28, 11, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, OutputTensor), 192, 11, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, OutputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 192,
     /* reads */
-    0, 24, 1, 16, 3, 1, 4, 1, 5, 1, 6, 1, 255,
+    0, 16, 1, 16, 255,
+    /* DML-MAX_POOLING-windows-within: (OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] */
+    1, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 20, 9, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 130, 129, 30, 21, 20, 11, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, OutputTensor), 19, 192, 130, 129, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 58, 0, 192, 0, 19, 192, 130, 0, 11, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, OutputTensor), 19, 192, 130, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 21, 20, 11, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, OutputTensor), 19, 192, 130, 129, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 19, 192, 130, 0, 11, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 19, 192, 130, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 12, 58, 0, 192,
+    /* reads */
+    0, 24, 1, 16, 3, 1, 5, 1, 6, 1, 255,
     /* OutputTensor.Sizes: PooledSizes */
     2, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 59, 60, 54, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 19, 22, 25, 20, 12, 58, 0, 192, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 128, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 58, 1,
 };
@@ -8861,8 +8892,9 @@ static const dmlops_phrase dmlops_max_pooling_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)"},
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
-    {"WindowSize", "WindowSize[%v] is %v; it must be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the window at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (each spatial size is (padded input - window %v) / Strides %v, rounded down, plus 1)"},
+    {"WindowSize", "WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the window at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
+    {"OutputTensor.Sizes", "(OutputTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded input has no elements)"},
 };
 static const dmlops_rule dmlops_max_pooling_rules[] = {
     {"DML-MAX_POOLING-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -8870,8 +8902,9 @@ static const dmlops_rule dmlops_max_pooling_rules[] = {
     {"DML-MAX_POOLING-strides-range", dmlops_by_program, 31, 54, {1, 0}, 1, 0},
     {"DML-MAX_POOLING-window-size-range", dmlops_by_program, 57, 80, {2, 0}, 1, 0},
     {"DML-MAX_POOLING-same-type", dmlops_same_DataType, 0, 83, {1, 0}, 0, 0},
+    {"DML-MAX_POOLING-output-batches-channels", dmlops_by_program, 219, 245, {4, 0}, 0, 0},
     {"DML-MAX_POOLING-window-fits", dmlops_by_program, 88, 210, {3, 0}, 0, 0},
-    {"DML-MAX_POOLING-output-sizes", dmlops_by_program, 219, 306, {4, 0}, 0, 0},
+    {"DML-MAX_POOLING-windows-within", dmlops_by_program, 250, 369, {5, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_roi_pooling_members[] = {
@@ -9370,6 +9403,8 @@ static const uint8_t dmlops_top_k_code[] = {
     0, 129, 0, 31, 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K), 11, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis), 0, 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K), 0, 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis), 0, 11, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis),
     /* reads */
     0, 16, 3, 1, 4, 1, 255,
+    /* DML-TOP_K-k-below-size: K < InputTensor.Sizes[Axis] */
+    0, 129, 0, 30, 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K), 11, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis), 0, 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K), 0, 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis), 0, 11, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis),
     /* DML-TOP_K-output-value-sizes: OutputValueTensor.Sizes == replace(InputTensor.Sizes, Axis, K) */
     0, 129, 0, 17, 54, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, OutputValueTensor), 66, 54, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K), 3, 54, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, OutputValueTensor), 3, 66, 54, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis), 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, K), 0, 2, DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, Axis),
     /* reads */
@@ -9387,6 +9422,7 @@ static const dmlops_phrase dmlops_top_k_phrases[] = {
     {"Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"K", "K is %v; it must be at least 1"},
     {"K", "K is %v; it must be at most InputTensor.Sizes[%v], %v (a sequence has no more elements)"},
+    {"K", "K is %v; it should be less than InputTensor.Sizes[%v], %v"},
     {"OutputValueTensor.Sizes", "OutputValueTensor.Sizes is %v; it must be %v (the sizes of the input, but K along Axis, %v)"},
     {"OutputIndexTensor.Sizes", "OutputIndexTensor.Sizes is %v; it must be %v (the sizes of the input, but K along Axis, %v)"},
 };
@@ -9397,8 +9433,9 @@ static const dmlops_rule dmlops_top_k_rules[] = {
     {"DML-TOP_K-k-positive", dmlops_by_program, 54, 64, {1, 0}, 1, 0},
     {"DML-TOP_K-same-type", dmlops_same_DataType, 0, 67, {1, 0}, 0, 0},
     {"DML-TOP_K-k-range", dmlops_by_program, 72, 93, {2, 0}, 0, 0},
-    {"DML-TOP_K-output-value-sizes", dmlops_by_program, 100, 127, {3, 0}, 0, 0},
-    {"DML-TOP_K-output-index-sizes", dmlops_by_program, 136, 163, {4, 0}, 0, 0},
+    {"DML-TOP_K-output-value-sizes", dmlops_by_program, 121, 148, {4, 0}, 0, 0},
+    {"DML-TOP_K-output-index-sizes", dmlops_by_program, 157, 184, {5, 0}, 0, 0},
+    {"DML-TOP_K-k-below-size", dmlops_by_program, 100, 93, {3, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_batch_normalization_members[] = {
@@ -9558,7 +9595,7 @@ static const uint8_t dmlops_lp_normalization_code[] = {
     0, 16, 1, 16, 255,
 };
 static const dmlops_phrase dmlops_lp_normalization_phrases[] = {
-    {"Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
+    {"Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v (no other axis exists)%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"P", "P is %v; it must be 1 or 2"},
 };
 static const dmlops_rule dmlops_lp_normalization_rules[] = {
@@ -9727,12 +9764,11 @@ static const dmlops_phrase dmlops_rnn_phrases[] = {
     {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[1] is %v; it must equal RecurrenceTensor.Sizes[1], %v"},
     {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[2] is %v; it must equal InputTensor.Sizes[2], %v"},
     {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[3] is %v; it must equal RecurrenceTensor.Sizes[3], %v"},
-    {"OutputSequenceTensor", "OutputSequenceTensor and OutputSingleTensor are absent; one of them must be given (without an output there is nothing to compute)"},
+    {"OutputSequenceTensor", "OutputSequenceTensor and OutputSingleTensor are absent; one of them should be given (without an output there is nothing to compute)"},
 };
 static const dmlops_rule dmlops_rnn_rules[] = {
     {"DML-RNN-activation-desc-count", dmlops_by_program, 0, 21, {0, 0}, 1, 0},
     {"DML-RNN-activation-desc-count", dmlops_by_program, 26, 21, {1, 0}, 1, 0},
-    {"DML-RNN-output-given", dmlops_by_program, 733, 742, {37, 0}, 0, 0},
     {"DML-RNN-same-type", dmlops_same_DataType, 0, 45, {1, 0}, 0, 0},
     {"DML-RNN-same-type", dmlops_same_DataType, 0, 45, {2, 0}, 0, 0},
     {"DML-RNN-same-type", dmlops_same_DataType, 0, 45, {3, 0}, 0, 0},
@@ -9774,6 +9810,7 @@ static const dmlops_rule dmlops_rnn_rules[] = {
     {"DML-RNN-output-single-shape", dmlops_by_program, 676, 669, {34, 0}, 0, 0},
     {"DML-RNN-output-single-shape", dmlops_by_program, 695, 669, {35, 0}, 0, 0},
     {"DML-RNN-output-single-shape", dmlops_by_program, 714, 669, {36, 0}, 0, 0},
+    {"DML-RNN-output-given", dmlops_by_program, 733, 742, {37, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_lstm_members[] = {
@@ -9981,7 +10018,7 @@ static const dmlops_phrase dmlops_lstm_phrases[] = {
     {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[1] is %v; it must equal RecurrenceTensor.Sizes[1], %v"},
     {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[2] is %v; it must equal InputTensor.Sizes[2], %v"},
     {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[3] is %v; it must equal RecurrenceTensor.Sizes[3], %v"},
-    {"OutputSequenceTensor", "OutputSequenceTensor, OutputSingleTensor and OutputCellSingleTensor are absent; one of them must be given (without an output there is nothing to compute)"},
+    {"OutputSequenceTensor", "OutputSequenceTensor, OutputSingleTensor and OutputCellSingleTensor are absent; one of them should be given (without an output there is nothing to compute)"},
     {"ClipThreshold", "ClipThreshold is %v; it should be at least 0.0 (it limits a magnitude)"},
     {"CellMemInitTensor.Flags", "CellMemInitTensor.Flags is %v; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)"},
     {"PeepholeTensor.Flags", "PeepholeTensor.Flags is %v; it must differ from OWNED_BY_DML (recurrent operators keep no tensor of their own)"},
@@ -10001,7 +10038,6 @@ static const dmlops_phrase dmlops_lstm_phrases[] = {
 static const dmlops_rule dmlops_lstm_rules[] = {
     {"DML-LSTM-activation-desc-count", dmlops_by_program, 0, 21, {0, 0}, 1, 0},
     {"DML-LSTM-activation-desc-count", dmlops_by_program, 26, 21, {1, 0}, 1, 0},
-    {"DML-LSTM-output-given", dmlops_by_program, 733, 744, {37, 0}, 0, 0},
     {"DML-LSTM-same-type", dmlops_same_DataType, 0, 45, {1, 0}, 0, 0},
     {"DML-LSTM-same-type", dmlops_same_DataType, 0, 45, {2, 0}, 0, 0},
     {"DML-LSTM-same-type", dmlops_same_DataType, 0, 45, {3, 0}, 0, 0},
@@ -10060,6 +10096,7 @@ static const dmlops_rule dmlops_lstm_rules[] = {
     {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 995, 988, {50, 0}, 0, 0},
     {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 1014, 988, {51, 0}, 0, 0},
     {"DML-LSTM-output-cell-single-shape", dmlops_by_program, 1033, 988, {52, 0}, 0, 0},
+    {"DML-LSTM-output-given", dmlops_by_program, 733, 744, {37, 0}, 0, 0},
     {"DML-LSTM-clip-threshold-range", dmlops_by_program, 751, 770, {38, 0}, 1, 0},
 };
 
@@ -10221,12 +10258,11 @@ static const dmlops_phrase dmlops_gru_phrases[] = {
     {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[1] is %v; it must equal RecurrenceTensor.Sizes[1], %v"},
     {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[2] is %v; it must equal InputTensor.Sizes[2], %v"},
     {"OutputSingleTensor.Sizes", "OutputSingleTensor.Sizes[3] is %v; it must equal RecurrenceTensor.Sizes[3], %v"},
-    {"OutputSequenceTensor", "OutputSequenceTensor and OutputSingleTensor are absent; one of them must be given (without an output there is nothing to compute)"},
+    {"OutputSequenceTensor", "OutputSequenceTensor and OutputSingleTensor are absent; one of them should be given (without an output there is nothing to compute)"},
 };
 static const dmlops_rule dmlops_gru_rules[] = {
     {"DML-GRU-activation-desc-count", dmlops_by_program, 0, 21, {0, 0}, 1, 0},
     {"DML-GRU-activation-desc-count", dmlops_by_program, 26, 21, {1, 0}, 1, 0},
-    {"DML-GRU-output-given", dmlops_by_program, 733, 742, {37, 0}, 0, 0},
     {"DML-GRU-same-type", dmlops_same_DataType, 0, 45, {1, 0}, 0, 0},
     {"DML-GRU-same-type", dmlops_same_DataType, 0, 45, {2, 0}, 0, 0},
     {"DML-GRU-same-type", dmlops_same_DataType, 0, 45, {3, 0}, 0, 0},
@@ -10268,6 +10304,7 @@ static const dmlops_rule dmlops_gru_rules[] = {
     {"DML-GRU-output-single-shape", dmlops_by_program, 676, 669, {34, 0}, 0, 0},
     {"DML-GRU-output-single-shape", dmlops_by_program, 695, 669, {35, 0}, 0, 0},
     {"DML-GRU-output-single-shape", dmlops_by_program, 714, 669, {36, 0}, 0, 0},
+    {"DML-GRU-output-given", dmlops_by_program, 733, 742, {37, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_sign_members[] = {
@@ -10532,16 +10569,18 @@ static const uint8_t dmlops_max_pooling1_code[] = {
     1, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 14, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 129, 31, 12, 56, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 58, 0, 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 19, 192, 130, 0, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 19, 192, 130, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 12, 58, 0, 192, 33, 12, 56, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 0, 0, 0, 128, 0, 0, 0, 0, 0, 12, 56, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 20, 12, 56, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 0, 0, 0, 0, 1, 0, 0, 0,
     /* reads */
     0, 24, 5, 1, 6, 1, 7, 1, 255,
-    /* DML-MAX_POOLING1-output-sizes: OutputTensor.Sizes == PooledSizes */
-    2, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 193, 59, 60, 54, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 128, 130, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 19, 22, 25, 20, 12, 58, 0, 192, 12, 56, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 128, 12, 56, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 17, 54, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, OutputTensor), 58, 1, 3, 54, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, OutputTensor), 3, 58, 1, 3, 56, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 3, 56, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount),
+    /* DML-MAX_POOLING1-output-batches-channels: OutputTensor.Sizes[d] == InputTensor.Sizes[d] */
+    0, 129, 1, 0, 128, 130, 129, 28, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, OutputTensor), 192, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, OutputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 192,
     /* reads */
-    0, 24, 1, 16, 4, 1, 5, 1, 6, 1, 7, 1, 255,
+    0, 16, 1, 16, 255,
+    /* DML-MAX_POOLING1-windows-within: (OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] */
+    1, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 20, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130, 129, 30, 21, 20, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, OutputTensor), 19, 192, 130, 129, 12, 56, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 58, 0, 192, 0, 19, 192, 130, 0, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, OutputTensor), 19, 192, 130, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 21, 20, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, OutputTensor), 19, 192, 130, 129, 12, 56, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 19, 192, 130, 0, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 19, 192, 130, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 12, 58, 0, 192,
+    /* reads */
+    0, 24, 1, 16, 4, 1, 6, 1, 7, 1, 255,
     /* reads */
     0, 8, 2, 9, 255,
-    /* DML-MAX_POOLING1-indices-sizes: OutputIndicesTensor.Sizes == PooledSizes */
-    2, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 193, 59, 60, 54, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 128, 130, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 19, 22, 25, 20, 12, 58, 0, 192, 12, 56, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 128, 12, 56, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 6, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, OutputIndicesTensor), 0, 17, 54, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, OutputIndicesTensor), 58, 1, 3, 54, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, OutputIndicesTensor), 3, 58, 1,
     /* reads */
-    0, 24, 2, 17, 4, 1, 5, 1, 6, 1, 7, 1, 255,
+    1, 16, 2, 17, 255,
     /* OutputTensor.Sizes: PooledSizes */
     2, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 193, 59, 60, 54, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 128, 130, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, InputTensor), 130, 21, 0, 129, 19, 22, 25, 20, 12, 58, 0, 192, 12, 56, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 128, 12, 56, DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 58, 1,
     /* OutputIndicesTensor.Sizes: PooledSizes */
@@ -10551,20 +10590,21 @@ static const dmlops_phrase dmlops_max_pooling1_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)"},
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
-    {"WindowSize", "WindowSize[%v] is %v; it must be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the window at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (each spatial size is (padded input - window %v) / Strides %v, rounded down, plus 1)"},
-    {"OutputIndicesTensor.Sizes", "OutputIndicesTensor.Sizes is %v; it must be %v (every window has one index)"},
+    {"WindowSize", "WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the window at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
+    {"OutputTensor.Sizes", "(OutputTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded input has no elements)"},
 };
 static const dmlops_rule dmlops_max_pooling1_rules[] = {
     {"DML-MAX_POOLING1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-MAX_POOLING1-dimension-count", dmlops_by_program, 5, 26, {0, 0}, 0, 1},
-    {"DML-MAX_POOLING1-indices-rank", dmlops_same_DimensionCount, 0, 319, {2, 0}, 0, 0},
+    {"DML-MAX_POOLING1-indices-rank", dmlops_same_DimensionCount, 0, 380, {2, 0}, 0, 0},
     {"DML-MAX_POOLING1-strides-range", dmlops_by_program, 31, 54, {1, 0}, 1, 0},
     {"DML-MAX_POOLING1-window-size-range", dmlops_by_program, 57, 80, {2, 0}, 1, 0},
     {"DML-MAX_POOLING1-same-type", dmlops_same_DataType, 0, 83, {1, 0}, 0, 0},
+    {"DML-MAX_POOLING1-output-batches-channels", dmlops_by_program, 219, 245, {4, 0}, 0, 0},
+    {"DML-MAX_POOLING1-indices-sizes", dmlops_same_Sizes, 0, 385, {2, 1}, 0, 0},
     {"DML-MAX_POOLING1-window-fits", dmlops_by_program, 88, 210, {3, 0}, 0, 0},
-    {"DML-MAX_POOLING1-output-sizes", dmlops_by_program, 219, 306, {4, 0}, 0, 0},
-    {"DML-MAX_POOLING1-indices-sizes", dmlops_by_program, 324, 404, {5, 0}, 0, 0},
+    {"DML-MAX_POOLING1-windows-within", dmlops_by_program, 250, 369, {5, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_max_unpooling_members[] = {
@@ -10602,10 +10642,12 @@ static const uint8_t dmlops_scatter_elements_code[] = {
     0, 8, 4, 1, 255,
     /* reads */
     0, 2, 2, 2, 3, 2, 255,
-    /* DML-SCATTER_ELEMENTS-indices-sizes: IndicesTensor.Sizes[d] == InputTensor.Sizes[d] */
-    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 29, 192, 2, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, Axis), 28, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, IndicesTensor), 192, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, IndicesTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 192,
+    /* DML-SCATTER_ELEMENTS-indices-within: IndicesTensor.Sizes[d] <= InputTensor.Sizes[d] */
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 29, 192, 2, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, Axis), 31, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, IndicesTensor), 192, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, IndicesTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 192,
     /* reads */
     0, 24, 1, 16, 4, 1, 255,
+    /* DML-SCATTER_ELEMENTS-indices-sizes: IndicesTensor.Sizes[d] == InputTensor.Sizes[d] */
+    0, 129, 1, 0, 128, 9, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 29, 192, 2, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, Axis), 28, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, IndicesTensor), 192, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, IndicesTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, InputTensor), 192,
     /* reads */
     1, 16, 2, 16, 255,
     /* reads */
@@ -10613,7 +10655,8 @@ static const uint8_t dmlops_scatter_elements_code[] = {
 };
 static const dmlops_phrase dmlops_scatter_elements_phrases[] = {
     {"Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only the axis may differ)"},
+    {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v] is %v; it must be at most InputTensor.Sizes[%v], %v (off the axis, an update goes to the output element at its own coordinates)"},
+    {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v] is %v; it should equal InputTensor.Sizes[%v], %v (only the axis may differ)"},
 };
 static const dmlops_rule dmlops_scatter_elements_rules[] = {
     {"DML-SCATTER_ELEMENTS-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -10622,9 +10665,10 @@ static const dmlops_rule dmlops_scatter_elements_rules[] = {
     {"DML-SCATTER_ELEMENTS-axis-range", dmlops_by_program, 9, 51, {0, 0}, 0, 0},
     {"DML-SCATTER_ELEMENTS-same-type", dmlops_same_DataType, 0, 56, {2, 0}, 0, 0},
     {"DML-SCATTER_ELEMENTS-same-type", dmlops_same_DataType, 0, 56, {3, 0}, 0, 0},
-    {"DML-SCATTER_ELEMENTS-indices-sizes", dmlops_by_program, 63, 93, {1, 0}, 0, 0},
-    {"DML-SCATTER_ELEMENTS-updates-sizes", dmlops_same_Sizes, 0, 100, {2, 1}, 0, 0},
-    {"DML-SCATTER_ELEMENTS-output-sizes", dmlops_same_Sizes, 0, 105, {3, 0}, 0, 0},
+    {"DML-SCATTER_ELEMENTS-indices-within", dmlops_by_program, 63, 93, {1, 0}, 0, 0},
+    {"DML-SCATTER_ELEMENTS-updates-sizes", dmlops_same_Sizes, 0, 130, {2, 1}, 0, 0},
+    {"DML-SCATTER_ELEMENTS-output-sizes", dmlops_same_Sizes, 0, 135, {3, 0}, 0, 0},
+    {"DML-SCATTER_ELEMENTS-indices-sizes", dmlops_by_program, 100, 93, {2, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_one_hot_members[] = {
@@ -10677,22 +10721,26 @@ static const uint8_t dmlops_resample_code[] = {
     0, 129, 0, 28, 2, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 9, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 0, 9, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, InputTensor),
     /* reads */
     0, 8, 3, 1, 255,
-    /* DML-RESAMPLE-scales: Scales[d] > 0.0 */
-    0, 129, 1, 0, 128, 14, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 129, 46, 52, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 192, 51, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 52, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 192,
+    /* DML-RESAMPLE-scales: Scales[d] >= 0.0 */
+    0, 129, 1, 0, 128, 14, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 129, 47, 52, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 192, 51, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 52, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 192,
     /* reads */
     4, 1, 255,
+    /* DML-RESAMPLE-scales-positive: Scales[d] > 0.0 */
+    0, 129, 1, 0, 128, 14, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 129, 46, 52, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 192, 51, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 52, DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, ScaleCount), 192,
     /* reads */
     0, 2, 1, 2, 255,
 };
 static const dmlops_phrase dmlops_resample_phrases[] = {
     {"ScaleCount", "ScaleCount is %v; it must equal InputTensor.DimensionCount, %v"},
-    {"Scales", "Scales[%v] is %v; it must be more than 0.0"},
+    {"Scales", "Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)"},
+    {"Scales", "Scales[%v] is %v; it should be more than 0.0 (0 gives no input coordinate)"},
 };
 static const dmlops_rule dmlops_resample_rules[] = {
     {"DML-RESAMPLE-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-RESAMPLE-scale-count", dmlops_by_program, 5, 19, {0, 0}, 0, 1},
     {"DML-RESAMPLE-scales", dmlops_by_program, 24, 53, {1, 0}, 1, 0},
-    {"DML-RESAMPLE-same-type", dmlops_same_DataType, 0, 56, {1, 0}, 0, 0},
+    {"DML-RESAMPLE-same-type", dmlops_same_DataType, 0, 85, {1, 0}, 0, 0},
+    {"DML-RESAMPLE-scales-positive", dmlops_by_program, 56, 53, {2, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_element_wise_bit_shift_left_members[] = {
@@ -11134,16 +11182,18 @@ static const uint8_t dmlops_max_pooling2_code[] = {
     2, 192, 63, 0, 128, 14, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 16, 0, 129, 19, 21, 20, 12, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 12, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 193, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 14, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 129, 31, 12, 58, 0, 192, 12, 58, 1, 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 0, 12, 58, 0, 192, 0, 19, 192, 130, 0, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 19, 192, 130, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 0, 12, 58, 1, 192,
     /* reads */
     0, 24, 5, 1, 6, 1, 7, 1, 8, 1, 255,
-    /* DML-MAX_POOLING2-output-sizes: OutputTensor.Sizes == PooledSizes */
-    3, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 193, 63, 0, 128, 14, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 16, 0, 129, 19, 21, 20, 12, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 12, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 194, 59, 60, 54, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 128, 130, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 19, 22, 25, 20, 12, 58, 0, 192, 12, 58, 1, 192, 128, 12, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 17, 54, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, OutputTensor), 58, 2, 3, 54, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, OutputTensor), 3, 58, 2, 3, 58, 1, 3, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount),
+    /* DML-MAX_POOLING2-output-batches-channels: OutputTensor.Sizes[d] == InputTensor.Sizes[d] */
+    0, 129, 1, 0, 128, 130, 129, 28, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, OutputTensor), 192, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, OutputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 192,
     /* reads */
-    0, 24, 1, 16, 4, 1, 5, 1, 6, 1, 7, 1, 8, 1, 255,
+    0, 16, 1, 16, 255,
+    /* DML-MAX_POOLING2-windows-within: (OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] */
+    1, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 20, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130, 129, 30, 21, 20, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, OutputTensor), 19, 192, 130, 129, 12, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 12, 58, 0, 192, 0, 19, 192, 130, 0, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, OutputTensor), 19, 192, 130, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 0, 21, 20, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, OutputTensor), 19, 192, 130, 129, 12, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 0, 19, 192, 130, 0, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 19, 192, 130, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 0, 12, 58, 0, 192,
+    /* reads */
+    0, 24, 1, 16, 4, 1, 6, 1, 7, 1, 255,
     /* reads */
     0, 8, 2, 9, 255,
-    /* DML-MAX_POOLING2-indices-sizes: OutputIndicesTensor.Sizes == PooledSizes */
-    3, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 193, 63, 0, 128, 14, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 16, 0, 129, 19, 21, 20, 12, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 12, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 194, 59, 60, 54, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 128, 130, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 19, 22, 25, 20, 12, 58, 0, 192, 12, 58, 1, 192, 128, 12, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 6, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, OutputIndicesTensor), 0, 17, 54, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, OutputIndicesTensor), 58, 2, 3, 54, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, OutputIndicesTensor), 3, 58, 2,
     /* reads */
-    0, 24, 2, 17, 4, 1, 5, 1, 6, 1, 7, 1, 8, 1, 255,
+    1, 16, 2, 17, 255,
     /* OutputTensor.Sizes: PooledSizes */
     3, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 193, 63, 0, 128, 14, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 16, 0, 129, 19, 21, 20, 12, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 12, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 194, 59, 60, 54, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 128, 130, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 19, 22, 25, 20, 12, 58, 0, 192, 12, 58, 1, 192, 128, 12, 56, DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, DimensionCount), 192, 129, 58, 2,
     /* OutputIndicesTensor.Sizes: PooledSizes */
@@ -11154,21 +11204,22 @@ static const dmlops_phrase dmlops_max_pooling2_phrases[] = {
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"Dilations", "Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)"},
-    {"WindowSize", "(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it must be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the dilated window at least once)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (each spatial size is (padded input - window %v) / Strides %v, rounded down, plus 1)"},
-    {"OutputIndicesTensor.Sizes", "OutputIndicesTensor.Sizes is %v; it must be %v (every window has one index)"},
+    {"WindowSize", "(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the dilated window at least once)"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
+    {"OutputTensor.Sizes", "(OutputTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded input has no elements)"},
 };
 static const dmlops_rule dmlops_max_pooling2_rules[] = {
     {"DML-MAX_POOLING2-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-MAX_POOLING2-dimension-count", dmlops_by_program, 5, 26, {0, 0}, 0, 1},
-    {"DML-MAX_POOLING2-indices-rank", dmlops_same_DimensionCount, 0, 370, {2, 0}, 0, 0},
+    {"DML-MAX_POOLING2-indices-rank", dmlops_same_DimensionCount, 0, 407, {2, 0}, 0, 0},
     {"DML-MAX_POOLING2-strides-range", dmlops_by_program, 31, 54, {1, 0}, 1, 0},
     {"DML-MAX_POOLING2-window-size-range", dmlops_by_program, 57, 80, {2, 0}, 1, 0},
     {"DML-MAX_POOLING2-dilations-range", dmlops_by_program, 83, 106, {3, 0}, 1, 0},
     {"DML-MAX_POOLING2-same-type", dmlops_same_DataType, 0, 109, {1, 0}, 0, 0},
+    {"DML-MAX_POOLING2-output-batches-channels", dmlops_by_program, 246, 272, {5, 0}, 0, 0},
+    {"DML-MAX_POOLING2-indices-sizes", dmlops_same_Sizes, 0, 412, {2, 1}, 0, 0},
     {"DML-MAX_POOLING2-window-fits", dmlops_by_program, 114, 235, {4, 0}, 0, 0},
-    {"DML-MAX_POOLING2-output-sizes", dmlops_by_program, 246, 355, {5, 0}, 0, 0},
-    {"DML-MAX_POOLING2-indices-sizes", dmlops_by_program, 375, 478, {6, 0}, 0, 0},
+    {"DML-MAX_POOLING2-windows-within", dmlops_by_program, 277, 396, {6, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_slice1_members[] = {
@@ -11244,6 +11295,8 @@ static const uint8_t dmlops_top_k1_code[] = {
     0, 129, 0, 31, 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K), 11, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis), 0, 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K), 0, 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis), 0, 11, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis),
     /* reads */
     0, 16, 3, 1, 4, 1, 255,
+    /* DML-TOP_K1-k-below-size: K < InputTensor.Sizes[Axis] */
+    0, 129, 0, 30, 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K), 11, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis), 0, 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K), 0, 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis), 0, 11, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis),
     /* DML-TOP_K1-output-value-sizes: OutputValueTensor.Sizes == replace(InputTensor.Sizes, Axis, K) */
     0, 129, 0, 17, 54, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, OutputValueTensor), 66, 54, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K), 3, 54, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, OutputValueTensor), 3, 66, 54, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, InputTensor), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis), 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, K), 0, 2, DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, Axis),
     /* reads */
@@ -11261,6 +11314,7 @@ static const dmlops_phrase dmlops_top_k1_phrases[] = {
     {"Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"K", "K is %v; it must be at least 1"},
     {"K", "K is %v; it must be at most InputTensor.Sizes[%v], %v (a sequence has no more elements)"},
+    {"K", "K is %v; it should be less than InputTensor.Sizes[%v], %v"},
     {"OutputValueTensor.Sizes", "OutputValueTensor.Sizes is %v; it must be %v (the sizes of the input, but K along Axis, %v)"},
     {"OutputIndexTensor.Sizes", "OutputIndexTensor.Sizes is %v; it must be %v (the sizes of the input, but K along Axis, %v)"},
 };
@@ -11271,8 +11325,9 @@ static const dmlops_rule dmlops_top_k1_rules[] = {
     {"DML-TOP_K1-k-positive", dmlops_by_program, 54, 64, {1, 0}, 1, 0},
     {"DML-TOP_K1-same-type", dmlops_same_DataType, 0, 67, {1, 0}, 0, 0},
     {"DML-TOP_K1-k-range", dmlops_by_program, 72, 93, {2, 0}, 0, 0},
-    {"DML-TOP_K1-output-value-sizes", dmlops_by_program, 100, 127, {3, 0}, 0, 0},
-    {"DML-TOP_K1-output-index-sizes", dmlops_by_program, 136, 163, {4, 0}, 0, 0},
+    {"DML-TOP_K1-output-value-sizes", dmlops_by_program, 121, 148, {4, 0}, 0, 0},
+    {"DML-TOP_K1-output-index-sizes", dmlops_by_program, 157, 184, {5, 0}, 0, 0},
+    {"DML-TOP_K1-k-below-size", dmlops_by_program, 100, 93, {3, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_depth_to_space1_members[] = {
@@ -11392,8 +11447,8 @@ static const uint8_t dmlops_mean_variance_normalization1_code[] = {
     0, 16, 2, 17, 255,
 };
 static const dmlops_phrase dmlops_mean_variance_normalization1_phrases[] = {
-    {"AxisCount", "AxisCount is %v; it must be at most InputTensor.DimensionCount, %v (a dimension counts once)%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"Axes", "Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
+    {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (a dimension counts once)%\?; axes count from 0, and %v is %v as an unsigned number"},
+    {"Axes", "Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v (no other axis exists)%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"ScaleTensor.Sizes", "ScaleTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
     {"BiasTensor.Sizes", "BiasTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
     {"ScaleTensor", "ScaleTensor is absent; it must be given (before feature level 5.2 scale and bias come together)"},
@@ -11405,7 +11460,6 @@ static const dmlops_rule dmlops_mean_variance_normalization1_rules[] = {
     {"DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", dmlops_same_DimensionCount, 0, 0, {3, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION1-axis-count", dmlops_by_program, 9, 51, {0, 0}, 0, 1},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-scale-required", dmlops_by_program, 213, 232, {4, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-bias-required", dmlops_by_program, 237, 232, {5, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-axes-range", dmlops_by_program, 56, 120, {1, 0}, 0, 0},
@@ -11417,6 +11471,7 @@ static const dmlops_rule dmlops_mean_variance_normalization1_rules[] = {
     {"DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes", dmlops_same_Sizes, 0, 208, {3, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels", dmlops_by_program, 256, 295, {6, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels", dmlops_by_program, 300, 339, {7, 0}, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION1-axis-count", dmlops_by_program, 9, 51, {0, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_resample1_members[] = {
@@ -11434,22 +11489,26 @@ static const uint8_t dmlops_resample1_code[] = {
     0, 129, 0, 28, 2, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, InputTensor),
     /* reads */
     0, 8, 3, 1, 255,
-    /* DML-RESAMPLE1-scales: Scales[d] > 0.0 */
-    0, 129, 1, 0, 128, 14, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 129, 46, 52, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 192, 51, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 52, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 192,
+    /* DML-RESAMPLE1-scales: Scales[d] >= 0.0 */
+    0, 129, 1, 0, 128, 14, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 129, 47, 52, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 192, 51, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 52, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 192,
     /* reads */
     4, 1, 255,
+    /* DML-RESAMPLE1-scales-positive: Scales[d] > 0.0 */
+    0, 129, 1, 0, 128, 14, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 129, 46, 52, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 192, 51, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 52, DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, DimensionCount), 192,
     /* reads */
     0, 2, 1, 2, 255,
 };
 static const dmlops_phrase dmlops_resample1_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
-    {"Scales", "Scales[%v] is %v; it must be more than 0.0"},
+    {"Scales", "Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)"},
+    {"Scales", "Scales[%v] is %v; it should be more than 0.0 (0 gives no input coordinate)"},
 };
 static const dmlops_rule dmlops_resample1_rules[] = {
     {"DML-RESAMPLE1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-RESAMPLE1-dimension-count", dmlops_by_program, 5, 19, {0, 0}, 0, 1},
     {"DML-RESAMPLE1-scales", dmlops_by_program, 24, 53, {1, 0}, 1, 0},
-    {"DML-RESAMPLE1-same-type", dmlops_same_DataType, 0, 56, {1, 0}, 0, 0},
+    {"DML-RESAMPLE1-same-type", dmlops_same_DataType, 0, 85, {1, 0}, 0, 0},
+    {"DML-RESAMPLE1-scales-positive", dmlops_by_program, 56, 53, {2, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_matrix_multiply_integer_members[] = {
@@ -11690,10 +11749,14 @@ static const uint8_t dmlops_convolution_integer_code[] = {
     2, 16, 3, 25, 255,
     /* DML-CONVOLUTION_INTEGER-filter-zero-point-sizes: FilterZeroPointTensor.Sizes[d] == 1 */
     0, 6, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterZeroPointTensor), 1, 0, 128, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterZeroPointTensor), 29, 192, 24, 20, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterZeroPointTensor), 129, 129, 28, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterZeroPointTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterZeroPointTensor), 192,
-    /* DML-CONVOLUTION_INTEGER-output-sizes: OutputTensor.Sizes == [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes */
-    4, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterTensor), 128, 192, 63, 1, 128, 20, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 19, 193, 130, 12, 56, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 193, 12, 56, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 193, 193, 63, 1, 128, 20, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 19, 21, 20, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterTensor), 19, 193, 130, 129, 12, 56, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 193, 129, 194, 63, 1, 128, 20, 9, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 19, 22, 25, 20, 12, 58, 0, 193, 12, 58, 1, 193, 128, 12, 56, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount), 193, 129, 129, 0, 17, 54, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, OutputTensor), 59, 62, 2, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 128, 192, 58, 2, 3, 54, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, OutputTensor), 3, 59, 62, 2, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 128, 192, 58, 2, 3, 58, 1, 3, 56, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, DimensionCount),
+    /* DML-CONVOLUTION_INTEGER-output-batches: OutputTensor.Sizes[0] == InputTensor.Sizes[0] */
+    0, 129, 0, 28, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, OutputTensor), 128, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 128, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, OutputTensor), 128, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, InputTensor), 128,
     /* reads */
-    0, 24, 2, 16, 4, 16, 6, 1, 7, 1, 8, 1, 9, 1, 255,
+    0, 16, 4, 16, 255,
+    /* DML-CONVOLUTION_INTEGER-output-channels: OutputTensor.Sizes[1] == OutputChannelCount */
+    1, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, FilterTensor), 128, 129, 0, 28, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, OutputTensor), 129, 192, 0, 11, DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, OutputTensor), 129, 0, 192,
+    /* reads */
+    2, 16, 4, 16, 255,
     /* reads */
     0, 8, 2, 8, 4, 8, 255,
     /* reads */
@@ -11703,23 +11766,24 @@ static const uint8_t dmlops_convolution_integer_code[] = {
 };
 static const dmlops_phrase dmlops_convolution_integer_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (all dimensions but batch and channel are spatial)"},
-    {"GroupCount", "GroupCount is %v; it must be at least 1"},
-    {"Strides", "Strides[%v] is %v; it must be at least 1"},
-    {"Dilations", "Dilations[%v] is %v; it must be at least 1"},
+    {"GroupCount", "GroupCount is %v; it must be at least 1 (the channels are divided by it)"},
+    {"Strides", "Strides[%v] is %v; it must be at least 1 (the filter has to move)"},
+    {"Dilations", "Dilations[%v] is %v; it must be at least 1 (the distance from one filter element to the next)"},
     {"FilterTensor.Sizes", "FilterTensor.Sizes[0] is %v; it must be a multiple of GroupCount, %v (each group has as many filters)"},
     {"InputTensor.Sizes", "InputTensor.Sizes[1] is %v; it must equal FilterTensor.Sizes[1] (%v) x GroupCount (%v), %v (the filters of all groups cover the input's channels)"},
     {"InputTensor.DimensionCount", "InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v) is %v; it must be at least (FilterTensor.Sizes[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (the filter lies within the padded input)"},
     {"InputZeroPointTensor.Sizes", "InputZeroPointTensor.Sizes[%v] is %v; it must equal 1"},
     {"FilterZeroPointTensor.Sizes", "FilterZeroPointTensor.Sizes[%v] is %v; it must be 1 or FilterTensor.Sizes[0], %v (one for the whole filter, or one for each output channel)"},
     {"FilterZeroPointTensor.Sizes", "FilterZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for the whole filter, or one for each output channel)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (batch, output channels, then (padded input - dilated filter %v) / Strides %v, rounded down, plus 1)"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[0] is %v; it must equal InputTensor.Sizes[0], %v"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[1] is %v; it must equal FilterTensor.Sizes[0], %v"},
 };
 static const dmlops_rule dmlops_convolution_integer_rules[] = {
     {"DML-CONVOLUTION_INTEGER-dimension-count", dmlops_by_program, 0, 21, {0, 0}, 0, 1},
     {"DML-CONVOLUTION_INTEGER-group-count", dmlops_by_program, 26, 36, {1, 0}, 1, 0},
-    {"DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", dmlops_same_DimensionCount, 0, 531, {2, 0}, 0, 0},
-    {"DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", dmlops_same_DimensionCount, 0, 531, {4, 0}, 0, 0},
-    {"DML-CONVOLUTION_INTEGER-same-rank-zero-points", dmlops_same_DimensionCount, 0, 538, {3, 1}, 0, 0},
+    {"DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", dmlops_same_DimensionCount, 0, 439, {2, 0}, 0, 0},
+    {"DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", dmlops_same_DimensionCount, 0, 439, {4, 0}, 0, 0},
+    {"DML-CONVOLUTION_INTEGER-same-rank-zero-points", dmlops_same_DimensionCount, 0, 446, {3, 1}, 0, 0},
     {"DML-CONVOLUTION_INTEGER-strides", dmlops_by_program, 39, 62, {2, 0}, 1, 0},
     {"DML-CONVOLUTION_INTEGER-dilations", dmlops_by_program, 65, 88, {3, 0}, 1, 0},
     {"DML-CONVOLUTION_INTEGER-same-type-input-zero-point", dmlops_same_DataType, 0, 91, {1, 0}, 0, 0},
@@ -11730,7 +11794,8 @@ static const dmlops_rule dmlops_convolution_integer_rules[] = {
     {"DML-CONVOLUTION_INTEGER-input-zero-point-sizes", dmlops_by_program, 300, 320, {7, 0}, 0, 0},
     {"DML-CONVOLUTION_INTEGER-filter-zero-point-sizes", dmlops_by_program, 323, 361, {8, 0}, 0, 0},
     {"DML-CONVOLUTION_INTEGER-filter-zero-point-sizes", dmlops_by_program, 366, 361, {9, 0}, 0, 0},
-    {"DML-CONVOLUTION_INTEGER-output-sizes", dmlops_by_program, 393, 516, {10, 0}, 0, 0},
+    {"DML-CONVOLUTION_INTEGER-output-batches", dmlops_by_program, 393, 411, {10, 0}, 0, 0},
+    {"DML-CONVOLUTION_INTEGER-output-channels", dmlops_by_program, 416, 434, {11, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_quantized_linear_convolution_members[] = {
@@ -11792,10 +11857,14 @@ static const uint8_t dmlops_quantized_linear_convolution_code[] = {
     3, 16, 5, 25, 255,
     /* DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes: FilterZeroPointTensor.Sizes[d] == 1 */
     0, 6, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterZeroPointTensor), 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterZeroPointTensor), 29, 192, 24, 20, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterZeroPointTensor), 129, 129, 28, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterZeroPointTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterZeroPointTensor), 192,
-    /* DML-QUANTIZED_LINEAR_CONVOLUTION-output-sizes: OutputTensor.Sizes == [InputTensor.Sizes[0], OutputChannelCount] + SpatialSizes */
-    4, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 192, 63, 1, 128, 20, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 19, 193, 130, 12, 56, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 12, 56, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 193, 63, 1, 128, 20, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 19, 21, 20, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), 19, 193, 130, 129, 12, 56, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 129, 194, 63, 1, 128, 20, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 19, 22, 25, 20, 12, 58, 0, 193, 12, 58, 1, 193, 128, 12, 56, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount), 193, 129, 129, 0, 17, 54, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputTensor), 59, 62, 2, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 128, 192, 58, 2, 3, 54, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputTensor), 3, 59, 62, 2, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 128, 192, 58, 2, 3, 58, 1, 3, 56, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, DimensionCount),
+    /* DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches: OutputTensor.Sizes[0] == InputTensor.Sizes[0] */
+    0, 129, 0, 28, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputTensor), 128, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 128, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputTensor), 128, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, InputTensor), 128,
     /* reads */
-    0, 24, 3, 16, 9, 16, 11, 1, 12, 1, 13, 1, 14, 1, 255,
+    0, 16, 9, 16, 255,
+    /* DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels: OutputTensor.Sizes[1] == OutputChannelCount */
+    1, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, FilterTensor), 128, 129, 0, 28, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputTensor), 129, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, OutputTensor), 129, 0, 192,
+    /* reads */
+    3, 16, 9, 16, 255,
     /* reads */
     0, 8, 3, 8, 6, 9, 9, 8, 255,
     /* reads */
@@ -11829,16 +11898,17 @@ static const uint8_t dmlops_quantized_linear_convolution_code[] = {
 };
 static const dmlops_phrase dmlops_quantized_linear_convolution_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (all dimensions but batch and channel are spatial)"},
-    {"GroupCount", "GroupCount is %v; it must be at least 1"},
-    {"Strides", "Strides[%v] is %v; it must be at least 1"},
-    {"Dilations", "Dilations[%v] is %v; it must be at least 1"},
+    {"GroupCount", "GroupCount is %v; it must be at least 1 (the channels are divided by it)"},
+    {"Strides", "Strides[%v] is %v; it must be at least 1 (the filter has to move)"},
+    {"Dilations", "Dilations[%v] is %v; it must be at least 1 (the distance from one filter element to the next)"},
     {"FilterTensor.Sizes", "FilterTensor.Sizes[0] is %v; it must be a multiple of GroupCount, %v (each group has as many filters)"},
     {"InputTensor.Sizes", "InputTensor.Sizes[1] is %v; it must equal FilterTensor.Sizes[1] (%v) x GroupCount (%v), %v (the filters of all groups cover the input's channels)"},
     {"InputTensor.DimensionCount", "InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v) is %v; it must be at least (FilterTensor.Sizes[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (the filter lies within the padded input)"},
     {"InputZeroPointTensor.Sizes", "InputZeroPointTensor.Sizes[%v] is %v; it must equal 1"},
     {"FilterZeroPointTensor.Sizes", "FilterZeroPointTensor.Sizes[%v] is %v; it must be 1 or FilterTensor.Sizes[0], %v (one for the whole filter, or one for each output channel)"},
     {"FilterZeroPointTensor.Sizes", "FilterZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for the whole filter, or one for each output channel)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (batch, output channels, then (padded input - dilated filter %v) / Strides %v, rounded down, plus 1)"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[0] is %v; it must equal InputTensor.Sizes[0], %v"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[1] is %v; it must equal FilterTensor.Sizes[0], %v"},
     {"InputScaleTensor.Sizes", "InputScaleTensor.Sizes[%v] is %v; it must equal 1"},
     {"FilterScaleTensor.Sizes", "FilterScaleTensor.Sizes[%v] is %v; it must be 1 or FilterTensor.Sizes[0], %v (one for the whole filter, or one for each output channel)"},
     {"FilterScaleTensor.Sizes", "FilterScaleTensor.Sizes[%v] is %v; it must equal 1 (one for the whole filter, or one for each output channel)"},
@@ -11849,9 +11919,9 @@ static const dmlops_phrase dmlops_quantized_linear_convolution_phrases[] = {
 static const dmlops_rule dmlops_quantized_linear_convolution_rules[] = {
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count", dmlops_by_program, 0, 21, {0, 0}, 0, 1},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-group-count", dmlops_by_program, 26, 36, {1, 0}, 1, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 531, {3, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 531, {6, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 531, {9, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 439, {3, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 439, {6, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", dmlops_same_DimensionCount, 0, 439, {9, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-strides", dmlops_by_program, 39, 62, {2, 0}, 1, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-dilations", dmlops_by_program, 65, 88, {3, 0}, 1, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point", dmlops_same_DataType, 0, 91, {2, 0}, 0, 0},
@@ -11862,14 +11932,15 @@ static const dmlops_rule dmlops_quantized_linear_convolution_rules[] = {
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes", dmlops_by_program, 300, 320, {7, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes", dmlops_by_program, 323, 361, {8, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes", dmlops_by_program, 366, 361, {9, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-sizes", dmlops_by_program, 393, 516, {10, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point", dmlops_same_DataType, 0, 540, {8, 9}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes", dmlops_by_program, 545, 564, {11, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes", dmlops_by_program, 567, 604, {12, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes", dmlops_by_program, 609, 604, {13, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-bias-sizes", dmlops_by_program, 635, 687, {14, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-scale-sizes", dmlops_by_program, 694, 713, {15, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-zero-point-sizes", dmlops_by_program, 716, 736, {16, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches", dmlops_by_program, 393, 411, {10, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels", dmlops_by_program, 416, 434, {11, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point", dmlops_same_DataType, 0, 448, {8, 9}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes", dmlops_by_program, 453, 472, {12, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes", dmlops_by_program, 475, 512, {13, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes", dmlops_by_program, 517, 512, {14, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-bias-sizes", dmlops_by_program, 543, 595, {15, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-scale-sizes", dmlops_by_program, 602, 621, {16, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_CONVOLUTION-output-zero-point-sizes", dmlops_by_program, 624, 644, {17, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_element_wise_bit_and_members[] = {
@@ -12082,17 +12153,22 @@ static const uint8_t dmlops_average_pooling_grad_code[] = {
     1, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 14, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 129, 31, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 58, 0, 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 0, 19, 192, 130, 0, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 19, 192, 130, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 0, 12, 58, 0, 192, 33, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 0, 0, 0, 0, 128, 0, 0, 0, 0, 0, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 0, 20, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 0, 0, 0, 0, 0, 1, 0, 0, 0,
     /* reads */
     1, 24, 4, 1, 5, 1, 6, 1, 255,
-    /* DML-AVERAGE_POOLING_GRAD-input-gradient-sizes: InputGradientTensor.Sizes == PooledSizes */
-    2, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 193, 59, 60, 54, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 128, 130, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 130, 21, 0, 129, 19, 22, 25, 20, 12, 58, 0, 192, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 128, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 17, 54, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 58, 1, 3, 54, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 3, 58, 1, 35, 2, 28, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 13, 58, 1, 39, 0, 0, 128, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 16, 0, 129, 36, 2, 28, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 192, 12, 58, 1, 192, 28, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 192, 129, 3, 58, 1,
+    /* DML-AVERAGE_POOLING_GRAD-batches-channels: InputGradientTensor.Sizes[d] == OutputGradientTensor.Sizes[d] */
+    0, 129, 1, 0, 128, 130, 129, 28, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 192, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 192,
     /* reads */
-    0, 16, 1, 24, 3, 1, 4, 1, 5, 1, 6, 1, 255,
+    0, 16, 1, 16, 255,
+    /* DML-AVERAGE_POOLING_GRAD-windows-within: (InputGradientTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] */
+    1, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 20, 9, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 130, 129, 30, 21, 20, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 19, 192, 130, 129, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 58, 0, 192, 0, 19, 192, 130, 0, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 19, 192, 130, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 0, 21, 20, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 19, 192, 130, 129, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 0, 19, 192, 130, 0, 11, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, OutputGradientTensor), 19, 192, 130, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 0, 12, 58, 0, 192,
+    /* reads */
+    0, 16, 1, 24, 3, 1, 5, 1, 6, 1, 255,
 };
 static const dmlops_phrase dmlops_average_pooling_grad_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputGradientTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)"},
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
-    {"WindowSize", "WindowSize[%v] is %v; it must be at most OutputGradientTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded sizes hold the window at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"InputGradientTensor.Sizes", "InputGradientTensor.Sizes is %v; it must be %v (every window has one gradient)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
+    {"WindowSize", "WindowSize[%v] is %v; it should be at most OutputGradientTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded sizes hold the window at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
+    {"InputGradientTensor.Sizes", "InputGradientTensor.Sizes[%v] is %v; it must equal OutputGradientTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
+    {"InputGradientTensor.Sizes", "(InputGradientTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than OutputGradientTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded sizes has no elements)"},
 };
 static const dmlops_rule dmlops_average_pooling_grad_rules[] = {
     {"DML-AVERAGE_POOLING_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -12100,8 +12176,9 @@ static const dmlops_rule dmlops_average_pooling_grad_rules[] = {
     {"DML-AVERAGE_POOLING_GRAD-strides-range", dmlops_by_program, 31, 54, {1, 0}, 1, 0},
     {"DML-AVERAGE_POOLING_GRAD-window-size-range", dmlops_by_program, 57, 80, {2, 0}, 1, 0},
     {"DML-AVERAGE_POOLING_GRAD-same-type", dmlops_same_DataType, 0, 83, {1, 0}, 0, 0},
+    {"DML-AVERAGE_POOLING_GRAD-batches-channels", dmlops_by_program, 219, 245, {4, 0}, 0, 0},
     {"DML-AVERAGE_POOLING_GRAD-window-fits", dmlops_by_program, 88, 210, {3, 0}, 0, 0},
-    {"DML-AVERAGE_POOLING_GRAD-input-gradient-sizes", dmlops_by_program, 219, 333, {4, 0}, 0, 0},
+    {"DML-AVERAGE_POOLING_GRAD-windows-within", dmlops_by_program, 250, 369, {5, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_max_pooling_grad_members[] = {
@@ -12141,18 +12218,23 @@ static const uint8_t dmlops_max_pooling_grad_code[] = {
     2, 192, 63, 0, 128, 14, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 16, 0, 129, 19, 21, 20, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 193, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 14, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 129, 31, 12, 58, 0, 192, 12, 58, 1, 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 0, 12, 58, 0, 192, 0, 19, 192, 130, 0, 11, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 19, 192, 130, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 0, 12, 58, 1, 192,
     /* reads */
     0, 24, 5, 1, 6, 1, 7, 1, 8, 1, 255,
-    /* DML-MAX_POOLING_GRAD-input-gradient-sizes: InputGradientTensor.Sizes == PooledSizes */
-    3, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 193, 63, 0, 128, 14, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 16, 0, 129, 19, 21, 20, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 194, 59, 60, 54, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 128, 130, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 19, 22, 25, 20, 12, 58, 0, 192, 12, 58, 1, 192, 128, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 17, 54, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 58, 2, 3, 54, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 3, 58, 2, 35, 2, 28, 9, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 13, 58, 2, 39, 0, 0, 128, 9, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 16, 0, 129, 36, 2, 28, 11, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 192, 12, 58, 2, 192, 28, 11, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 192, 129, 3, 58, 2,
+    /* DML-MAX_POOLING_GRAD-batches-channels: InputGradientTensor.Sizes[d] == InputTensor.Sizes[d] */
+    0, 129, 1, 0, 128, 130, 129, 28, 11, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 192, 11, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 192,
     /* reads */
-    0, 24, 1, 16, 4, 1, 5, 1, 6, 1, 7, 1, 8, 1, 255,
+    0, 16, 1, 16, 255,
+    /* DML-MAX_POOLING_GRAD-windows-within: (InputGradientTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] */
+    1, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 20, 9, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 130, 129, 30, 21, 20, 11, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 19, 192, 130, 129, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 12, 58, 0, 192, 0, 19, 192, 130, 0, 11, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 19, 192, 130, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 0, 21, 20, 11, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputGradientTensor), 19, 192, 130, 129, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 0, 19, 192, 130, 0, 11, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, InputTensor), 19, 192, 130, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, DimensionCount), 192, 0, 12, 58, 0, 192,
+    /* reads */
+    0, 24, 1, 16, 4, 1, 6, 1, 7, 1, 255,
 };
 static const dmlops_phrase dmlops_max_pooling_grad_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)"},
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"Dilations", "Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)"},
-    {"WindowSize", "(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it must be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded sizes hold the dilated window at least once)"},
-    {"InputGradientTensor.Sizes", "InputGradientTensor.Sizes is %v; it must be %v (every window has one gradient)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
+    {"WindowSize", "(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded sizes hold the dilated window at least once)"},
+    {"InputGradientTensor.Sizes", "InputGradientTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
+    {"InputGradientTensor.Sizes", "(InputGradientTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded sizes has no elements)"},
 };
 static const dmlops_rule dmlops_max_pooling_grad_rules[] = {
     {"DML-MAX_POOLING_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -12164,8 +12246,9 @@ static const dmlops_rule dmlops_max_pooling_grad_rules[] = {
     {"DML-MAX_POOLING_GRAD-same-type", dmlops_same_DataType, 0, 111, {1, 0}, 0, 0},
     {"DML-MAX_POOLING_GRAD-same-type", dmlops_same_DataType, 0, 111, {2, 0}, 0, 0},
     {"DML-MAX_POOLING_GRAD-same-sizes", dmlops_same_Sizes, 0, 118, {2, 0}, 0, 0},
+    {"DML-MAX_POOLING_GRAD-batches-channels", dmlops_by_program, 255, 281, {5, 0}, 0, 0},
     {"DML-MAX_POOLING_GRAD-window-fits", dmlops_by_program, 123, 244, {4, 0}, 0, 0},
-    {"DML-MAX_POOLING_GRAD-input-gradient-sizes", dmlops_by_program, 255, 392, {5, 0}, 0, 0},
+    {"DML-MAX_POOLING_GRAD-windows-within", dmlops_by_program, 286, 405, {6, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_random_generator_members[] = {
@@ -12248,22 +12331,26 @@ static const uint8_t dmlops_resample_grad_code[] = {
     0, 129, 0, 28, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, InputGradientTensor), 0, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, InputGradientTensor),
     /* reads */
     0, 8, 3, 1, 255,
-    /* DML-RESAMPLE_GRAD-scales: Scales[i] > 0.0 */
-    0, 129, 1, 0, 128, 14, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 129, 46, 52, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 192, 51, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 52, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 192,
+    /* DML-RESAMPLE_GRAD-scales: Scales[i] >= 0.0 */
+    0, 129, 1, 0, 128, 14, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 129, 47, 52, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 192, 51, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 52, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 192,
     /* reads */
     4, 1, 255,
+    /* DML-RESAMPLE_GRAD-scales-positive: Scales[i] > 0.0 */
+    0, 129, 1, 0, 128, 14, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 129, 46, 52, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 192, 51, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 52, DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, DimensionCount), 192,
     /* reads */
     0, 2, 1, 2, 255,
 };
 static const dmlops_phrase dmlops_resample_grad_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputGradientTensor.DimensionCount, %v"},
-    {"Scales", "Scales[%v] is %v; it must be more than 0.0 (output coordinates are divided by it)"},
+    {"Scales", "Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)"},
+    {"Scales", "Scales[%v] is %v; it should be more than 0.0 (0 gives no input coordinate)"},
 };
 static const dmlops_rule dmlops_resample_grad_rules[] = {
     {"DML-RESAMPLE_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-RESAMPLE_GRAD-dimension-count", dmlops_by_program, 5, 19, {0, 0}, 0, 1},
     {"DML-RESAMPLE_GRAD-scales", dmlops_by_program, 24, 53, {1, 0}, 1, 0},
-    {"DML-RESAMPLE_GRAD-same-type", dmlops_same_DataType, 0, 56, {1, 0}, 0, 0},
+    {"DML-RESAMPLE_GRAD-same-type", dmlops_same_DataType, 0, 85, {1, 0}, 0, 0},
+    {"DML-RESAMPLE_GRAD-scales-positive", dmlops_by_program, 56, 53, {2, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_slice_grad_members[] = {
@@ -12380,15 +12467,15 @@ static const uint8_t dmlops_argmin_code[] = {
     1, 192, 63, 0, 128, 9, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, InputTensor), 22, 0, 129, 38, 39, 1, 1, 128, 14, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, AxisCount), 8, 0, 129, 28, 12, 56, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, AxisCount), 193, 192, 129, 11, DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, InputTensor), 192, 58, 0,
 };
 static const dmlops_phrase dmlops_argmin_phrases[] = {
-    {"AxisCount", "AxisCount is %v; it must be at most InputTensor.DimensionCount, %v (a dimension is reduced once)%\?; axes count from 0, and %v is %v as an unsigned number"},
+    {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (a dimension is reduced once)%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"Axes", "Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (reduced dimensions have size 1)"},
 };
 static const dmlops_rule dmlops_argmin_rules[] = {
     {"DML-ARGMIN-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ARGMIN-axis-count", dmlops_by_program, 5, 47, {0, 0}, 0, 1},
     {"DML-ARGMIN-axes-range", dmlops_by_program, 52, 116, {1, 0}, 0, 0},
     {"DML-ARGMIN-output-sizes", dmlops_by_program, 121, 165, {2, 0}, 0, 0},
+    {"DML-ARGMIN-axis-count", dmlops_by_program, 5, 47, {0, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_argmax_members[] = {
@@ -12416,15 +12503,15 @@ static const uint8_t dmlops_argmax_code[] = {
     1, 192, 63, 0, 128, 9, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, InputTensor), 22, 0, 129, 38, 39, 1, 1, 128, 14, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, AxisCount), 8, 0, 129, 28, 12, 56, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, AxisCount), 193, 192, 129, 11, DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, InputTensor), 192, 58, 0,
 };
 static const dmlops_phrase dmlops_argmax_phrases[] = {
-    {"AxisCount", "AxisCount is %v; it must be at most InputTensor.DimensionCount, %v (a dimension is reduced once)%\?; axes count from 0, and %v is %v as an unsigned number"},
+    {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (a dimension is reduced once)%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"Axes", "Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (reduced dimensions have size 1)"},
 };
 static const dmlops_rule dmlops_argmax_rules[] = {
     {"DML-ARGMAX-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
-    {"DML-ARGMAX-axis-count", dmlops_by_program, 5, 47, {0, 0}, 0, 1},
     {"DML-ARGMAX-axes-range", dmlops_by_program, 52, 116, {1, 0}, 0, 0},
     {"DML-ARGMAX-output-sizes", dmlops_by_program, 121, 165, {2, 0}, 0, 0},
+    {"DML-ARGMAX-axis-count", dmlops_by_program, 5, 47, {0, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_roi_align_members[] = {
@@ -12988,7 +13075,7 @@ static const dmlops_phrase dmlops_roi_align_grad_phrases[] = {
     {"ReductionFunction", "ReductionFunction is %v; it must be AVERAGE or MAX"},
     {"InputTensor", "InputTensor is absent; it must be given (the gradient with respect to the regions depends on the image)"},
     {"InputTensor", "InputTensor is absent; it must be given (the image tells which sample was the largest)"},
-    {"MinimumSamplesPerOutput", "MinimumSamplesPerOutput is %v; it must be at most MaximumSamplesPerOutput, %v (the number of samples is clamped between the two)"},
+    {"MinimumSamplesPerOutput", "MinimumSamplesPerOutput is %v; it should be at most MaximumSamplesPerOutput, %v (the number of samples is clamped between the two)"},
     {"MaximumSamplesPerOutput", "MaximumSamplesPerOutput is %v; it must be at least 1 (nothing can be reduced from no sample)"},
     {"ROITensor.Sizes", "ROITensor.Sizes is %v; it must be %v (four coordinates for each region)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
     {"BatchIndicesTensor.Sizes", "BatchIndicesTensor.Sizes is %v; it must be %v (one batch for each region)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
@@ -13001,7 +13088,6 @@ static const dmlops_rule dmlops_roi_align_grad_rules[] = {
     {"DML-ROI_ALIGN_GRAD-reduction-function", dmlops_by_program, 14, 27, {1, 0}, 1, 0},
     {"DML-ROI_ALIGN_GRAD-input-for-roi-gradient", dmlops_by_program, 30, 36, {2, 0}, 0, 0},
     {"DML-ROI_ALIGN_GRAD-input-for-max", dmlops_by_program, 41, 49, {3, 0}, 0, 0},
-    {"DML-ROI_ALIGN_GRAD-sample-range", dmlops_by_program, 54, 68, {4, 0}, 1, 0},
     {"DML-ROI_ALIGN_GRAD-maximum-samples-range", dmlops_by_program, 73, 83, {5, 0}, 1, 0},
     {"DML-ROI_ALIGN_GRAD-same-type", dmlops_same_DataType, 0, 86, {2, 1}, 0, 0},
     {"DML-ROI_ALIGN_GRAD-same-type", dmlops_same_DataType, 0, 86, {0, 1}, 0, 0},
@@ -13014,6 +13100,7 @@ static const dmlops_rule dmlops_roi_align_grad_rules[] = {
     {"DML-ROI_ALIGN_GRAD-output-channels", dmlops_by_program, 327, 351, {10, 0}, 0, 0},
     {"DML-ROI_ALIGN_GRAD-output-sizes", dmlops_same_Sizes, 0, 358, {4, 0}, 0, 0},
     {"DML-ROI_ALIGN_GRAD-output-roi-sizes", dmlops_same_Sizes, 0, 363, {5, 2}, 0, 0},
+    {"DML-ROI_ALIGN_GRAD-sample-range", dmlops_by_program, 54, 68, {4, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_batch_normalization_training_members[] = {
@@ -13269,6 +13356,10 @@ static const uint8_t dmlops_activation_softmax1_code[] = {
     0, 129, 1, 0, 128, 14, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), 129, 30, 12, 56, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), 192, 9, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, InputTensor), 0, 192, 0, 12, 56, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), 192, 0, 9, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, InputTensor), 33, 12, 56, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), 192, 0, 0, 0, 0, 128, 0, 0, 0, 0, 0, 12, 56, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), 192, 0, 20, 12, 56, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), 192, 0, 0, 0, 0, 0, 1, 0, 0, 0,
     /* reads */
     0, 8, 3, 1, 255,
+    /* DML-ACTIVATION_SOFTMAX1-axis-count: AxisCount <= InputTensor.DimensionCount */
+    0, 129, 0, 31, 2, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), 9, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), 0, 9, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, InputTensor), 33, 2, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), 0, 0, 0, 0, 128, 0, 0, 0, 0, 0, 2, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), 0, 20, 2, DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, AxisCount), 0, 0, 0, 0, 0, 1, 0, 0, 0,
+    /* reads */
+    0, 8, 2, 1, 255,
     /* reads */
     0, 2, 1, 2, 255,
     /* reads */
@@ -13276,12 +13367,14 @@ static const uint8_t dmlops_activation_softmax1_code[] = {
 };
 static const dmlops_phrase dmlops_activation_softmax1_phrases[] = {
     {"Axes", "Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
+    {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (an axis counts once)%\?; axes count from 0, and %v is %v as an unsigned number"},
 };
 static const dmlops_rule dmlops_activation_softmax1_rules[] = {
     {"DML-ACTIVATION_SOFTMAX1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-ACTIVATION_SOFTMAX1-axes-range", dmlops_by_program, 5, 69, {0, 0}, 0, 0},
-    {"DML-ACTIVATION_SOFTMAX1-same-type", dmlops_same_DataType, 0, 74, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_SOFTMAX1-same-sizes", dmlops_same_Sizes, 0, 79, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_SOFTMAX1-same-type", dmlops_same_DataType, 0, 121, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_SOFTMAX1-same-sizes", dmlops_same_Sizes, 0, 126, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_SOFTMAX1-axis-count", dmlops_by_program, 74, 116, {1, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_log_softmax1_members[] = {
@@ -13296,6 +13389,10 @@ static const uint8_t dmlops_activation_log_softmax1_code[] = {
     0, 129, 1, 0, 128, 14, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), 129, 30, 12, 56, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), 192, 9, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, InputTensor), 0, 192, 0, 12, 56, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), 192, 0, 9, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, InputTensor), 33, 12, 56, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), 192, 0, 0, 0, 0, 128, 0, 0, 0, 0, 0, 12, 56, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), 192, 0, 20, 12, 56, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), 192, 0, 0, 0, 0, 0, 1, 0, 0, 0,
     /* reads */
     0, 8, 3, 1, 255,
+    /* DML-ACTIVATION_LOG_SOFTMAX1-axis-count: AxisCount <= InputTensor.DimensionCount */
+    0, 129, 0, 31, 2, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), 9, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), 0, 9, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, InputTensor), 33, 2, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), 0, 0, 0, 0, 128, 0, 0, 0, 0, 0, 2, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), 0, 20, 2, DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, AxisCount), 0, 0, 0, 0, 0, 1, 0, 0, 0,
+    /* reads */
+    0, 8, 2, 1, 255,
     /* reads */
     0, 2, 1, 2, 255,
     /* reads */
@@ -13303,12 +13400,14 @@ static const uint8_t dmlops_activation_log_softmax1_code[] = {
 };
 static const dmlops_phrase dmlops_activation_log_softmax1_phrases[] = {
     {"Axes", "Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
+    {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (an axis counts once)%\?; axes count from 0, and %v is %v as an unsigned number"},
 };
 static const dmlops_rule dmlops_activation_log_softmax1_rules[] = {
     {"DML-ACTIVATION_LOG_SOFTMAX1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-ACTIVATION_LOG_SOFTMAX1-axes-range", dmlops_by_program, 5, 69, {0, 0}, 0, 0},
-    {"DML-ACTIVATION_LOG_SOFTMAX1-same-type", dmlops_same_DataType, 0, 74, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_LOG_SOFTMAX1-same-sizes", dmlops_same_Sizes, 0, 79, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_LOG_SOFTMAX1-same-type", dmlops_same_DataType, 0, 121, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_LOG_SOFTMAX1-same-sizes", dmlops_same_Sizes, 0, 126, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_LOG_SOFTMAX1-axis-count", dmlops_by_program, 74, 116, {1, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_hardmax1_members[] = {
@@ -13323,6 +13422,10 @@ static const uint8_t dmlops_activation_hardmax1_code[] = {
     0, 129, 1, 0, 128, 14, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), 129, 30, 12, 56, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), 192, 9, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, InputTensor), 0, 192, 0, 12, 56, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), 192, 0, 9, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, InputTensor), 33, 12, 56, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), 192, 0, 0, 0, 0, 128, 0, 0, 0, 0, 0, 12, 56, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), 192, 0, 20, 12, 56, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, Axes), DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), 192, 0, 0, 0, 0, 0, 1, 0, 0, 0,
     /* reads */
     0, 8, 3, 1, 255,
+    /* DML-ACTIVATION_HARDMAX1-axis-count: AxisCount <= InputTensor.DimensionCount */
+    0, 129, 0, 31, 2, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), 9, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), 0, 9, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, InputTensor), 33, 2, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), 0, 0, 0, 0, 128, 0, 0, 0, 0, 0, 2, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), 0, 20, 2, DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, AxisCount), 0, 0, 0, 0, 0, 1, 0, 0, 0,
+    /* reads */
+    0, 8, 2, 1, 255,
     /* reads */
     0, 2, 1, 2, 255,
     /* reads */
@@ -13330,12 +13433,14 @@ static const uint8_t dmlops_activation_hardmax1_code[] = {
 };
 static const dmlops_phrase dmlops_activation_hardmax1_phrases[] = {
     {"Axes", "Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
+    {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (an axis counts once)%\?; axes count from 0, and %v is %v as an unsigned number"},
 };
 static const dmlops_rule dmlops_activation_hardmax1_rules[] = {
     {"DML-ACTIVATION_HARDMAX1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-ACTIVATION_HARDMAX1-axes-range", dmlops_by_program, 5, 69, {0, 0}, 0, 0},
-    {"DML-ACTIVATION_HARDMAX1-same-type", dmlops_same_DataType, 0, 74, {1, 0}, 0, 0},
-    {"DML-ACTIVATION_HARDMAX1-same-sizes", dmlops_same_Sizes, 0, 79, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_HARDMAX1-same-type", dmlops_same_DataType, 0, 121, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_HARDMAX1-same-sizes", dmlops_same_Sizes, 0, 126, {1, 0}, 0, 0},
+    {"DML-ACTIVATION_HARDMAX1-axis-count", dmlops_by_program, 74, 116, {1, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_resample2_members[] = {
@@ -13354,22 +13459,26 @@ static const uint8_t dmlops_resample2_code[] = {
     0, 129, 0, 28, 2, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, InputTensor),
     /* reads */
     0, 8, 4, 1, 255,
-    /* DML-RESAMPLE2-scales: Scales[d] > 0.0 */
-    0, 129, 1, 0, 128, 14, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 129, 46, 52, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 192, 51, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 52, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 192,
+    /* DML-RESAMPLE2-scales: Scales[d] >= 0.0 */
+    0, 129, 1, 0, 128, 14, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 129, 47, 52, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 192, 51, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 52, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 192,
     /* reads */
     5, 1, 255,
+    /* DML-RESAMPLE2-scales-positive: Scales[d] > 0.0 */
+    0, 129, 1, 0, 128, 14, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 129, 46, 52, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 192, 51, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 52, DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, DimensionCount), 192,
     /* reads */
     0, 2, 1, 2, 255,
 };
 static const dmlops_phrase dmlops_resample2_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
-    {"Scales", "Scales[%v] is %v; it must be more than 0.0"},
+    {"Scales", "Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)"},
+    {"Scales", "Scales[%v] is %v; it should be more than 0.0 (0 gives no input coordinate)"},
 };
 static const dmlops_rule dmlops_resample2_rules[] = {
     {"DML-RESAMPLE2-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-RESAMPLE2-dimension-count", dmlops_by_program, 5, 19, {0, 0}, 0, 1},
     {"DML-RESAMPLE2-scales", dmlops_by_program, 24, 53, {1, 0}, 1, 0},
-    {"DML-RESAMPLE2-same-type", dmlops_same_DataType, 0, 56, {1, 0}, 0, 0},
+    {"DML-RESAMPLE2-same-type", dmlops_same_DataType, 0, 85, {1, 0}, 0, 0},
+    {"DML-RESAMPLE2-scales-positive", dmlops_by_program, 56, 53, {2, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_resample_grad1_members[] = {
@@ -13388,22 +13497,26 @@ static const uint8_t dmlops_resample_grad1_code[] = {
     0, 129, 0, 28, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, InputGradientTensor), 0, 2, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, InputGradientTensor),
     /* reads */
     0, 8, 4, 1, 255,
-    /* DML-RESAMPLE_GRAD1-scales: Scales[i] > 0.0 */
-    0, 129, 1, 0, 128, 14, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 129, 46, 52, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 192, 51, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 52, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 192,
+    /* DML-RESAMPLE_GRAD1-scales: Scales[i] >= 0.0 */
+    0, 129, 1, 0, 128, 14, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 129, 47, 52, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 192, 51, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 52, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 192,
     /* reads */
     5, 1, 255,
+    /* DML-RESAMPLE_GRAD1-scales-positive: Scales[i] > 0.0 */
+    0, 129, 1, 0, 128, 14, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 129, 46, 52, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 192, 51, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 52, DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, DimensionCount), 192,
     /* reads */
     0, 2, 1, 2, 255,
 };
 static const dmlops_phrase dmlops_resample_grad1_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputGradientTensor.DimensionCount, %v"},
-    {"Scales", "Scales[%v] is %v; it must be more than 0.0 (output coordinates are divided by it)"},
+    {"Scales", "Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)"},
+    {"Scales", "Scales[%v] is %v; it should be more than 0.0 (0 gives no input coordinate)"},
 };
 static const dmlops_rule dmlops_resample_grad1_rules[] = {
     {"DML-RESAMPLE_GRAD1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-RESAMPLE_GRAD1-dimension-count", dmlops_by_program, 5, 19, {0, 0}, 0, 1},
     {"DML-RESAMPLE_GRAD1-scales", dmlops_by_program, 24, 53, {1, 0}, 1, 0},
-    {"DML-RESAMPLE_GRAD1-same-type", dmlops_same_DataType, 0, 56, {1, 0}, 0, 0},
+    {"DML-RESAMPLE_GRAD1-same-type", dmlops_same_DataType, 0, 85, {1, 0}, 0, 0},
+    {"DML-RESAMPLE_GRAD1-scales-positive", dmlops_by_program, 56, 53, {2, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_diagonal_matrix1_members[] = {
@@ -13546,9 +13659,13 @@ static const uint8_t dmlops_multihead_attention_code[] = {
     /* reads */
     0, 17, 1, 25, 3, 17, 4, 17, 5, 17, 7, 9, 9, 25, 16, 1, 17, 1, 255,
     /* DML-MULTIHEAD_ATTENTION-mask-sizes: MaskTensor.Sizes == align(MaskSizes, MaskTensor.DimensionCount, 1) */
-    7, 192, 64, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 65, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 131, 129, 64, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 59, 60, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 62, 1, 21, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 132, 64, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 59, 60, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 62, 1, 21, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 62, 3, 128, 128, 128, 0, 12, 58, 0, 128, 1, 12, 58, 0, 129, 2, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 130, 128, 3, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 130, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 129, 38, 36, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 193, 128, 4, 19, 194, 195, 193, 64, 28, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 129, 62, 2, 129, 192, 64, 28, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 130, 62, 2, 130, 192, 64, 28, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 131, 62, 1, 19, 21, 192, 131, 130, 62, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 193, 196, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 29, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 128, 0, 17, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 65, 58, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 129, 3, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 3, 65, 58, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 129, 4, 15, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 35, 2, 28, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 13, 65, 58, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 129, 39, 0, 5, 128, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 20, 0, 129, 36, 2, 28, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 197, 12, 65, 58, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 129, 197, 28, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 197, 129, 3, 65, 58, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 129,
+    7, 192, 64, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 65, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 131, 129, 64, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 59, 60, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 62, 1, 21, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 132, 64, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 59, 60, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 62, 1, 21, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 62, 3, 128, 128, 128, 0, 12, 58, 0, 128, 1, 12, 58, 0, 129, 2, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 130, 128, 3, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 130, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 129, 38, 36, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 193, 128, 4, 19, 194, 195, 193, 64, 28, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 129, 62, 2, 129, 192, 64, 28, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 130, 62, 2, 130, 192, 64, 28, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 131, 62, 1, 19, 21, 192, 131, 130, 62, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 193, 196, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 34, 37, 2, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 128, 132, 0, 17, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 65, 58, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 129, 3, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 3, 65, 58, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 129, 4, 15, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 35, 2, 28, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 13, 65, 58, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 129, 39, 0, 5, 128, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 20, 0, 129, 36, 2, 28, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 197, 12, 65, 58, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 129, 197, 28, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 197, 129, 3, 65, 58, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 129,
     /* reads */
     0, 17, 1, 25, 3, 17, 4, 17, 5, 17, 7, 25, 9, 25, 16, 1, 17, 1, 255,
+    /* DML-MULTIHEAD_ATTENTION-boolean-mask-sizes: MaskTensor.Sizes[d] == align(MaskSizes, MaskTensor.DimensionCount, 1)[d] */
+    7, 192, 64, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 65, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 131, 129, 64, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 59, 60, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 62, 1, 21, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 132, 64, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 59, 60, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 62, 1, 21, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 62, 3, 128, 128, 128, 0, 12, 58, 0, 128, 1, 12, 58, 0, 129, 2, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 130, 128, 3, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 130, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 129, 38, 36, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 193, 128, 4, 19, 194, 195, 193, 64, 28, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 129, 62, 2, 129, 192, 64, 28, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 130, 62, 2, 130, 192, 64, 28, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 131, 62, 1, 19, 21, 192, 131, 130, 62, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 193, 196, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 28, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 132, 1, 5, 128, 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 129, 129, 28, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 197, 12, 65, 58, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 129, 197, 0, 197, 0, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 197, 0, 12, 65, 58, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 129, 197,
+    /* DML-MULTIHEAD_ATTENTION-boolean-mask-sizes: MaskTensor.Sizes[MaskTensor.DimensionCount - 1] in (TotalSequenceLength, KeySequenceLength) */
+    5, 0, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 130, 128, 192, 64, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 65, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 131, 129, 64, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 59, 60, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 62, 1, 21, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 132, 64, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 59, 60, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 62, 1, 21, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 62, 3, 128, 128, 128, 1, 12, 58, 0, 129, 2, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 130, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 129, 38, 36, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 193, 128, 3, 19, 192, 194, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 28, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskType), 132, 0, 37, 2, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 129, 195, 194, 0, 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 129, 0, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, MaskTensor), 129, 0, 195, 0, 194,
     /* DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes: RelativePositionBiasTensor.Sizes == align([BatchSize, HeadCount, SequenceLength, TotalSequenceLength], RelativePositionBiasTensor.DimensionCount, 1) */
     6, 192, 64, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 65, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 131, 129, 64, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 59, 60, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 62, 1, 21, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 132, 64, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 59, 60, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 62, 1, 21, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 62, 3, 128, 128, 128, 0, 12, 58, 0, 128, 1, 12, 58, 0, 129, 2, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, PastKeyTensor), 130, 128, 3, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, KeyTensor), 130, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedKeyValueTensor), 129, 38, 36, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, StackedQueryKeyValueTensor), 193, 128, 4, 19, 194, 195, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, RelativePositionBiasTensor), 0, 17, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, RelativePositionBiasTensor), 65, 62, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 193, 196, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, RelativePositionBiasTensor), 129, 3, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, RelativePositionBiasTensor), 3, 65, 62, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 193, 196, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, RelativePositionBiasTensor), 129, 35, 2, 28, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, RelativePositionBiasTensor), 13, 65, 62, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 193, 196, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, RelativePositionBiasTensor), 129, 39, 0, 5, 128, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, RelativePositionBiasTensor), 25, 0, 129, 36, 2, 28, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, RelativePositionBiasTensor), 197, 12, 65, 62, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 193, 196, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, RelativePositionBiasTensor), 129, 197, 28, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, RelativePositionBiasTensor), 197, 129, 3, 65, 62, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, HeadCount), 193, 196, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, RelativePositionBiasTensor), 129,
     /* reads */
@@ -13573,7 +13690,7 @@ static const uint8_t dmlops_multihead_attention_code[] = {
     0, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 10, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 0, 0, 0, 0, 0, 0, 0, 0, 128,
 };
 static const dmlops_phrase dmlops_multihead_attention_phrases[] = {
-    {"HeadCount", "HeadCount is %v; it must be at least 1"},
+    {"HeadCount", "HeadCount is %v; it must be at least 1 (hidden sizes are divided by it)"},
     {"QueryTensor", "QueryTensor, StackedQueryKeyTensor and StackedQueryKeyValueTensor are absent; one of them must be given (queries come from one of these)"},
     {"KeyTensor", "KeyTensor, StackedQueryKeyTensor, StackedKeyValueTensor, StackedQueryKeyValueTensor and PastKeyTensor are absent; one of them must be given (keys come from one of these)"},
     {"ValueTensor", "ValueTensor must be given with KeyTensor or StackedQueryKeyTensor, and be absent without them (values come with the keys, on their own or stacked)"},
@@ -13585,7 +13702,7 @@ static const dmlops_phrase dmlops_multihead_attention_phrases[] = {
     {"StackedQueryKeyValueTensor", "StackedQueryKeyValueTensor is given; it must be absent (StackedKeyValueTensor holds keys and values)"},
     {"QueryTensor", "QueryTensor is given; it must be absent (StackedQueryKeyValueTensor holds queries, keys and values)"},
     {"KeyTensor", "KeyTensor is given; it must be absent (StackedQueryKeyValueTensor holds queries, keys and values)"},
-    {"PastKeyTensor", "only one of PastKeyTensor and PastValueTensor is given; both must be given, or neither"},
+    {"PastKeyTensor", "only one of PastKeyTensor and PastValueTensor is given; both must be given, or neither (as many values as keys of earlier calls come before the new ones)"},
     {"QueryTensor.Sizes", "QueryTensor.Sizes[%v] is %v; it must equal 1 (only the last three dimensions count)"},
     {"QueryTensor.Sizes", "QueryTensor.Sizes[%v] is %v; it must be a multiple of HeadCount, %v (all heads have the same size)"},
     {"StackedQueryKeyTensor.Sizes", "StackedQueryKeyTensor.Sizes[2] is %v; it must equal HeadCount, %v"},
@@ -13600,6 +13717,8 @@ static const dmlops_phrase dmlops_multihead_attention_phrases[] = {
     {"PastValueTensor.Sizes", "PastValueTensor.Sizes is %v; it must be %v (batch, HeadCount, past sequence, head size of the values)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
     {"MaskTensor.DimensionCount", "MaskTensor.DimensionCount is %v; it must be at least %v"},
     {"MaskTensor.Sizes", "MaskTensor.Sizes is %v; it must be %v (the sizes of a mask follow from MaskType, %v)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
+    {"MaskTensor.Sizes", "MaskTensor.Sizes[%v] is %v; it must be %v (one entry for each score)"},
+    {"MaskTensor.Sizes", "MaskTensor.Sizes[%v] is %v; it must be %v or %v (one entry for each score)"},
     {"RelativePositionBiasTensor.Sizes", "RelativePositionBiasTensor.Sizes is %v; it must be %v (one value for each score: batch, HeadCount, sequence, total sequence)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (batch, sequence, HeadCount x head size of the values)"},
     {"OutputPresentKeyTensor.Sizes", "OutputPresentKeyTensor.Sizes is %v; it must be %v (batch, HeadCount, total sequence, head size)"},
@@ -13644,11 +13763,13 @@ static const dmlops_rule dmlops_multihead_attention_rules[] = {
     {"DML-MULTIHEAD_ATTENTION-past-key-sizes", dmlops_by_program, 1180, 1349, {23, 0}, 0, 0},
     {"DML-MULTIHEAD_ATTENTION-past-value-sizes", dmlops_by_program, 1360, 1560, {24, 0}, 0, 0},
     {"DML-MULTIHEAD_ATTENTION-mask-dimension-count", dmlops_by_program, 1577, 1738, {25, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-mask-sizes", dmlops_by_program, 1757, 1975, {26, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes", dmlops_by_program, 1994, 2189, {27, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-output-sizes", dmlops_by_program, 2206, 2339, {28, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-present-key-sizes", dmlops_by_program, 2356, 2497, {29, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION-present-value-sizes", dmlops_by_program, 2514, 2686, {30, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-mask-sizes", dmlops_by_program, 1757, 1978, {26, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-boolean-mask-sizes", dmlops_by_program, 1997, 1978, {27, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-boolean-mask-sizes", dmlops_by_program, 2179, 1978, {28, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes", dmlops_by_program, 2310, 2505, {29, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-output-sizes", dmlops_by_program, 2522, 2655, {30, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-present-key-sizes", dmlops_by_program, 2672, 2813, {31, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION-present-value-sizes", dmlops_by_program, 2830, 3002, {32, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_lp_pooling1_members[] = {
@@ -13685,10 +13806,14 @@ static const uint8_t dmlops_lp_pooling1_code[] = {
     2, 192, 63, 0, 128, 14, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 16, 0, 129, 19, 21, 20, 12, 56, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 12, 56, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 193, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 14, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 129, 31, 12, 58, 0, 192, 12, 58, 1, 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 12, 58, 0, 192, 0, 19, 192, 130, 0, 11, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 19, 192, 130, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 12, 58, 1, 192,
     /* reads */
     0, 24, 4, 1, 5, 1, 6, 1, 7, 1, 255,
-    /* DML-LP_POOLING1-output-sizes: OutputTensor.Sizes == PooledSizes */
-    3, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 193, 63, 0, 128, 14, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 16, 0, 129, 19, 21, 20, 12, 56, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 12, 56, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 194, 59, 60, 54, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 128, 130, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 19, 22, 25, 20, 12, 58, 0, 192, 12, 58, 1, 192, 128, 12, 56, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 17, 54, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, OutputTensor), 58, 2, 3, 54, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, OutputTensor), 3, 58, 2, 3, 58, 1, 3, 56, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount),
+    /* DML-LP_POOLING1-output-batches-channels: OutputTensor.Sizes[d] == InputTensor.Sizes[d] */
+    0, 129, 1, 0, 128, 130, 129, 28, 11, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, OutputTensor), 192, 11, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, OutputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 192,
     /* reads */
-    0, 24, 1, 16, 3, 1, 4, 1, 5, 1, 6, 1, 7, 1, 255,
+    0, 16, 1, 16, 255,
+    /* DML-LP_POOLING1-windows-within: (OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] */
+    1, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 20, 9, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 130, 129, 30, 21, 20, 11, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, OutputTensor), 19, 192, 130, 129, 12, 56, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 58, 0, 192, 0, 19, 192, 130, 0, 11, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, OutputTensor), 19, 192, 130, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 21, 20, 11, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, OutputTensor), 19, 192, 130, 129, 12, 56, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 19, 192, 130, 0, 11, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, InputTensor), 19, 192, 130, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 12, 58, 0, 192,
+    /* reads */
+    0, 24, 1, 16, 3, 1, 5, 1, 6, 1, 255,
     /* DML-LP_POOLING1-p-range: P >= 1 */
     0, 129, 0, 33, 2, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, P), 129, 0, 2, DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, P),
     /* reads */
@@ -13701,20 +13826,22 @@ static const dmlops_phrase dmlops_lp_pooling1_phrases[] = {
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"Dilations", "Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)"},
-    {"WindowSize", "(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it must be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the dilated window at least once)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (each spatial size is (padded input - window %v) / Strides %v, rounded down, plus 1)"},
+    {"WindowSize", "(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the dilated window at least once)"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
+    {"OutputTensor.Sizes", "(OutputTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded input has no elements)"},
     {"P", "P is %v; it must be at least 1 (the result is a P-th root)"},
 };
 static const dmlops_rule dmlops_lp_pooling1_rules[] = {
     {"DML-LP_POOLING1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-LP_POOLING1-dimension-count", dmlops_by_program, 5, 26, {0, 0}, 0, 1},
-    {"DML-LP_POOLING1-p-range", dmlops_by_program, 370, 380, {6, 0}, 1, 0},
+    {"DML-LP_POOLING1-p-range", dmlops_by_program, 407, 417, {7, 0}, 1, 0},
     {"DML-LP_POOLING1-strides-range", dmlops_by_program, 31, 54, {1, 0}, 1, 0},
     {"DML-LP_POOLING1-window-size-range", dmlops_by_program, 57, 80, {2, 0}, 1, 0},
     {"DML-LP_POOLING1-dilations-range", dmlops_by_program, 83, 106, {3, 0}, 1, 0},
     {"DML-LP_POOLING1-same-type", dmlops_same_DataType, 0, 109, {1, 0}, 0, 0},
+    {"DML-LP_POOLING1-output-batches-channels", dmlops_by_program, 246, 272, {5, 0}, 0, 0},
     {"DML-LP_POOLING1-window-fits", dmlops_by_program, 114, 235, {4, 0}, 0, 0},
-    {"DML-LP_POOLING1-output-sizes", dmlops_by_program, 246, 355, {5, 0}, 0, 0},
+    {"DML-LP_POOLING1-windows-within", dmlops_by_program, 277, 396, {6, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_average_pooling1_members[] = {
@@ -13751,10 +13878,14 @@ static const uint8_t dmlops_average_pooling1_code[] = {
     2, 192, 63, 0, 128, 14, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 16, 0, 129, 19, 21, 20, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 193, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 14, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 129, 31, 12, 58, 0, 192, 12, 58, 1, 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 12, 58, 0, 192, 0, 19, 192, 130, 0, 11, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 19, 192, 130, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 12, 58, 1, 192,
     /* reads */
     0, 24, 4, 1, 5, 1, 6, 1, 7, 1, 255,
-    /* DML-AVERAGE_POOLING1-output-sizes: OutputTensor.Sizes == PooledSizes */
-    3, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 193, 63, 0, 128, 14, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 16, 0, 129, 19, 21, 20, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 194, 59, 60, 54, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 128, 130, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 19, 22, 25, 20, 12, 58, 0, 192, 12, 58, 1, 192, 128, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 17, 54, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, OutputTensor), 58, 2, 3, 54, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, OutputTensor), 3, 58, 2, 3, 58, 1, 3, 56, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount),
+    /* DML-AVERAGE_POOLING1-output-batches-channels: OutputTensor.Sizes[d] == InputTensor.Sizes[d] */
+    0, 129, 1, 0, 128, 130, 129, 28, 11, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, OutputTensor), 192, 11, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, OutputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 192,
     /* reads */
-    0, 24, 1, 16, 3, 1, 4, 1, 5, 1, 6, 1, 7, 1, 255,
+    0, 16, 1, 16, 255,
+    /* DML-AVERAGE_POOLING1-windows-within: (OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] */
+    1, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 20, 9, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 130, 129, 30, 21, 20, 11, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, OutputTensor), 19, 192, 130, 129, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 58, 0, 192, 0, 19, 192, 130, 0, 11, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, OutputTensor), 19, 192, 130, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 21, 20, 11, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, OutputTensor), 19, 192, 130, 129, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 19, 192, 130, 0, 11, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 19, 192, 130, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 0, 12, 58, 0, 192,
+    /* reads */
+    0, 24, 1, 16, 3, 1, 5, 1, 6, 1, 255,
     /* OutputTensor.Sizes: PooledSizes */
     3, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 193, 63, 0, 128, 14, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 16, 0, 129, 19, 21, 20, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 194, 59, 60, 54, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 128, 130, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 19, 22, 25, 20, 12, 58, 0, 192, 12, 58, 1, 192, 128, 12, 56, DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, DimensionCount), 192, 129, 58, 2,
 };
@@ -13763,8 +13894,9 @@ static const dmlops_phrase dmlops_average_pooling1_phrases[] = {
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"Dilations", "Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)"},
-    {"WindowSize", "(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it must be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the dilated window at least once)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (each spatial size is (padded input - window %v) / Strides %v, rounded down, plus 1)"},
+    {"WindowSize", "(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the dilated window at least once)"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
+    {"OutputTensor.Sizes", "(OutputTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded input has no elements)"},
 };
 static const dmlops_rule dmlops_average_pooling1_rules[] = {
     {"DML-AVERAGE_POOLING1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -13773,8 +13905,9 @@ static const dmlops_rule dmlops_average_pooling1_rules[] = {
     {"DML-AVERAGE_POOLING1-window-size-range", dmlops_by_program, 57, 80, {2, 0}, 1, 0},
     {"DML-AVERAGE_POOLING1-dilations-range", dmlops_by_program, 83, 106, {3, 0}, 1, 0},
     {"DML-AVERAGE_POOLING1-same-type", dmlops_same_DataType, 0, 109, {1, 0}, 0, 0},
+    {"DML-AVERAGE_POOLING1-output-batches-channels", dmlops_by_program, 246, 272, {5, 0}, 0, 0},
     {"DML-AVERAGE_POOLING1-window-fits", dmlops_by_program, 114, 235, {4, 0}, 0, 0},
-    {"DML-AVERAGE_POOLING1-output-sizes", dmlops_by_program, 246, 355, {5, 0}, 0, 0},
+    {"DML-AVERAGE_POOLING1-windows-within", dmlops_by_program, 277, 396, {6, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_activation_swish_members[] = {
@@ -13877,10 +14010,14 @@ static const uint8_t dmlops_quantized_linear_average_pooling_code[] = {
     0, 16, 4, 25, 255,
     /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes: OutputZeroPointTensor.Sizes[d] == 1 */
     0, 6, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 1, 0, 128, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 29, 192, 24, 20, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 129, 129, 28, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 192, 129, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 192,
-    /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-sizes: OutputTensor.Sizes == PooledSizes */
-    3, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 193, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 16, 0, 129, 19, 21, 20, 12, 56, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, WindowSize), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 12, 56, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Dilations), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 194, 59, 60, 54, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 128, 130, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 20, 0, 129, 19, 22, 25, 20, 12, 58, 0, 192, 12, 58, 1, 192, 128, 12, 56, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 129, 0, 17, 54, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 58, 2, 3, 54, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 3, 58, 2, 3, 58, 1, 3, 56, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount),
+    /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-batches-channels: OutputTensor.Sizes[d] == InputTensor.Sizes[d] */
+    0, 129, 1, 0, 128, 130, 129, 28, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 192, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 192, 0, 192, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 192,
     /* reads */
-    0, 24, 5, 16, 7, 1, 8, 1, 9, 1, 10, 1, 11, 1, 255,
+    0, 16, 5, 16, 255,
+    /* DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within: (OutputTensor.Sizes[i + 2] - 1) * Strides[i] < PaddedSizes[i] */
+    1, 192, 63, 0, 128, 20, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 18, 0, 129, 19, 19, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 19, 192, 130, 12, 56, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 56, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 129, 1, 0, 128, 20, 9, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 130, 129, 30, 21, 20, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 19, 192, 130, 129, 12, 56, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 12, 58, 0, 192, 0, 19, 192, 130, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 19, 192, 130, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 21, 20, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputTensor), 19, 192, 130, 129, 12, 56, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, Strides), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 19, 192, 130, 0, 11, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, InputTensor), 19, 192, 130, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, StartPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 192, 0, 12, 56, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, EndPadding), DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, DimensionCount), 192, 0, 12, 58, 0, 192,
+    /* reads */
+    0, 24, 5, 16, 7, 1, 9, 1, 10, 1, 255,
     /* OutputTensor.DataType: OutputZeroPointTensor.DataType if present(OutputZeroPointTensor) else -9223372036854775808 */
     0, 38, 6, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 10, DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, OutputZeroPointTensor), 0, 0, 0, 0, 0, 0, 0, 0, 128,
     /* OutputTensor.Sizes: PooledSizes */
@@ -13891,7 +14028,7 @@ static const dmlops_phrase dmlops_quantized_linear_average_pooling_phrases[] = {
     {"Strides", "Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"Dilations", "Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)"},
-    {"InputTensor.DimensionCount", "(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it must be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the dilated window at least once)"},
+    {"InputTensor.DimensionCount", "(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the dilated window at least once)"},
     {"InputScaleTensor.Sizes", "InputScaleTensor.Sizes[%v] is %v; it must be 1 or InputTensor.Sizes[1], %v (one for the whole tensor, or one for each channel)"},
     {"InputScaleTensor.Sizes", "InputScaleTensor.Sizes[%v] is %v; it must equal 1 (one for the whole tensor, or one for each channel)"},
     {"InputZeroPointTensor.Sizes", "InputZeroPointTensor.Sizes[%v] is %v; it must be 1 or InputTensor.Sizes[1], %v (one for the whole tensor, or one for each channel)"},
@@ -13900,7 +14037,8 @@ static const dmlops_phrase dmlops_quantized_linear_average_pooling_phrases[] = {
     {"OutputScaleTensor.Sizes", "OutputScaleTensor.Sizes[%v] is %v; it must equal 1 (one for the whole tensor, or one for each channel)"},
     {"OutputZeroPointTensor.Sizes", "OutputZeroPointTensor.Sizes[%v] is %v; it must be 1 or InputTensor.Sizes[1], %v (one for the whole tensor, or one for each channel)"},
     {"OutputZeroPointTensor.Sizes", "OutputZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for the whole tensor, or one for each channel)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (each spatial size is (padded input - window %v) / Strides %v, rounded down, plus 1)"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
+    {"OutputTensor.Sizes", "(OutputTensor.Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it should be less than InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (a window that begins past the padded input has no elements)"},
 };
 static const dmlops_rule dmlops_quantized_linear_average_pooling_rules[] = {
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-rank", dmlops_same_DimensionCount, 0, 0, {5, 0}, 0, 0},
@@ -13910,7 +14048,6 @@ static const dmlops_rule dmlops_quantized_linear_average_pooling_rules[] = {
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dilations-range", dmlops_by_program, 83, 106, {3, 0}, 1, 0},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-input-zero-point", dmlops_same_DataType, 0, 109, {2, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-output-zero-point", dmlops_same_DataType, 0, 114, {4, 5}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits", dmlops_by_program, 119, 242, {4, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes", dmlops_by_program, 253, 290, {5, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes", dmlops_by_program, 295, 290, {6, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes", dmlops_by_program, 321, 359, {7, 0}, 0, 0},
@@ -13919,7 +14056,9 @@ static const dmlops_rule dmlops_quantized_linear_average_pooling_rules[] = {
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes", dmlops_by_program, 433, 428, {10, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes", dmlops_by_program, 459, 497, {11, 0}, 0, 0},
     {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes", dmlops_by_program, 502, 497, {12, 0}, 0, 0},
-    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-sizes", dmlops_by_program, 529, 640, {13, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-batches-channels", dmlops_by_program, 529, 555, {13, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits", dmlops_by_program, 119, 242, {4, 0}, 0, 0},
+    {"DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within", dmlops_by_program, 560, 679, {14, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_matrix_multiply_integer_to_float_members[] = {
@@ -13965,6 +14104,8 @@ static const uint8_t dmlops_matrix_multiply_integer_to_float_code[] = {
     0, 24, 3, 24, 7, 16, 255,
     /* reads */
     1, 8, 2, 9, 4, 8, 5, 9, 255,
+    /* DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b: BTensor.DataType == ATensor.DataType */
+    0, 129, 0, 28, 10, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), 10, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor), 4, 0, 10, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, BTensor), 4, 0, 10, DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, ATensor),
     /* reads */
     0, 2, 3, 2, 255,
     /* reads */
@@ -13994,6 +14135,7 @@ static const dmlops_phrase dmlops_matrix_multiply_integer_to_float_phrases[] = {
     {"BZeroPointTensor.Sizes", "BZeroPointTensor.Sizes[%v] is %v; it must be 1 or BTensor.Sizes[%v], %v (one for all of B, or one for each column)"},
     {"BZeroPointTensor.Sizes", "BZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for all of B, or one for each column)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (the batch, the rows of A and the columns of B)"},
+    {"BTensor.DataType", "BTensor.DataType is %v; it should equal ATensor.DataType, %v"},
     {"AScaleTensor.Sizes", "AScaleTensor.Sizes[%v] is %v; it must be 1 or ATensor.Sizes[%v], %v (one for all of A, or one for each row)"},
     {"AScaleTensor.Sizes", "AScaleTensor.Sizes[%v] is %v; it must equal 1 (one for all of A, or one for each row)"},
     {"BScaleTensor.Sizes", "BScaleTensor.Sizes[%v] is %v; it must be 1 or BTensor.Sizes[%v], %v (one for all of B, or one for each column)"},
@@ -14014,15 +14156,15 @@ static const dmlops_rule dmlops_matrix_multiply_integer_to_float_rules[] = {
     {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes", dmlops_by_program, 171, 211, {4, 0}, 0, 0},
     {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes", dmlops_by_program, 216, 211, {5, 0}, 0, 0},
     {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-output-sizes", dmlops_by_program, 241, 291, {6, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b", dmlops_same_DataType, 0, 307, {3, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output", dmlops_same_DataType, 0, 312, {4, 1}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output", dmlops_same_DataType, 0, 312, {6, 1}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output", dmlops_same_DataType, 0, 312, {7, 1}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes", dmlops_by_program, 321, 366, {7, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes", dmlops_by_program, 371, 366, {8, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes", dmlops_by_program, 397, 436, {9, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes", dmlops_by_program, 441, 436, {10, 0}, 0, 0},
-    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes", dmlops_same_Sizes, 0, 465, {6, 7}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output", dmlops_same_DataType, 0, 328, {4, 1}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output", dmlops_same_DataType, 0, 328, {6, 1}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output", dmlops_same_DataType, 0, 328, {7, 1}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes", dmlops_by_program, 337, 382, {8, 0}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes", dmlops_by_program, 387, 382, {9, 0}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes", dmlops_by_program, 413, 452, {10, 0}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes", dmlops_by_program, 457, 452, {11, 0}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes", dmlops_same_Sizes, 0, 481, {6, 7}, 0, 0},
+    {"DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b", dmlops_by_program, 307, 323, {7, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_mean_variance_normalization2_members[] = {
@@ -14058,8 +14200,8 @@ static const uint8_t dmlops_mean_variance_normalization2_code[] = {
     0, 16, 3, 16, 255,
 };
 static const dmlops_phrase dmlops_mean_variance_normalization2_phrases[] = {
-    {"AxisCount", "AxisCount is %v; it must be at most InputTensor.DimensionCount, %v (a dimension counts once)%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"Axes", "Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
+    {"AxisCount", "AxisCount is %v; it should be at most InputTensor.DimensionCount, %v (a dimension counts once)%\?; axes count from 0, and %v is %v as an unsigned number"},
+    {"Axes", "Axes[%v] is %v; it must be less than InputTensor.DimensionCount, %v (no other axis exists)%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"ScaleTensor.Sizes", "ScaleTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
     {"BiasTensor.Sizes", "BiasTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (only a size of 1 is broadcast)"},
 };
@@ -14067,7 +14209,6 @@ static const dmlops_rule dmlops_mean_variance_normalization2_rules[] = {
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", dmlops_same_DimensionCount, 0, 0, {2, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", dmlops_same_DimensionCount, 0, 0, {3, 0}, 0, 0},
-    {"DML-MEAN_VARIANCE_NORMALIZATION2-axis-count", dmlops_by_program, 9, 51, {0, 0}, 0, 1},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-axes-range", dmlops_by_program, 56, 120, {1, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-type", dmlops_same_DataType, 0, 125, {1, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-type", dmlops_same_DataType, 0, 125, {2, 0}, 0, 0},
@@ -14075,6 +14216,7 @@ static const dmlops_rule dmlops_mean_variance_normalization2_rules[] = {
     {"DML-MEAN_VARIANCE_NORMALIZATION2-scale-broadcast", dmlops_by_program, 134, 166, {2, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-bias-broadcast", dmlops_by_program, 171, 203, {3, 0}, 0, 0},
     {"DML-MEAN_VARIANCE_NORMALIZATION2-same-sizes", dmlops_same_Sizes, 0, 208, {3, 0}, 0, 0},
+    {"DML-MEAN_VARIANCE_NORMALIZATION2-axis-count", dmlops_by_program, 9, 51, {0, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_multihead_attention1_members[] = {
@@ -14203,9 +14345,13 @@ static const uint8_t dmlops_multihead_attention1_code[] = {
     /* reads */
     0, 17, 1, 25, 3, 17, 4, 17, 5, 17, 7, 9, 9, 25, 11, 1, 13, 25, 17, 1, 19, 1, 255,
     /* DML-MULTIHEAD_ATTENTION1-mask-sizes: MaskTensor.Sizes == align(MaskSizes, MaskTensor.DimensionCount, 1) */
-    7, 192, 64, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 65, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 131, 129, 64, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 59, 60, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 62, 1, 21, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 132, 64, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 59, 60, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 62, 1, 21, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 62, 3, 128, 128, 128, 0, 12, 58, 0, 128, 1, 12, 58, 0, 129, 2, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 130, 128, 3, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 130, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 129, 38, 36, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 193, 128, 4, 38, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastSequenceLengthsTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 130, 19, 194, 195, 193, 64, 28, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 129, 62, 2, 129, 192, 64, 28, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 130, 62, 2, 130, 192, 64, 28, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 131, 62, 1, 19, 21, 192, 131, 130, 62, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 193, 196, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 29, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 128, 0, 17, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 65, 58, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 129, 3, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 3, 65, 58, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 129, 4, 15, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 35, 2, 28, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 13, 65, 58, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 129, 39, 0, 5, 128, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 20, 0, 129, 36, 2, 28, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 197, 12, 65, 58, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 129, 197, 28, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 197, 129, 3, 65, 58, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 129,
+    7, 192, 64, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 65, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 131, 129, 64, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 59, 60, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 62, 1, 21, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 132, 64, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 59, 60, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 62, 1, 21, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 62, 3, 128, 128, 128, 0, 12, 58, 0, 128, 1, 12, 58, 0, 129, 2, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 130, 128, 3, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 130, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 129, 38, 36, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 193, 128, 4, 38, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastSequenceLengthsTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 130, 19, 194, 195, 193, 64, 28, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 129, 62, 2, 129, 192, 64, 28, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 130, 62, 2, 130, 192, 64, 28, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 131, 62, 1, 19, 21, 192, 131, 130, 62, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 193, 196, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 34, 37, 2, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 128, 132, 0, 17, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 65, 58, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 129, 3, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 3, 65, 58, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 129, 4, 15, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 35, 2, 28, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 13, 65, 58, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 129, 39, 0, 5, 128, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 20, 0, 129, 36, 2, 28, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 197, 12, 65, 58, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 129, 197, 28, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 197, 129, 3, 65, 58, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 129,
     /* reads */
     0, 17, 1, 25, 3, 17, 4, 17, 5, 17, 7, 25, 9, 25, 11, 1, 13, 25, 17, 1, 19, 1, 255,
+    /* DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes: MaskTensor.Sizes[d] == align(MaskSizes, MaskTensor.DimensionCount, 1)[d] */
+    7, 192, 64, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 65, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 131, 129, 64, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 59, 60, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 62, 1, 21, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 132, 64, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 59, 60, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 62, 1, 21, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 62, 3, 128, 128, 128, 0, 12, 58, 0, 128, 1, 12, 58, 0, 129, 2, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 130, 128, 3, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 130, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 129, 38, 36, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 193, 128, 4, 38, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastSequenceLengthsTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 130, 19, 194, 195, 193, 64, 28, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 129, 62, 2, 129, 192, 64, 28, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 130, 62, 2, 130, 192, 64, 28, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 131, 62, 1, 19, 21, 192, 131, 130, 62, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 193, 196, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 28, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 132, 1, 5, 128, 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 129, 129, 28, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 197, 12, 65, 58, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 129, 197, 0, 197, 0, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 197, 0, 12, 65, 58, 1, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 129, 197,
+    /* DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes: MaskTensor.Sizes[MaskTensor.DimensionCount - 1] in (TotalSequenceLength, KeySequenceLength) */
+    5, 0, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 130, 128, 192, 64, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 65, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 131, 129, 64, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 59, 60, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 62, 1, 21, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 132, 64, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 59, 60, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 62, 1, 21, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 62, 3, 128, 128, 128, 1, 12, 58, 0, 129, 2, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 130, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 129, 38, 36, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 193, 128, 3, 38, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastSequenceLengthsTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 130, 19, 192, 194, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 28, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskType), 132, 0, 37, 2, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 129, 195, 194, 0, 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 129, 0, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, MaskTensor), 129, 0, 195, 0, 194,
     /* DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes: RelativePositionBiasTensor.Sizes == align([BatchSize, QueryHeadCount, SequenceLength, TotalSequenceLength], RelativePositionBiasTensor.DimensionCount, 1) */
     6, 192, 64, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 65, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 131, 129, 64, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 59, 60, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 128, 130, 62, 1, 21, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 132, 64, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 59, 60, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 128, 130, 62, 1, 21, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 130, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 132, 62, 3, 128, 128, 128, 0, 12, 58, 0, 128, 1, 12, 58, 0, 129, 2, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastKeyTensor), 130, 128, 3, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, KeyTensor), 130, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedKeyValueTensor), 129, 38, 36, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, StackedQueryKeyValueTensor), 193, 128, 4, 38, 35, 2, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, PastSequenceLengthsTensor), 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 20, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, OutputPresentKeyTensor), 130, 19, 194, 195, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, RelativePositionBiasTensor), 0, 17, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, RelativePositionBiasTensor), 65, 62, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 193, 196, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, RelativePositionBiasTensor), 129, 3, 54, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, RelativePositionBiasTensor), 3, 65, 62, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 193, 196, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, RelativePositionBiasTensor), 129, 35, 2, 28, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, RelativePositionBiasTensor), 13, 65, 62, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 193, 196, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, RelativePositionBiasTensor), 129, 39, 0, 5, 128, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, RelativePositionBiasTensor), 25, 0, 129, 36, 2, 28, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, RelativePositionBiasTensor), 197, 12, 65, 62, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 193, 196, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, RelativePositionBiasTensor), 129, 197, 28, 11, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, RelativePositionBiasTensor), 197, 129, 3, 65, 62, 4, 192, 2, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryHeadCount), 193, 196, 9, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, RelativePositionBiasTensor), 129,
     /* reads */
@@ -14234,8 +14380,8 @@ static const uint8_t dmlops_multihead_attention1_code[] = {
     0, 38, 6, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 10, DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 0, 0, 0, 0, 0, 0, 0, 0, 128,
 };
 static const dmlops_phrase dmlops_multihead_attention1_phrases[] = {
-    {"QueryHeadCount", "QueryHeadCount is %v; it must be at least 1"},
-    {"KeyValueHeadCount", "KeyValueHeadCount is %v; it must be at least 1"},
+    {"QueryHeadCount", "QueryHeadCount is %v; it must be at least 1 (hidden sizes are divided by it)"},
+    {"KeyValueHeadCount", "KeyValueHeadCount is %v; it must be at least 1 (hidden sizes are divided by it)"},
     {"QueryHeadCount", "QueryHeadCount is %v; it must be a multiple of KeyValueHeadCount, %v (each key and value head serves as many query heads)"},
     {"QueryTensor", "QueryTensor, StackedQueryKeyTensor and StackedQueryKeyValueTensor are absent; one of them must be given (queries come from one of these)"},
     {"KeyTensor", "KeyTensor, StackedQueryKeyTensor, StackedKeyValueTensor, StackedQueryKeyValueTensor and PastKeyTensor are absent; one of them must be given (keys come from one of these)"},
@@ -14248,7 +14394,7 @@ static const dmlops_phrase dmlops_multihead_attention1_phrases[] = {
     {"StackedQueryKeyValueTensor", "StackedQueryKeyValueTensor is given; it must be absent (StackedKeyValueTensor holds keys and values)"},
     {"QueryTensor", "QueryTensor is given; it must be absent (StackedQueryKeyValueTensor holds queries, keys and values)"},
     {"KeyTensor", "KeyTensor is given; it must be absent (StackedQueryKeyValueTensor holds queries, keys and values)"},
-    {"PastKeyTensor", "only one of PastKeyTensor and PastValueTensor is given; both must be given, or neither"},
+    {"PastKeyTensor", "only one of PastKeyTensor and PastValueTensor is given; both must be given, or neither (as many values as keys of earlier calls come before the new ones)"},
     {"QueryHeadCount", "QueryHeadCount is %v; it must equal KeyValueHeadCount, %v (queries and keys are stacked head by head)"},
     {"QueryTensor.Sizes", "QueryTensor.Sizes[%v] is %v; it must equal 1 (only the last three dimensions count)"},
     {"QueryTensor.Sizes", "QueryTensor.Sizes[%v] is %v; it must be a multiple of QueryHeadCount, %v (all heads have the same size)"},
@@ -14262,12 +14408,14 @@ static const dmlops_phrase dmlops_multihead_attention1_phrases[] = {
     {"BiasTensor.Sizes", "BiasTensor.Sizes is %v; it must be %v (one value for each feature of queries, keys and values)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
     {"PastKeyTensor.Sizes", "PastKeyTensor.Sizes is %v; it must be %v (batch, KeyValueHeadCount, past sequence, head size)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
     {"PastValueTensor.Sizes", "PastValueTensor.Sizes is %v; it must be %v (batch, KeyValueHeadCount, past sequence, head size of the values)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"PastSequenceLengthsTensor.Sizes", "PastSequenceLengthsTensor.Sizes is %v; it must be %v (one length for each batch)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
+    {"PastSequenceLengthsTensor.Sizes", "PastSequenceLengthsTensor.Sizes is %v; it should be %v (one length for each batch)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
     {"MaskTensor.DimensionCount", "MaskTensor.DimensionCount is %v; it must be at least %v"},
     {"MaskTensor.Sizes", "MaskTensor.Sizes is %v; it must be %v (the sizes of a mask follow from MaskType, %v)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
+    {"MaskTensor.Sizes", "MaskTensor.Sizes[%v] is %v; it must be %v (one entry for each score)"},
+    {"MaskTensor.Sizes", "MaskTensor.Sizes[%v] is %v; it must be %v or %v (one entry for each score)"},
     {"RelativePositionBiasTensor.Sizes", "RelativePositionBiasTensor.Sizes is %v; it must be %v (one value for each score: batch, QueryHeadCount, sequence, total sequence)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (batch, sequence, QueryHeadCount x head size of the values)"},
-    {"OutputPresentKeyTensor.Sizes", "OutputPresentKeyTensor.Sizes[%v] is %v; it must be at least %v (the buffer has room for the keys given)"},
+    {"OutputPresentKeyTensor.Sizes", "OutputPresentKeyTensor.Sizes[%v] is %v; it should be at least %v (the buffer has room for the keys given)"},
     {"OutputPresentKeyTensor.Sizes", "OutputPresentKeyTensor.Sizes is %v; it must be %v (batch, KeyValueHeadCount, total sequence, head size)"},
     {"OutputPresentValueTensor.Sizes", "OutputPresentValueTensor.Sizes is %v; it must be %v (batch, KeyValueHeadCount, total sequence, head size of the values)"},
 };
@@ -14312,14 +14460,16 @@ static const dmlops_rule dmlops_multihead_attention1_rules[] = {
     {"DML-MULTIHEAD_ATTENTION1-bias-sizes", dmlops_by_program, 1015, 1229, {25, 0}, 0, 0},
     {"DML-MULTIHEAD_ATTENTION1-past-key-sizes", dmlops_by_program, 1248, 1417, {26, 0}, 0, 0},
     {"DML-MULTIHEAD_ATTENTION1-past-value-sizes", dmlops_by_program, 1430, 1630, {27, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes", dmlops_by_program, 1649, 1779, {28, 0}, 0, 0},
     {"DML-MULTIHEAD_ATTENTION1-mask-dimension-count", dmlops_by_program, 1788, 1962, {29, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-mask-sizes", dmlops_by_program, 1985, 2216, {30, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes", dmlops_by_program, 2239, 2447, {31, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-output-sizes", dmlops_by_program, 2468, 2601, {32, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-present-sequence-length", dmlops_by_program, 2620, 2745, {33, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-present-key-sizes", dmlops_by_program, 2762, 2916, {34, 0}, 0, 0},
-    {"DML-MULTIHEAD_ATTENTION1-present-value-sizes", dmlops_by_program, 2937, 3122, {35, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-mask-sizes", dmlops_by_program, 1985, 2219, {30, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes", dmlops_by_program, 2242, 2219, {31, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes", dmlops_by_program, 2437, 2219, {32, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes", dmlops_by_program, 2581, 2789, {33, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-output-sizes", dmlops_by_program, 2810, 2943, {34, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-present-key-sizes", dmlops_by_program, 3104, 3258, {36, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-present-value-sizes", dmlops_by_program, 3279, 3464, {37, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes", dmlops_by_program, 1649, 1779, {28, 0}, 0, 0},
+    {"DML-MULTIHEAD_ATTENTION1-present-sequence-length", dmlops_by_program, 2962, 3087, {35, 0}, 0, 0},
 };
 
 static const dmlops_member dmlops_quantize_members[] = {
@@ -14367,10 +14517,10 @@ static const dmlops_phrase dmlops_quantize_phrases[] = {
     {"QuantizationType", "QuantizationType is %v; it must be SCALE or SCALE_ZERO_POINT (without a scale there is nothing to compute)"},
     {"QuantizationTensorCount", "QuantizationTensorCount is %v; it must equal 1 (a scale, then a zero point where the type has one)"},
     {"QuantizationTensorCount", "QuantizationTensorCount is %v; it must equal 2 (a scale, then a zero point where the type has one)"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[%v] is %v; it must be a multiple of QuantizationTensors[0].Sizes[%v], %v (along each dimension a scale serves a block of input elements, and all blocks are of one size)"},
+    {"InputTensor.Sizes", "InputTensor.Sizes[%v] is %v; it must be a multiple of QuantizationTensors[0].Sizes[%v], %v (along each dimension a scale serves a block of input elements, and every element has one)"},
     {"QuantizationTensors.Sizes", "QuantizationTensors[1].Sizes is %v; it must equal QuantizationTensors[0].Sizes, %v (each scale has its zero point)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"QuantizationTensors.DataType", "QuantizationTensors[0].DataType is %v; it must equal InputTensor.DataType, %v"},
-    {"QuantizationTensors.DataType", "QuantizationTensors[1].DataType is %v; it must equal OutputTensor.DataType, %v"},
+    {"QuantizationTensors.DataType", "QuantizationTensors[0].DataType is %v; it must equal InputTensor.DataType, %v (as in ELEMENT_WISE_QUANTIZE_LINEAR)"},
+    {"QuantizationTensors.DataType", "QuantizationTensors[1].DataType is %v; it must equal OutputTensor.DataType, %v (as in ELEMENT_WISE_QUANTIZE_LINEAR)"},
 };
 static const dmlops_rule dmlops_quantize_rules[] = {
     {"DML-QUANTIZE-same-rank", dmlops_by_program, 0, 27, {0, 0}, 0, 0},
@@ -14430,10 +14580,10 @@ static const dmlops_phrase dmlops_dequantize_phrases[] = {
     {"QuantizationType", "QuantizationType is %v; it must be SCALE or SCALE_ZERO_POINT (without a scale there is nothing to compute)"},
     {"QuantizationTensorCount", "QuantizationTensorCount is %v; it must equal 1 (a scale, then a zero point where the type has one)"},
     {"QuantizationTensorCount", "QuantizationTensorCount is %v; it must equal 2 (a scale, then a zero point where the type has one)"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[%v] is %v; it must be a multiple of QuantizationTensors[0].Sizes[%v], %v (along each dimension a scale serves a block of input elements, and all blocks are of one size)"},
+    {"InputTensor.Sizes", "InputTensor.Sizes[%v] is %v; it must be a multiple of QuantizationTensors[0].Sizes[%v], %v (along each dimension a scale serves a block of input elements, and every element has one)"},
     {"QuantizationTensors.Sizes", "QuantizationTensors[1].Sizes is %v; it must equal QuantizationTensors[0].Sizes, %v (each scale has its zero point)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
-    {"QuantizationTensors.DataType", "QuantizationTensors[0].DataType is %v; it must equal OutputTensor.DataType, %v"},
-    {"QuantizationTensors.DataType", "QuantizationTensors[1].DataType is %v; it must equal InputTensor.DataType, %v"},
+    {"QuantizationTensors.DataType", "QuantizationTensors[0].DataType is %v; it must equal OutputTensor.DataType, %v (as in ELEMENT_WISE_DEQUANTIZE_LINEAR)"},
+    {"QuantizationTensors.DataType", "QuantizationTensors[1].DataType is %v; it must equal InputTensor.DataType, %v (as in ELEMENT_WISE_DEQUANTIZE_LINEAR)"},
 };
 static const dmlops_rule dmlops_dequantize_rules[] = {
     {"DML-DEQUANTIZE-same-rank", dmlops_by_program, 0, 27, {0, 0}, 0, 0},
@@ -14464,22 +14614,26 @@ static const uint8_t dmlops_resample3_code[] = {
     0, 129, 0, 28, 2, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 9, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, InputTensor), 0, 2, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 0, 9, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, InputTensor),
     /* reads */
     0, 8, 4, 1, 255,
-    /* DML-RESAMPLE3-scales: Scales[d] > 0.0 */
-    0, 129, 1, 0, 128, 14, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 129, 46, 52, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 192, 51, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 52, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 192,
+    /* DML-RESAMPLE3-scales: Scales[d] >= 0.0 */
+    0, 129, 1, 0, 128, 14, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 129, 47, 52, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 192, 51, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 52, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 192,
     /* reads */
     5, 1, 255,
+    /* DML-RESAMPLE3-scales-positive: Scales[d] > 0.0 */
+    0, 129, 1, 0, 128, 14, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 129, 46, 52, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 192, 51, 0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 2, 52, DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, Scales), DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, DimensionCount), 192,
     /* reads */
     0, 2, 1, 2, 255,
 };
 static const dmlops_phrase dmlops_resample3_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
-    {"Scales", "Scales[%v] is %v; it must be more than 0.0"},
+    {"Scales", "Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)"},
+    {"Scales", "Scales[%v] is %v; it should be more than 0.0 (0 gives no input coordinate)"},
 };
 static const dmlops_rule dmlops_resample3_rules[] = {
     {"DML-RESAMPLE3-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
     {"DML-RESAMPLE3-dimension-count", dmlops_by_program, 5, 19, {0, 0}, 0, 1},
     {"DML-RESAMPLE3-scales", dmlops_by_program, 24, 53, {1, 0}, 1, 0},
-    {"DML-RESAMPLE3-same-type", dmlops_same_DataType, 0, 56, {1, 0}, 0, 0},
+    {"DML-RESAMPLE3-same-type", dmlops_same_DataType, 0, 85, {1, 0}, 0, 0},
+    {"DML-RESAMPLE3-scales-positive", dmlops_by_program, 56, 53, {2, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_fold_members[] = {
@@ -14529,9 +14683,9 @@ static const uint8_t dmlops_fold_code[] = {
 };
 static const dmlops_phrase dmlops_fold_phrases[] = {
     {"OutputTensor.DimensionCount", "OutputTensor.DimensionCount is %v; it must equal DimensionCount (%v) + 2, %v (batch and channel come before the spatial dimensions)"},
-    {"WindowSizes", "WindowSizes[%v] is %v; it must be at least 1"},
-    {"Strides", "Strides[%v] is %v; it must be at least 1"},
-    {"Dilations", "Dilations[%v] is %v; it must be at least 1"},
+    {"WindowSizes", "WindowSizes[%v] is %v; it must be at least 1 (an empty window has no elements)"},
+    {"Strides", "Strides[%v] is %v; it must be at least 1 (the number of blocks is divided by it)"},
+    {"Dilations", "Dilations[%v] is %v; it must be at least 1 (the distance from one element of the window to the next)"},
     {"WindowSizes", "Dilations[%v] (%v) x (WindowSizes[%v] (%v) - 1) + 1 is %v; it must be at most OutputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (at least one window lies within the padded image)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[0] is %v; it must equal InputTensor.Sizes[0], %v"},
     {"InputTensor.Sizes", "InputTensor.Sizes[1] is %v; it must equal OutputTensor.Sizes[1] (%v) x the product of WindowSizes (%v), %v (a column holds one window in all channels)"},
@@ -14590,9 +14744,9 @@ static const uint8_t dmlops_unfold_code[] = {
 };
 static const dmlops_phrase dmlops_unfold_phrases[] = {
     {"InputTensor.DimensionCount", "InputTensor.DimensionCount is %v; it must equal DimensionCount (%v) + 2, %v (batch and channel come before the spatial dimensions)"},
-    {"WindowSizes", "WindowSizes[%v] is %v; it must be at least 1"},
-    {"Strides", "Strides[%v] is %v; it must be at least 1"},
-    {"Dilations", "Dilations[%v] is %v; it must be at least 1"},
+    {"WindowSizes", "WindowSizes[%v] is %v; it must be at least 1 (an empty window has no elements)"},
+    {"Strides", "Strides[%v] is %v; it must be at least 1 (the number of blocks is divided by it)"},
+    {"Dilations", "Dilations[%v] is %v; it must be at least 1 (the distance from one element of the window to the next)"},
     {"WindowSizes", "Dilations[%v] (%v) x (WindowSizes[%v] (%v) - 1) + 1 is %v; it must be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (at least one window lies within the padded image)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (batch, channels times the elements of a window, positions of the window)"},
 };
@@ -14766,22 +14920,22 @@ dmlops_activation_thresholded_relu_code, NULL, NULL,
      52, 0x1000, 2, 1, 0, 2, 0},
     {dmlops_convolution_members, dmlops_convolution_rules,
 dmlops_convolution_code, dmlops_convolution_phrases, NULL, 
-     53, 0x1000, 12, 5, 0, 11, 0},
+     53, 0x1000, 12, 5, 0, 13, 0},
     {dmlops_gemm_members, dmlops_gemm_rules,
 dmlops_gemm_code, dmlops_gemm_phrases, NULL, 
-     54, 0x1000, 7, 3, 0, 7, 0},
+     54, 0x1000, 7, 3, 0, 7, 1},
     {dmlops_reduce_members, dmlops_reduce_rules,
 dmlops_reduce_code, dmlops_reduce_phrases, dmlops_reduce_conditions, 
-     55, 0x1000, 4, 2, 0, 3, 0},
+     55, 0x1000, 4, 1, 0, 3, 1},
     {dmlops_average_pooling_members, dmlops_average_pooling_rules,
 dmlops_average_pooling_code, dmlops_average_pooling_phrases, NULL, 
-     56, 0x1000, 6, 2, 0, 5, 0},
+     56, 0x1000, 6, 2, 0, 4, 2},
     {dmlops_lp_pooling_members, dmlops_lp_pooling_rules,
 dmlops_lp_pooling_code, dmlops_lp_pooling_phrases, NULL, 
-     57, 0x1000, 6, 3, 0, 5, 0},
+     57, 0x1000, 6, 3, 0, 4, 2},
     {dmlops_max_pooling_members, dmlops_max_pooling_rules,
 dmlops_max_pooling_code, dmlops_max_pooling_phrases, NULL, 
-     58, 0x1000, 6, 2, 0, 5, 0},
+     58, 0x1000, 6, 2, 0, 4, 2},
     {dmlops_roi_pooling_members, dmlops_roi_pooling_rules,
 dmlops_roi_pooling_code, dmlops_roi_pooling_phrases, NULL, 
      59, 0x1000, 3, 0, 0, 9, 0},
@@ -14820,7 +14974,7 @@ dmlops_tile_code, dmlops_tile_phrases, NULL,
      70, 0x1000, 3, 2, 1, 2, 0},
     {dmlops_top_k_members, dmlops_top_k_rules,
 dmlops_top_k_code, dmlops_top_k_phrases, NULL, 
-     71, 0x1000, 3, 4, 0, 4, 0},
+     71, 0x1000, 3, 4, 0, 4, 1},
     {dmlops_batch_normalization_members, dmlops_batch_normalization_rules,
 dmlops_batch_normalization_code, dmlops_batch_normalization_phrases, NULL, 
      72, 0x1000, 7, 5, 0, 12, 0},
@@ -14835,13 +14989,13 @@ dmlops_lp_normalization_code, dmlops_lp_normalization_phrases, NULL,
      75, 0x1000, 2, 3, 0, 2, 0},
     {dmlops_rnn_members, dmlops_rnn_rules,
 dmlops_rnn_code, dmlops_rnn_phrases, NULL, 
-     76, 0x1000, 10, 3, 0, 41, 0},
+     76, 0x1000, 10, 2, 0, 41, 1},
     {dmlops_lstm_members, dmlops_lstm_rules,
 dmlops_lstm_code, dmlops_lstm_phrases, NULL, 
-     77, 0x1000, 13, 3, 0, 58, 1},
+     77, 0x1000, 13, 2, 0, 58, 2},
     {dmlops_gru_members, dmlops_gru_rules,
 dmlops_gru_code, dmlops_gru_phrases, NULL, 
-     78, 0x1000, 10, 3, 0, 41, 0},
+     78, 0x1000, 10, 2, 0, 41, 1},
     {dmlops_element_wise_sign_members, dmlops_element_wise_sign_rules,
 dmlops_element_wise_sign_code, NULL, NULL, 
      79, 0x2000, 2, 1, 0, 2, 0},
@@ -14880,7 +15034,7 @@ dmlops_activation_shrink_code, NULL, NULL,
      90, 0x2000, 2, 1, 0, 2, 0},
     {dmlops_max_pooling1_members, dmlops_max_pooling1_rules,
 dmlops_max_pooling1_code, dmlops_max_pooling1_phrases, NULL, 
-     91, 0x2000, 7, 3, 0, 6, 0},
+     91, 0x2000, 7, 3, 0, 5, 2},
     {dmlops_max_unpooling_members, dmlops_max_unpooling_rules,
 dmlops_max_unpooling_code, NULL, NULL, 
      92, 0x2000, 3, 0, 0, 2, 0},
@@ -14889,13 +15043,13 @@ NULL, NULL, NULL,
      93, 0x2000, 1, 0, 0, 0, 0},
     {dmlops_scatter_elements_members, dmlops_scatter_elements_rules,
 dmlops_scatter_elements_code, dmlops_scatter_elements_phrases, NULL, 
-     94, 0x2000, 4, 4, 0, 5, 0},
+     94, 0x2000, 4, 4, 0, 5, 1},
     {dmlops_one_hot_members, dmlops_one_hot_rules,
 dmlops_one_hot_code, dmlops_one_hot_phrases, NULL, 
      95, 0x2000, 3, 3, 0, 3, 0},
     {dmlops_resample_members, dmlops_resample_rules,
 dmlops_resample_code, dmlops_resample_phrases, NULL, 
-     96, 0x2000, 4, 2, 0, 2, 0},
+     96, 0x2000, 4, 2, 0, 2, 1},
     {dmlops_element_wise_bit_shift_left_members, dmlops_element_wise_bit_shift_left_rules,
 dmlops_element_wise_bit_shift_left_code, NULL, NULL, 
      97, 0x2100, 3, 2, 0, 4, 0},
@@ -14937,13 +15091,13 @@ dmlops_scatter_nd_code, dmlops_scatter_nd_phrases, NULL,
      109, 0x2100, 4, 7, 0, 8, 0},
     {dmlops_max_pooling2_members, dmlops_max_pooling2_rules,
 dmlops_max_pooling2_code, dmlops_max_pooling2_phrases, NULL, 
-     110, 0x2100, 8, 3, 0, 7, 0},
+     110, 0x2100, 8, 3, 0, 6, 2},
     {dmlops_slice1_members, dmlops_slice1_rules,
 dmlops_slice1_code, dmlops_slice1_phrases, NULL, 
      111, 0x2100, 5, 2, 1, 4, 0},
     {dmlops_top_k1_members, dmlops_top_k1_rules,
 dmlops_top_k1_code, dmlops_top_k1_phrases, NULL, 
-     112, 0x2100, 4, 4, 0, 4, 0},
+     112, 0x2100, 4, 4, 0, 4, 1},
     {dmlops_depth_to_space1_members, dmlops_depth_to_space1_rules,
 dmlops_depth_to_space1_code, dmlops_depth_to_space1_phrases, NULL, 
      113, 0x2100, 3, 1, 0, 3, 0},
@@ -14952,10 +15106,10 @@ dmlops_space_to_depth1_code, dmlops_space_to_depth1_phrases, NULL,
      114, 0x2100, 3, 1, 0, 3, 0},
     {dmlops_mean_variance_normalization1_members, dmlops_mean_variance_normalization1_rules,
 dmlops_mean_variance_normalization1_code, dmlops_mean_variance_normalization1_phrases, NULL, 
-     115, 0x2100, 6, 6, 0, 9, 0},
+     115, 0x2100, 6, 5, 0, 9, 1},
     {dmlops_resample1_members, dmlops_resample1_rules,
 dmlops_resample1_code, dmlops_resample1_phrases, NULL, 
-     116, 0x2100, 6, 2, 0, 2, 0},
+     116, 0x2100, 6, 2, 0, 2, 1},
     {dmlops_matrix_multiply_integer_members, dmlops_matrix_multiply_integer_rules,
 dmlops_matrix_multiply_integer_code, dmlops_matrix_multiply_integer_phrases, NULL, 
      117, 0x2100, 5, 2, 0, 9, 0},
@@ -14964,10 +15118,10 @@ dmlops_quantized_linear_matrix_multiply_code, dmlops_quantized_linear_matrix_mul
      118, 0x2100, 9, 7, 0, 18, 0},
     {dmlops_convolution_integer_members, dmlops_convolution_integer_rules,
 dmlops_convolution_integer_code, dmlops_convolution_integer_phrases, NULL, 
-     119, 0x2100, 9, 5, 0, 11, 0},
+     119, 0x2100, 9, 5, 0, 12, 0},
     {dmlops_quantized_linear_convolution_members, dmlops_quantized_linear_convolution_rules,
 dmlops_quantized_linear_convolution_code, dmlops_quantized_linear_convolution_phrases, NULL, 
-     120, 0x2100, 14, 5, 0, 18, 0},
+     120, 0x2100, 14, 5, 0, 19, 0},
     {dmlops_element_wise_bit_and_members, dmlops_element_wise_bit_and_rules,
 dmlops_element_wise_bit_and_code, NULL, NULL, 
      121, 0x3000, 3, 2, 0, 4, 0},
@@ -14997,10 +15151,10 @@ dmlops_activation_relu_grad_code, NULL, NULL,
      129, 0x3000, 3, 2, 0, 4, 0},
     {dmlops_average_pooling_grad_members, dmlops_average_pooling_grad_rules,
 dmlops_average_pooling_grad_code, dmlops_average_pooling_grad_phrases, NULL, 
-     130, 0x3000, 6, 2, 0, 5, 0},
+     130, 0x3000, 6, 2, 0, 4, 2},
     {dmlops_max_pooling_grad_members, dmlops_max_pooling_grad_rules,
 dmlops_max_pooling_grad_code, dmlops_max_pooling_grad_phrases, NULL, 
-     131, 0x3000, 8, 3, 0, 8, 0},
+     131, 0x3000, 8, 3, 0, 7, 2},
     {dmlops_random_generator_members, dmlops_random_generator_rules,
 dmlops_random_generator_code, dmlops_random_generator_phrases, NULL, 
      132, 0x3000, 4, 1, 0, 2, 0},
@@ -15009,7 +15163,7 @@ dmlops_nonzero_coordinates_code, dmlops_nonzero_coordinates_phrases, NULL,
      133, 0x3000, 3, 0, 0, 5, 0},
     {dmlops_resample_grad_members, dmlops_resample_grad_rules,
 dmlops_resample_grad_code, dmlops_resample_grad_phrases, NULL, 
-     134, 0x3000, 6, 2, 0, 2, 0},
+     134, 0x3000, 6, 2, 0, 2, 1},
     {dmlops_slice_grad_members, dmlops_slice_grad_rules,
 dmlops_slice_grad_code, dmlops_slice_grad_phrases, NULL, 
      135, 0x3000, 5, 2, 0, 5, 0},
@@ -15018,10 +15172,10 @@ dmlops_adam_optimizer_code, dmlops_adam_optimizer_phrases, NULL,
      136, 0x3000, 8, 0, 0, 13, 0},
     {dmlops_argmin_members, dmlops_argmin_rules,
 dmlops_argmin_code, dmlops_argmin_phrases, NULL, 
-     137, 0x3000, 4, 2, 0, 2, 0},
+     137, 0x3000, 4, 1, 0, 2, 1},
     {dmlops_argmax_members, dmlops_argmax_rules,
 dmlops_argmax_code, dmlops_argmax_phrases, NULL, 
-     138, 0x3000, 4, 2, 0, 2, 0},
+     138, 0x3000, 4, 1, 0, 2, 1},
     {dmlops_roi_align_members, dmlops_roi_align_rules,
 dmlops_roi_align_code, dmlops_roi_align_phrases, NULL, 
      139, 0x3000, 6, 2, 0, 6, 1},
@@ -15057,7 +15211,7 @@ dmlops_roi_align1_code, dmlops_roi_align1_phrases, NULL,
      149, 0x4000, 6, 2, 0, 6, 1},
     {dmlops_roi_align_grad_members, dmlops_roi_align_grad_rules,
 dmlops_roi_align_grad_code, dmlops_roi_align_grad_phrases, NULL, 
-     150, 0x4100, 8, 6, 0, 11, 0},
+     150, 0x4100, 8, 5, 0, 11, 1},
     {dmlops_batch_normalization_training_members, dmlops_batch_normalization_training_rules,
 dmlops_batch_normalization_training_code, dmlops_batch_normalization_training_phrases, NULL, 
      151, 0x4100, 8, 6, 0, 12, 0},
@@ -15081,31 +15235,31 @@ dmlops_activation_gelu_code, NULL, NULL,
      157, 0x5100, 2, 1, 0, 2, 0},
     {dmlops_activation_softmax1_members, dmlops_activation_softmax1_rules,
 dmlops_activation_softmax1_code, dmlops_activation_softmax1_phrases, NULL, 
-     158, 0x5100, 3, 1, 0, 3, 0},
+     158, 0x5100, 3, 1, 0, 3, 1},
     {dmlops_activation_log_softmax1_members, dmlops_activation_log_softmax1_rules,
 dmlops_activation_log_softmax1_code, dmlops_activation_log_softmax1_phrases, NULL, 
-     159, 0x5100, 3, 1, 0, 3, 0},
+     159, 0x5100, 3, 1, 0, 3, 1},
     {dmlops_activation_hardmax1_members, dmlops_activation_hardmax1_rules,
 dmlops_activation_hardmax1_code, dmlops_activation_hardmax1_phrases, NULL, 
-     160, 0x5100, 3, 1, 0, 3, 0},
+     160, 0x5100, 3, 1, 0, 3, 1},
     {dmlops_resample2_members, dmlops_resample2_rules,
 dmlops_resample2_code, dmlops_resample2_phrases, NULL, 
-     161, 0x5100, 7, 2, 0, 2, 0},
+     161, 0x5100, 7, 2, 0, 2, 1},
     {dmlops_resample_grad1_members, dmlops_resample_grad1_rules,
 dmlops_resample_grad1_code, dmlops_resample_grad1_phrases, NULL, 
-     162, 0x5100, 7, 2, 0, 2, 0},
+     162, 0x5100, 7, 2, 0, 2, 1},
     {dmlops_diagonal_matrix1_members, dmlops_diagonal_matrix1_rules,
 dmlops_diagonal_matrix1_code, dmlops_diagonal_matrix1_phrases, NULL, 
      163, 0x5100, 3, 1, 0, 3, 0},
     {dmlops_multihead_attention_members, dmlops_multihead_attention_rules,
 dmlops_multihead_attention_code, dmlops_multihead_attention_phrases, NULL, 
-     164, 0x6100, 15, 13, 0, 30, 0},
+     164, 0x6100, 15, 13, 0, 32, 0},
     {dmlops_lp_pooling1_members, dmlops_lp_pooling1_rules,
 dmlops_lp_pooling1_code, dmlops_lp_pooling1_phrases, NULL, 
-     165, 0x6200, 7, 3, 0, 6, 0},
+     165, 0x6200, 7, 3, 0, 5, 2},
     {dmlops_average_pooling1_members, dmlops_average_pooling1_rules,
 dmlops_average_pooling1_code, dmlops_average_pooling1_phrases, NULL, 
-     166, 0x6200, 7, 2, 0, 6, 0},
+     166, 0x6200, 7, 2, 0, 5, 2},
     {dmlops_activation_swish_members, dmlops_activation_swish_rules,
 dmlops_activation_swish_code, NULL, NULL, 
      167, 0x6200, 2, 1, 0, 2, 0},
@@ -15114,16 +15268,16 @@ dmlops_activation_hard_swish_code, NULL, NULL,
      168, 0x6200, 2, 1, 0, 2, 0},
     {dmlops_quantized_linear_average_pooling_members, dmlops_quantized_linear_average_pooling_rules,
 dmlops_quantized_linear_average_pooling_code, dmlops_quantized_linear_average_pooling_phrases, NULL, 
-     169, 0x6200, 11, 2, 0, 15, 0},
+     169, 0x6200, 11, 2, 0, 14, 2},
     {dmlops_matrix_multiply_integer_to_float_members, dmlops_matrix_multiply_integer_to_float_rules,
 dmlops_matrix_multiply_integer_to_float_code, dmlops_matrix_multiply_integer_to_float_phrases, NULL, 
-     170, 0x6200, 8, 5, 0, 18, 0},
+     170, 0x6200, 8, 5, 0, 17, 1},
     {dmlops_mean_variance_normalization2_members, dmlops_mean_variance_normalization2_rules,
 dmlops_mean_variance_normalization2_code, dmlops_mean_variance_normalization2_phrases, NULL, 
-     171, 0x6300, 6, 4, 0, 7, 0},
+     171, 0x6300, 6, 3, 0, 7, 1},
     {dmlops_multihead_attention1_members, dmlops_multihead_attention1_rules,
 dmlops_multihead_attention1_code, dmlops_multihead_attention1_phrases, NULL, 
-     172, 0x6300, 16, 16, 0, 32, 0},
+     172, 0x6300, 16, 16, 0, 32, 2},
     {dmlops_quantize_members, dmlops_quantize_rules,
 dmlops_quantize_code, dmlops_quantize_phrases, NULL, 
      173, 0x6300, 4, 5, 0, 5, 0},
@@ -15132,7 +15286,7 @@ dmlops_dequantize_code, dmlops_dequantize_phrases, NULL,
      174, 0x6300, 4, 5, 0, 5, 0},
     {dmlops_resample3_members, dmlops_resample3_rules,
 dmlops_resample3_code, dmlops_resample3_phrases, NULL, 
-     175, 0x6400, 7, 2, 0, 2, 0},
+     175, 0x6400, 7, 2, 0, 2, 1},
     {dmlops_fold_members, dmlops_fold_rules,
 dmlops_fold_code, dmlops_fold_phrases, NULL, 
      176, 0x6400, 7, 1, 2, 6, 0},
@@ -15442,21 +15596,23 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ACTIVATION_THRESHOLDED_RELU-same-sizes", "OutputTensor has the sizes of InputTensor.",
     "DML-CONVOLUTION-same-rank", "FilterTensor, BiasTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-CONVOLUTION-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (all dimensions but batch and channel are spatial).",
-    "DML-CONVOLUTION-group-count", "GroupCount is at least 1.",
-    "DML-CONVOLUTION-strides", "Strides[d] is at least 1, for each d.",
-    "DML-CONVOLUTION-dilations", "Dilations[d] is at least 1, for each d.",
+    "DML-CONVOLUTION-group-count", "GroupCount is at least 1 (the channels are divided by it).",
+    "DML-CONVOLUTION-strides", "Strides[d] is at least 1, for each d (the filter has to move).",
+    "DML-CONVOLUTION-dilations", "Dilations[d] is at least 1, for each d (the distance from one filter element to the next).",
     "DML-CONVOLUTION-same-type", "FilterTensor, BiasTensor and OutputTensor have the data type of InputTensor.",
     "DML-CONVOLUTION-filter-groups", "FilterTensor.Sizes[0] is a multiple of GroupCount (each group has as many filters).",
     "DML-CONVOLUTION-input-channels", "InputTensor.Sizes[1] equals FilterTensor.Sizes[1] x GroupCount, where Direction is FORWARD; InputTensor.Sizes[1] equals FilterTensor.Sizes[0], where Direction differs from FORWARD (the filters of all groups cover the input's channels).",
     "DML-CONVOLUTION-filter-fits", "The filter lies within the padded input.",
     "DML-CONVOLUTION-bias-sizes", "BiasTensor.Sizes follows from other members: one value for each output channel.",
-    "DML-CONVOLUTION-output-sizes", "OutputTensor.Sizes follows from other members: batch, output channels, then FORWARD: (padded input - dilated filter) / Strides, rounded down, plus 1 and OutputPadding; BACKWARD: (input - 1) x Strides + dilated filter - padding + OutputPadding.",
+    "DML-CONVOLUTION-output-batches", "OutputTensor.Sizes[0] equals InputTensor.Sizes[0].",
+    "DML-CONVOLUTION-output-channels", "OutputTensor.Sizes[1] equals FilterTensor.Sizes[0], where Direction is FORWARD; OutputTensor.Sizes[1] equals FilterTensor.Sizes[1] x GroupCount, where Direction differs from FORWARD.",
     "DML-GEMM-same-rank", "BTensor, CTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-GEMM-same-type", "BTensor, CTensor and OutputTensor have the data type of ATensor.",
     "DML-GEMM-batch-sizes", "BTensor.Sizes[d] equals ATensor.Sizes[d], for each d (each matrix of A has its own in B).",
     "DML-GEMM-inner-size", "A has as many columns as B has rows, after their transforms.",
     "DML-GEMM-output-sizes", "OutputTensor.Sizes follows from other members: the batch, the rows of A and the columns of B, each after its transform.",
     "DML-GEMM-same-sizes", "CTensor has the sizes of OutputTensor.",
+    "DML-GEMM-channel-limit", "Where ATensor.DimensionCount is at least 3, ATensor.Sizes[ATensor.DimensionCount - 3] is at most 65535 (DirectML has been seen to refuse more channels).",
     "DML-REDUCE-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-REDUCE-axis-count", "AxisCount is at most InputTensor.DimensionCount (a dimension is reduced once).",
     "DML-REDUCE-axes-range", "Axes[i] is less than InputTensor.DimensionCount, for each i.",
@@ -15468,14 +15624,16 @@ static const char* const dmlops_rule_texts[] = {
     "DML-AVERAGE_POOLING-window-size-range", "WindowSize[i] is at least 1, for each i (an empty window has no result).",
     "DML-AVERAGE_POOLING-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-AVERAGE_POOLING-window-fits", "The padded input holds the window at least once.",
-    "DML-AVERAGE_POOLING-output-sizes", "OutputTensor.Sizes follows from other members: each spatial size is (padded input - window) / Strides, rounded down, plus 1.",
+    "DML-AVERAGE_POOLING-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
+    "DML-AVERAGE_POOLING-windows-within", "A window that begins past the padded input has no elements.",
     "DML-LP_POOLING-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-LP_POOLING-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
     "DML-LP_POOLING-strides-range", "Strides[i] is at least 1, for each i (the window has to move).",
     "DML-LP_POOLING-window-size-range", "WindowSize[i] is at least 1, for each i (an empty window has no result).",
     "DML-LP_POOLING-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-LP_POOLING-window-fits", "The padded input holds the window at least once.",
-    "DML-LP_POOLING-output-sizes", "OutputTensor.Sizes follows from other members: each spatial size is (padded input - window) / Strides, rounded down, plus 1.",
+    "DML-LP_POOLING-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
+    "DML-LP_POOLING-windows-within", "A window that begins past the padded input has no elements.",
     "DML-LP_POOLING-p-range", "P is at least 1 (the result is a P-th root).",
     "DML-MAX_POOLING-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-MAX_POOLING-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
@@ -15483,7 +15641,8 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MAX_POOLING-window-size-range", "WindowSize[i] is at least 1, for each i (an empty window has no result).",
     "DML-MAX_POOLING-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-MAX_POOLING-window-fits", "The padded input holds the window at least once.",
-    "DML-MAX_POOLING-output-sizes", "OutputTensor.Sizes follows from other members: each spatial size is (padded input - window) / Strides, rounded down, plus 1.",
+    "DML-MAX_POOLING-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
+    "DML-MAX_POOLING-windows-within", "A window that begins past the padded input has no elements.",
     "DML-ROI_POOLING-same-type", "ROITensor and OutputTensor have the data type of InputTensor.",
     "DML-ROI_POOLING-roi-shape", "ROITensor.Sizes[0] is 1; ROITensor.Sizes[1] is 1; ROITensor.Sizes[3] is 5.",
     "DML-ROI_POOLING-output-shape", "OutputTensor.Sizes[0] equals ROITensor.Sizes[2]; OutputTensor.Sizes[1] equals InputTensor.Sizes[1]; OutputTensor.Sizes[2] equals PooledSize.Height; OutputTensor.Sizes[3] equals PooledSize.Width.",
@@ -15546,6 +15705,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-TOP_K-k-positive", "K is at least 1.",
     "DML-TOP_K-same-type", "OutputValueTensor has the data type of InputTensor.",
     "DML-TOP_K-k-range", "K is at most InputTensor.Sizes[Axis] (a sequence has no more elements).",
+    "DML-TOP_K-k-below-size", "K is less than InputTensor.Sizes[Axis].",
     "DML-TOP_K-output-value-sizes", "OutputValueTensor.Sizes follows from other members: the sizes of the input, but K along Axis.",
     "DML-TOP_K-output-index-sizes", "OutputIndexTensor.Sizes follows from other members: the sizes of the input, but K along Axis.",
     "DML-BATCH_NORMALIZATION-same-rank", "MeanTensor, VarianceTensor, ScaleTensor, BiasTensor and OutputTensor have as many dimensions as InputTensor.",
@@ -15567,7 +15727,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-LOCAL_RESPONSE_NORMALIZATION-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-LOCAL_RESPONSE_NORMALIZATION-same-sizes", "OutputTensor has the sizes of InputTensor.",
     "DML-LP_NORMALIZATION-same-rank", "OutputTensor has as many dimensions as InputTensor.",
-    "DML-LP_NORMALIZATION-axis-range", "Axis is less than InputTensor.DimensionCount.",
+    "DML-LP_NORMALIZATION-axis-range", "Axis is less than InputTensor.DimensionCount (no other axis exists).",
     "DML-LP_NORMALIZATION-p-values", "P is 1 or 2.",
     "DML-LP_NORMALIZATION-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-LP_NORMALIZATION-same-sizes", "OutputTensor has the sizes of InputTensor.",
@@ -15657,14 +15817,16 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MAX_POOLING1-window-size-range", "WindowSize[i] is at least 1, for each i (an empty window has no result).",
     "DML-MAX_POOLING1-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-MAX_POOLING1-window-fits", "The padded input holds the window at least once.",
-    "DML-MAX_POOLING1-output-sizes", "OutputTensor.Sizes follows from other members: each spatial size is (padded input - window) / Strides, rounded down, plus 1.",
+    "DML-MAX_POOLING1-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
+    "DML-MAX_POOLING1-windows-within", "A window that begins past the padded input has no elements.",
     "DML-MAX_POOLING1-indices-rank", "OutputIndicesTensor has as many dimensions as InputTensor.",
-    "DML-MAX_POOLING1-indices-sizes", "OutputIndicesTensor.Sizes follows from other members: every window has one index.",
+    "DML-MAX_POOLING1-indices-sizes", "OutputIndicesTensor has the sizes of OutputTensor.",
     "DML-MAX_UNPOOLING-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-MAX_UNPOOLING-indices-sizes", "IndicesTensor has the sizes of InputTensor.",
     "DML-SCATTER_ELEMENTS-same-rank", "IndicesTensor, UpdatesTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-SCATTER_ELEMENTS-axis-range", "Axis is less than InputTensor.DimensionCount.",
     "DML-SCATTER_ELEMENTS-same-type", "UpdatesTensor and OutputTensor have the data type of InputTensor.",
+    "DML-SCATTER_ELEMENTS-indices-within", "IndicesTensor.Sizes[d] is at most InputTensor.Sizes[d], for each d where d differs from Axis (off the axis, an update goes to the output element at its own coordinates).",
     "DML-SCATTER_ELEMENTS-indices-sizes", "IndicesTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where d differs from Axis (only the axis may differ).",
     "DML-SCATTER_ELEMENTS-updates-sizes", "UpdatesTensor has the sizes of IndicesTensor.",
     "DML-SCATTER_ELEMENTS-output-sizes", "OutputTensor has the sizes of InputTensor.",
@@ -15675,7 +15837,8 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ONE_HOT-indices-sizes", "IndicesTensor.Sizes follows from other members: each sequence along Axis has one index.",
     "DML-RESAMPLE-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-RESAMPLE-scale-count", "ScaleCount equals InputTensor.DimensionCount.",
-    "DML-RESAMPLE-scales", "Scales[d] is more than 0.0, for each d.",
+    "DML-RESAMPLE-scales", "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
+    "DML-RESAMPLE-scales-positive", "Scales[d] is more than 0.0, for each d (0 gives no input coordinate).",
     "DML-RESAMPLE-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-type", "BTensor and OutputTensor have the data type of ATensor.",
@@ -15737,9 +15900,10 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MAX_POOLING2-dilations-range", "Dilations[i] is at least 1, for each i (1 takes every element under the window).",
     "DML-MAX_POOLING2-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-MAX_POOLING2-window-fits", "The padded input holds the dilated window at least once.",
-    "DML-MAX_POOLING2-output-sizes", "OutputTensor.Sizes follows from other members: each spatial size is (padded input - window) / Strides, rounded down, plus 1.",
+    "DML-MAX_POOLING2-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
+    "DML-MAX_POOLING2-windows-within", "A window that begins past the padded input has no elements.",
     "DML-MAX_POOLING2-indices-rank", "OutputIndicesTensor has as many dimensions as InputTensor.",
-    "DML-MAX_POOLING2-indices-sizes", "OutputIndicesTensor.Sizes follows from other members: every window has one index.",
+    "DML-MAX_POOLING2-indices-sizes", "OutputIndicesTensor has the sizes of OutputTensor.",
     "DML-SLICE1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-SLICE1-dimension-count", "DimensionCount equals InputTensor.DimensionCount.",
     "DML-SLICE1-window-sizes-range", "InputWindowSizes[i] is at least 1, for each i.",
@@ -15752,6 +15916,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-TOP_K1-k-positive", "K is at least 1.",
     "DML-TOP_K1-same-type", "OutputValueTensor has the data type of InputTensor.",
     "DML-TOP_K1-k-range", "K is at most InputTensor.Sizes[Axis] (a sequence has no more elements).",
+    "DML-TOP_K1-k-below-size", "K is less than InputTensor.Sizes[Axis].",
     "DML-TOP_K1-output-value-sizes", "OutputValueTensor.Sizes follows from other members: the sizes of the input, but K along Axis.",
     "DML-TOP_K1-output-index-sizes", "OutputIndexTensor.Sizes follows from other members: the sizes of the input, but K along Axis.",
     "DML-DEPTH_TO_SPACE1-block-size-range", "BlockSize is at least 1 (a block is not empty).",
@@ -15764,7 +15929,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-SPACE_TO_DEPTH1-output-sizes", "OutputTensor.Sizes follows from other members: channels times BlockSize squared; height and width divided by BlockSize.",
     "DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", "ScaleTensor, BiasTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-MEAN_VARIANCE_NORMALIZATION1-axis-count", "AxisCount is at most InputTensor.DimensionCount (a dimension counts once).",
-    "DML-MEAN_VARIANCE_NORMALIZATION1-axes-range", "Axes[i] is less than InputTensor.DimensionCount, for each i.",
+    "DML-MEAN_VARIANCE_NORMALIZATION1-axes-range", "Axes[i] is less than InputTensor.DimensionCount, for each i (no other axis exists).",
     "DML-MEAN_VARIANCE_NORMALIZATION1-same-type", "ScaleTensor, BiasTensor and OutputTensor have the data type of InputTensor.",
     "DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast", "Where ScaleTensor is given, ScaleTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where ScaleTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
     "DML-MEAN_VARIANCE_NORMALIZATION1-bias-broadcast", "Where BiasTensor is given, BiasTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where BiasTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
@@ -15775,7 +15940,8 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels", "Where BiasTensor is given and BiasTensor.Sizes[1] is 1, BiasTensor.Sizes[1] equals InputTensor.Sizes[1] (before feature level 4.0 channels are not broadcast).",
     "DML-RESAMPLE1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-RESAMPLE1-dimension-count", "DimensionCount equals InputTensor.DimensionCount.",
-    "DML-RESAMPLE1-scales", "Scales[d] is more than 0.0, for each d.",
+    "DML-RESAMPLE1-scales", "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
+    "DML-RESAMPLE1-scales-positive", "Scales[d] is more than 0.0, for each d (0 gives no input coordinate).",
     "DML-RESAMPLE1-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-MATRIX_MULTIPLY_INTEGER-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-MATRIX_MULTIPLY_INTEGER-same-type-a-zero-point", "AZeroPointTensor has the data type of ATensor.",
@@ -15800,9 +15966,9 @@ static const char* const dmlops_rule_texts[] = {
     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes", "One for all of the output, or one for each row.",
     "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes", "One for all of the output, or one for each row.",
     "DML-CONVOLUTION_INTEGER-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (all dimensions but batch and channel are spatial).",
-    "DML-CONVOLUTION_INTEGER-group-count", "GroupCount is at least 1.",
-    "DML-CONVOLUTION_INTEGER-strides", "Strides[d] is at least 1, for each d.",
-    "DML-CONVOLUTION_INTEGER-dilations", "Dilations[d] is at least 1, for each d.",
+    "DML-CONVOLUTION_INTEGER-group-count", "GroupCount is at least 1 (the channels are divided by it).",
+    "DML-CONVOLUTION_INTEGER-strides", "Strides[d] is at least 1, for each d (the filter has to move).",
+    "DML-CONVOLUTION_INTEGER-dilations", "Dilations[d] is at least 1, for each d (the distance from one filter element to the next).",
     "DML-CONVOLUTION_INTEGER-same-type-input-zero-point", "InputZeroPointTensor has the data type of InputTensor.",
     "DML-CONVOLUTION_INTEGER-same-type-filter-zero-point", "FilterZeroPointTensor has the data type of FilterTensor.",
     "DML-CONVOLUTION_INTEGER-filter-groups", "FilterTensor.Sizes[0] is a multiple of GroupCount (each group has as many filters).",
@@ -15810,13 +15976,14 @@ static const char* const dmlops_rule_texts[] = {
     "DML-CONVOLUTION_INTEGER-filter-fits", "The filter lies within the padded input.",
     "DML-CONVOLUTION_INTEGER-input-zero-point-sizes", "Where InputZeroPointTensor is given, InputZeroPointTensor.Sizes[d] is 1, for each d.",
     "DML-CONVOLUTION_INTEGER-filter-zero-point-sizes", "One for the whole filter, or one for each output channel.",
-    "DML-CONVOLUTION_INTEGER-output-sizes", "OutputTensor.Sizes follows from other members: batch, output channels, then (padded input - dilated filter) / Strides, rounded down, plus 1.",
+    "DML-CONVOLUTION_INTEGER-output-batches", "OutputTensor.Sizes[0] equals InputTensor.Sizes[0].",
+    "DML-CONVOLUTION_INTEGER-output-channels", "OutputTensor.Sizes[1] equals FilterTensor.Sizes[0].",
     "DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", "FilterTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-CONVOLUTION_INTEGER-same-rank-zero-points", "FilterZeroPointTensor has as many dimensions as InputZeroPointTensor.",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (all dimensions but batch and channel are spatial).",
-    "DML-QUANTIZED_LINEAR_CONVOLUTION-group-count", "GroupCount is at least 1.",
-    "DML-QUANTIZED_LINEAR_CONVOLUTION-strides", "Strides[d] is at least 1, for each d.",
-    "DML-QUANTIZED_LINEAR_CONVOLUTION-dilations", "Dilations[d] is at least 1, for each d.",
+    "DML-QUANTIZED_LINEAR_CONVOLUTION-group-count", "GroupCount is at least 1 (the channels are divided by it).",
+    "DML-QUANTIZED_LINEAR_CONVOLUTION-strides", "Strides[d] is at least 1, for each d (the filter has to move).",
+    "DML-QUANTIZED_LINEAR_CONVOLUTION-dilations", "Dilations[d] is at least 1, for each d (the distance from one filter element to the next).",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point", "InputZeroPointTensor has the data type of InputTensor.",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point", "FilterZeroPointTensor has the data type of FilterTensor.",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups", "FilterTensor.Sizes[0] is a multiple of GroupCount (each group has as many filters).",
@@ -15824,7 +15991,8 @@ static const char* const dmlops_rule_texts[] = {
     "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits", "The filter lies within the padded input.",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes", "Where InputZeroPointTensor is given, InputZeroPointTensor.Sizes[d] is 1, for each d.",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes", "One for the whole filter, or one for each output channel.",
-    "DML-QUANTIZED_LINEAR_CONVOLUTION-output-sizes", "OutputTensor.Sizes follows from other members: batch, output channels, then (padded input - dilated filter) / Strides, rounded down, plus 1.",
+    "DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches", "OutputTensor.Sizes[0] equals InputTensor.Sizes[0].",
+    "DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels", "OutputTensor.Sizes[1] equals FilterTensor.Sizes[0].",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", "FilterTensor, BiasTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point", "OutputZeroPointTensor has the data type of OutputTensor.",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes", "InputScaleTensor.Sizes[d] is 1, for each d.",
@@ -15864,7 +16032,8 @@ static const char* const dmlops_rule_texts[] = {
     "DML-AVERAGE_POOLING_GRAD-window-size-range", "WindowSize[i] is at least 1, for each i (an empty window has no result).",
     "DML-AVERAGE_POOLING_GRAD-same-type", "OutputGradientTensor has the data type of InputGradientTensor.",
     "DML-AVERAGE_POOLING_GRAD-window-fits", "The padded sizes hold the window at least once.",
-    "DML-AVERAGE_POOLING_GRAD-input-gradient-sizes", "InputGradientTensor.Sizes follows from other members: every window has one gradient.",
+    "DML-AVERAGE_POOLING_GRAD-batches-channels", "InputGradientTensor.Sizes[d] equals OutputGradientTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
+    "DML-AVERAGE_POOLING_GRAD-windows-within", "A window that begins past the padded sizes has no elements.",
     "DML-MAX_POOLING_GRAD-same-rank", "InputGradientTensor and OutputGradientTensor have as many dimensions as InputTensor.",
     "DML-MAX_POOLING_GRAD-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
     "DML-MAX_POOLING_GRAD-strides-range", "Strides[i] is at least 1, for each i (the window has to move).",
@@ -15873,7 +16042,8 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MAX_POOLING_GRAD-same-type", "InputGradientTensor and OutputGradientTensor have the data type of InputTensor.",
     "DML-MAX_POOLING_GRAD-same-sizes", "OutputGradientTensor has the sizes of InputTensor.",
     "DML-MAX_POOLING_GRAD-window-fits", "The padded sizes hold the dilated window at least once.",
-    "DML-MAX_POOLING_GRAD-input-gradient-sizes", "InputGradientTensor.Sizes follows from other members: every window has one gradient.",
+    "DML-MAX_POOLING_GRAD-batches-channels", "InputGradientTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
+    "DML-MAX_POOLING_GRAD-windows-within", "A window that begins past the padded sizes has no elements.",
     "DML-RANDOM_GENERATOR-same-rank", "OutputStateTensor has as many dimensions as InputStateTensor.",
     "DML-RANDOM_GENERATOR-state-sizes", "InputStateTensor.Sizes follows from other members: the state is four words of counter and two of key.",
     "DML-RANDOM_GENERATOR-same-sizes", "OutputStateTensor has the sizes of InputStateTensor.",
@@ -15883,7 +16053,8 @@ static const char* const dmlops_rule_texts[] = {
     "DML-NONZERO_COORDINATES-coordinates-columns", "A row has a coordinate for each dimension that counts.",
     "DML-RESAMPLE_GRAD-same-rank", "OutputGradientTensor has as many dimensions as InputGradientTensor.",
     "DML-RESAMPLE_GRAD-dimension-count", "DimensionCount equals InputGradientTensor.DimensionCount.",
-    "DML-RESAMPLE_GRAD-scales", "Scales[i] is more than 0.0, for each i (output coordinates are divided by it).",
+    "DML-RESAMPLE_GRAD-scales", "Scales[i] is at least 0.0, for each i (a scaled size is not negative).",
+    "DML-RESAMPLE_GRAD-scales-positive", "Scales[i] is more than 0.0, for each i (0 gives no input coordinate).",
     "DML-RESAMPLE_GRAD-same-type", "OutputGradientTensor has the data type of InputGradientTensor.",
     "DML-SLICE_GRAD-same-rank", "OutputGradientTensor has as many dimensions as InputGradientTensor.",
     "DML-SLICE_GRAD-dimension-count", "DimensionCount equals InputGradientTensor.DimensionCount.",
@@ -16011,29 +16182,34 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ACTIVATION_GELU-same-sizes", "OutputTensor has the sizes of InputTensor.",
     "DML-ACTIVATION_SOFTMAX1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ACTIVATION_SOFTMAX1-axes-range", "Axes[i] is less than InputTensor.DimensionCount, for each i.",
+    "DML-ACTIVATION_SOFTMAX1-axis-count", "AxisCount is at most InputTensor.DimensionCount (an axis counts once).",
     "DML-ACTIVATION_SOFTMAX1-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ACTIVATION_SOFTMAX1-same-sizes", "OutputTensor has the sizes of InputTensor.",
     "DML-ACTIVATION_LOG_SOFTMAX1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ACTIVATION_LOG_SOFTMAX1-axes-range", "Axes[i] is less than InputTensor.DimensionCount, for each i.",
+    "DML-ACTIVATION_LOG_SOFTMAX1-axis-count", "AxisCount is at most InputTensor.DimensionCount (an axis counts once).",
     "DML-ACTIVATION_LOG_SOFTMAX1-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ACTIVATION_LOG_SOFTMAX1-same-sizes", "OutputTensor has the sizes of InputTensor.",
     "DML-ACTIVATION_HARDMAX1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ACTIVATION_HARDMAX1-axes-range", "Axes[i] is less than InputTensor.DimensionCount, for each i.",
+    "DML-ACTIVATION_HARDMAX1-axis-count", "AxisCount is at most InputTensor.DimensionCount (an axis counts once).",
     "DML-ACTIVATION_HARDMAX1-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ACTIVATION_HARDMAX1-same-sizes", "OutputTensor has the sizes of InputTensor.",
     "DML-RESAMPLE2-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-RESAMPLE2-dimension-count", "DimensionCount equals InputTensor.DimensionCount.",
-    "DML-RESAMPLE2-scales", "Scales[d] is more than 0.0, for each d.",
+    "DML-RESAMPLE2-scales", "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
+    "DML-RESAMPLE2-scales-positive", "Scales[d] is more than 0.0, for each d (0 gives no input coordinate).",
     "DML-RESAMPLE2-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-RESAMPLE_GRAD1-same-rank", "OutputGradientTensor has as many dimensions as InputGradientTensor.",
     "DML-RESAMPLE_GRAD1-dimension-count", "DimensionCount equals InputGradientTensor.DimensionCount.",
-    "DML-RESAMPLE_GRAD1-scales", "Scales[i] is more than 0.0, for each i (output coordinates are divided by it).",
+    "DML-RESAMPLE_GRAD1-scales", "Scales[i] is at least 0.0, for each i (a scaled size is not negative).",
+    "DML-RESAMPLE_GRAD1-scales-positive", "Scales[i] is more than 0.0, for each i (0 gives no input coordinate).",
     "DML-RESAMPLE_GRAD1-same-type", "OutputGradientTensor has the data type of InputGradientTensor.",
     "DML-DIAGONAL_MATRIX1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-DIAGONAL_MATRIX1-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-DIAGONAL_MATRIX1-value-data-type", "ValueDataType equals OutputTensor.DataType.",
     "DML-DIAGONAL_MATRIX1-same-sizes", "OutputTensor has the sizes of InputTensor.",
-    "DML-MULTIHEAD_ATTENTION-head-count", "HeadCount is at least 1.",
+    "DML-MULTIHEAD_ATTENTION-head-count", "HeadCount is at least 1 (hidden sizes are divided by it).",
     "DML-MULTIHEAD_ATTENTION-query-given", "QueryTensor is given or StackedQueryKeyTensor is given or StackedQueryKeyValueTensor is given (queries come from one of these).",
     "DML-MULTIHEAD_ATTENTION-key-given", "KeyTensor is given or StackedQueryKeyTensor is given or StackedKeyValueTensor is given or StackedQueryKeyValueTensor is given or PastKeyTensor is given (keys come from one of these).",
     "DML-MULTIHEAD_ATTENTION-value-given", "ValueTensor is given with KeyTensor or StackedQueryKeyTensor, and absent without them.",
@@ -16054,6 +16230,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MULTIHEAD_ATTENTION-past-value-sizes", "PastValueTensor.Sizes follows from other members: batch, HeadCount, past sequence, head size of the values.",
     "DML-MULTIHEAD_ATTENTION-mask-dimension-count", "MaskTensor has as many dimensions as MaskType asks for, or more.",
     "DML-MULTIHEAD_ATTENTION-mask-sizes", "MaskTensor.Sizes follows from other members: the sizes of a mask follow from MaskType.",
+    "DML-MULTIHEAD_ATTENTION-boolean-mask-sizes", "One entry for each score.",
     "DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes", "RelativePositionBiasTensor.Sizes follows from other members: one value for each score: batch, HeadCount, sequence, total sequence.",
     "DML-MULTIHEAD_ATTENTION-output-sizes", "OutputTensor.Sizes follows from other members: batch, sequence, HeadCount x head size of the values.",
     "DML-MULTIHEAD_ATTENTION-present-key-sizes", "OutputPresentKeyTensor.Sizes follows from other members: batch, HeadCount, total sequence, head size.",
@@ -16065,7 +16242,8 @@ static const char* const dmlops_rule_texts[] = {
     "DML-LP_POOLING1-dilations-range", "Dilations[i] is at least 1, for each i (1 takes every element under the window).",
     "DML-LP_POOLING1-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-LP_POOLING1-window-fits", "The padded input holds the dilated window at least once.",
-    "DML-LP_POOLING1-output-sizes", "OutputTensor.Sizes follows from other members: each spatial size is (padded input - window) / Strides, rounded down, plus 1.",
+    "DML-LP_POOLING1-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
+    "DML-LP_POOLING1-windows-within", "A window that begins past the padded input has no elements.",
     "DML-LP_POOLING1-p-range", "P is at least 1 (the result is a P-th root).",
     "DML-AVERAGE_POOLING1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-AVERAGE_POOLING1-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
@@ -16074,7 +16252,8 @@ static const char* const dmlops_rule_texts[] = {
     "DML-AVERAGE_POOLING1-dilations-range", "Dilations[i] is at least 1, for each i (1 takes every element under the window).",
     "DML-AVERAGE_POOLING1-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-AVERAGE_POOLING1-window-fits", "The padded input holds the dilated window at least once.",
-    "DML-AVERAGE_POOLING1-output-sizes", "OutputTensor.Sizes follows from other members: each spatial size is (padded input - window) / Strides, rounded down, plus 1.",
+    "DML-AVERAGE_POOLING1-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
+    "DML-AVERAGE_POOLING1-windows-within", "A window that begins past the padded input has no elements.",
     "DML-ACTIVATION_SWISH-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ACTIVATION_SWISH-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-ACTIVATION_SWISH-same-sizes", "OutputTensor has the sizes of InputTensor.",
@@ -16093,7 +16272,8 @@ static const char* const dmlops_rule_texts[] = {
     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes", "One for the whole tensor, or one for each channel.",
     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes", "One for the whole tensor, or one for each channel.",
     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes", "One for the whole tensor, or one for each channel.",
-    "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-sizes", "OutputTensor.Sizes follows from other members: each spatial size is (padded input - window) / Strides, rounded down, plus 1.",
+    "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
+    "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within", "A window that begins past the padded input has no elements.",
     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-zero-point", "AZeroPointTensor has the data type of ATensor.",
     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-b-zero-point", "BZeroPointTensor has the data type of BTensor.",
@@ -16110,13 +16290,13 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes", "BiasTensor has the sizes of OutputTensor.",
     "DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", "ScaleTensor, BiasTensor and OutputTensor have as many dimensions as InputTensor.",
     "DML-MEAN_VARIANCE_NORMALIZATION2-axis-count", "AxisCount is at most InputTensor.DimensionCount (a dimension counts once).",
-    "DML-MEAN_VARIANCE_NORMALIZATION2-axes-range", "Axes[i] is less than InputTensor.DimensionCount, for each i.",
+    "DML-MEAN_VARIANCE_NORMALIZATION2-axes-range", "Axes[i] is less than InputTensor.DimensionCount, for each i (no other axis exists).",
     "DML-MEAN_VARIANCE_NORMALIZATION2-same-type", "ScaleTensor, BiasTensor and OutputTensor have the data type of InputTensor.",
     "DML-MEAN_VARIANCE_NORMALIZATION2-scale-broadcast", "Where ScaleTensor is given, ScaleTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where ScaleTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
     "DML-MEAN_VARIANCE_NORMALIZATION2-bias-broadcast", "Where BiasTensor is given, BiasTensor.Sizes[d] equals InputTensor.Sizes[d], for each d where BiasTensor.Sizes[d] differs from 1 (only a size of 1 is broadcast).",
     "DML-MEAN_VARIANCE_NORMALIZATION2-same-sizes", "OutputTensor has the sizes of InputTensor.",
-    "DML-MULTIHEAD_ATTENTION1-query-head-count", "QueryHeadCount is at least 1.",
-    "DML-MULTIHEAD_ATTENTION1-key-value-head-count", "KeyValueHeadCount is at least 1.",
+    "DML-MULTIHEAD_ATTENTION1-query-head-count", "QueryHeadCount is at least 1 (hidden sizes are divided by it).",
+    "DML-MULTIHEAD_ATTENTION1-key-value-head-count", "KeyValueHeadCount is at least 1 (hidden sizes are divided by it).",
     "DML-MULTIHEAD_ATTENTION1-head-groups", "QueryHeadCount is a multiple of KeyValueHeadCount (each key and value head serves as many query heads).",
     "DML-MULTIHEAD_ATTENTION1-query-given", "QueryTensor is given or StackedQueryKeyTensor is given or StackedQueryKeyValueTensor is given (queries come from one of these).",
     "DML-MULTIHEAD_ATTENTION1-key-given", "KeyTensor is given or StackedQueryKeyTensor is given or StackedKeyValueTensor is given or StackedQueryKeyValueTensor is given or PastKeyTensor is given (keys come from one of these).",
@@ -16140,6 +16320,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes", "PastSequenceLengthsTensor.Sizes follows from other members: one length for each batch.",
     "DML-MULTIHEAD_ATTENTION1-mask-dimension-count", "MaskTensor has as many dimensions as MaskType asks for, or more.",
     "DML-MULTIHEAD_ATTENTION1-mask-sizes", "MaskTensor.Sizes follows from other members: the sizes of a mask follow from MaskType.",
+    "DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes", "One entry for each score.",
     "DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes", "RelativePositionBiasTensor.Sizes follows from other members: one value for each score: batch, QueryHeadCount, sequence, total sequence.",
     "DML-MULTIHEAD_ATTENTION1-output-sizes", "OutputTensor.Sizes follows from other members: batch, sequence, QueryHeadCount x head size of the values.",
     "DML-MULTIHEAD_ATTENTION1-present-sequence-length", "The buffer has room for the keys given.",
@@ -16148,37 +16329,38 @@ static const char* const dmlops_rule_texts[] = {
     "DML-QUANTIZE-same-rank", "QuantizationTensors and OutputTensor have as many dimensions as InputTensor.",
     "DML-QUANTIZE-quantization-type", "QuantizationType is SCALE or SCALE_ZERO_POINT (without a scale there is nothing to compute).",
     "DML-QUANTIZE-quantization-tensor-count", "QuantizationTensorCount is 1, where QuantizationType is SCALE; QuantizationTensorCount is 2, where QuantizationType is SCALE_ZERO_POINT (a scale, then a zero point where the type has one).",
-    "DML-QUANTIZE-block-sizes", "InputTensor.Sizes[d] is a multiple of QuantizationTensors[0].Sizes[d], for each d (along each dimension a scale serves a block of input elements, and all blocks are of one size).",
+    "DML-QUANTIZE-block-sizes", "InputTensor.Sizes[d] is a multiple of QuantizationTensors[0].Sizes[d], for each d (along each dimension a scale serves a block of input elements, and every element has one).",
     "DML-QUANTIZE-zero-point-sizes", "QuantizationTensors has the sizes of QuantizationTensors[0] (each scale has its zero point).",
     "DML-QUANTIZE-same-sizes", "OutputTensor has the sizes of InputTensor.",
-    "DML-QUANTIZE-scale-type", "QuantizationTensors has the data type of InputTensor.",
-    "DML-QUANTIZE-zero-point-type", "QuantizationTensors has the data type of OutputTensor.",
+    "DML-QUANTIZE-scale-type", "QuantizationTensors has the data type of InputTensor (as in ELEMENT_WISE_QUANTIZE_LINEAR).",
+    "DML-QUANTIZE-zero-point-type", "QuantizationTensors has the data type of OutputTensor (as in ELEMENT_WISE_QUANTIZE_LINEAR).",
     "DML-DEQUANTIZE-same-rank", "QuantizationTensors and OutputTensor have as many dimensions as InputTensor.",
     "DML-DEQUANTIZE-quantization-type", "QuantizationType is SCALE or SCALE_ZERO_POINT (without a scale there is nothing to compute).",
     "DML-DEQUANTIZE-quantization-tensor-count", "QuantizationTensorCount is 1, where QuantizationType is SCALE; QuantizationTensorCount is 2, where QuantizationType is SCALE_ZERO_POINT (a scale, then a zero point where the type has one).",
-    "DML-DEQUANTIZE-block-sizes", "InputTensor.Sizes[d] is a multiple of QuantizationTensors[0].Sizes[d], for each d (along each dimension a scale serves a block of input elements, and all blocks are of one size).",
+    "DML-DEQUANTIZE-block-sizes", "InputTensor.Sizes[d] is a multiple of QuantizationTensors[0].Sizes[d], for each d (along each dimension a scale serves a block of input elements, and every element has one).",
     "DML-DEQUANTIZE-zero-point-sizes", "QuantizationTensors has the sizes of QuantizationTensors[0] (each scale has its zero point).",
     "DML-DEQUANTIZE-same-sizes", "OutputTensor has the sizes of InputTensor.",
-    "DML-DEQUANTIZE-scale-type", "QuantizationTensors has the data type of OutputTensor.",
-    "DML-DEQUANTIZE-zero-point-type", "QuantizationTensors has the data type of InputTensor.",
+    "DML-DEQUANTIZE-scale-type", "QuantizationTensors has the data type of OutputTensor (as in ELEMENT_WISE_DEQUANTIZE_LINEAR).",
+    "DML-DEQUANTIZE-zero-point-type", "QuantizationTensors has the data type of InputTensor (as in ELEMENT_WISE_DEQUANTIZE_LINEAR).",
     "DML-RESAMPLE3-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-RESAMPLE3-dimension-count", "DimensionCount equals InputTensor.DimensionCount.",
-    "DML-RESAMPLE3-scales", "Scales[d] is more than 0.0, for each d.",
+    "DML-RESAMPLE3-scales", "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
+    "DML-RESAMPLE3-scales-positive", "Scales[d] is more than 0.0, for each d (0 gives no input coordinate).",
     "DML-RESAMPLE3-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-FOLD-spatial-dimensions", "OutputTensor.DimensionCount equals DimensionCount + 2 (batch and channel come before the spatial dimensions).",
     "DML-FOLD-same-type", "OutputTensor has the data type of InputTensor.",
-    "DML-FOLD-window-sizes-range", "WindowSizes[d] is at least 1, for each d.",
-    "DML-FOLD-strides-range", "Strides[d] is at least 1, for each d.",
-    "DML-FOLD-dilations-range", "Dilations[d] is at least 1, for each d.",
+    "DML-FOLD-window-sizes-range", "WindowSizes[d] is at least 1, for each d (an empty window has no elements).",
+    "DML-FOLD-strides-range", "Strides[d] is at least 1, for each d (the number of blocks is divided by it).",
+    "DML-FOLD-dilations-range", "Dilations[d] is at least 1, for each d (the distance from one element of the window to the next).",
     "DML-FOLD-window-fits", "At least one window lies within the padded image.",
     "DML-FOLD-batch-size", "OutputTensor.Sizes[0] equals InputTensor.Sizes[0].",
     "DML-FOLD-window-elements", "A column holds one window in all channels.",
     "DML-FOLD-block-count", "One column for each position of the window: in all dimensions.",
     "DML-UNFOLD-spatial-dimensions", "InputTensor.DimensionCount equals DimensionCount + 2 (batch and channel come before the spatial dimensions).",
     "DML-UNFOLD-same-type", "OutputTensor has the data type of InputTensor.",
-    "DML-UNFOLD-window-sizes-range", "WindowSizes[d] is at least 1, for each d.",
-    "DML-UNFOLD-strides-range", "Strides[d] is at least 1, for each d.",
-    "DML-UNFOLD-dilations-range", "Dilations[d] is at least 1, for each d.",
+    "DML-UNFOLD-window-sizes-range", "WindowSizes[d] is at least 1, for each d (an empty window has no elements).",
+    "DML-UNFOLD-strides-range", "Strides[d] is at least 1, for each d (the number of blocks is divided by it).",
+    "DML-UNFOLD-dilations-range", "Dilations[d] is at least 1, for each d (the distance from one element of the window to the next).",
     "DML-UNFOLD-window-fits", "At least one window lies within the padded image.",
     "DML-UNFOLD-output-sizes", "OutputTensor.Sizes follows from other members: batch, channels times the elements of a window, positions of the window.",
     NULL,
@@ -16242,395 +16424,398 @@ static inline uint64_t dmlops_tensor_size(
 #define DMLOPS_NO_PROGRAM 0xffff
 #define DMLOPS_AS_GIVEN INT64_MIN /* what programs say in cases where nothing follows */
 
-/* An output: the members whose data type and sizes it has, or where the programs of these start. */
+/* An output: the members whose data type and sizes it has, or where the programs of these start; whether what is given
+   of them stays, as no rule demands it. */
 typedef struct dmlops_output {
     uint16_t type_start;
     uint16_t sizes_start;
     uint8_t member;
     uint8_t type_from;
     uint8_t sizes_from;
+    uint8_t keeps_type;
+    uint8_t keeps_sizes;
 } dmlops_output;
 
 static const dmlops_output dmlops_outputs[] = {
     /* ELEMENT_WISE_IDENTITY */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_ABS */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_ACOS */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_ADD */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_ASIN */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_ATAN */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_CEIL */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_CLIP */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_COS */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_DIVIDE */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_EXP */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_FLOOR */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_LOG */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_LOGICAL_AND */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_LOGICAL_EQUALS */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0, 0, 0},
     /* ELEMENT_WISE_LOGICAL_GREATER_THAN */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0, 0, 0},
     /* ELEMENT_WISE_LOGICAL_LESS_THAN */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0, 0, 0},
     /* ELEMENT_WISE_LOGICAL_NOT */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_LOGICAL_OR */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_LOGICAL_XOR */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_MAX */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_MEAN */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_MIN */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_MULTIPLY */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_POW */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_CONSTANT_POW */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_RECIP */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_SIN */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_SQRT */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_SUBTRACT */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_TAN */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_THRESHOLD */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_QUANTIZE_LINEAR */
-    {79, DMLOPS_NO_PROGRAM, 3, DMLOPS_NOTHING, 0},
+    {79, DMLOPS_NO_PROGRAM, 3, DMLOPS_NOTHING, 0, 0, 0},
     /* ELEMENT_WISE_DEQUANTIZE_LINEAR */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 1, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 1, 0, 0, 0},
     /* ACTIVATION_ELU */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_HARDMAX */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_HARD_SIGMOID */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_IDENTITY */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_LEAKY_RELU */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_LINEAR */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_LOG_SOFTMAX */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_PARAMETERIZED_RELU */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ACTIVATION_PARAMETRIC_SOFTPLUS */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_RELU */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_SCALED_ELU */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_SCALED_TANH */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_SIGMOID */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_SOFTMAX */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_SOFTPLUS */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_SOFTSIGN */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_TANH */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_THRESHOLDED_RELU */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* CONVOLUTION */
-    {DMLOPS_NO_PROGRAM, 598, 3, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 514, 3, 0, DMLOPS_NOTHING, 0, 1},
     /* GEMM */
-    {DMLOPS_NO_PROGRAM, 206, 3, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 243, 3, 0, DMLOPS_NOTHING, 0, 0},
     /* REDUCE */
-    {275, 295, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {275, 295, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* AVERAGE_POOLING */
-    {DMLOPS_NO_PROGRAM, 319, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 380, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* LP_POOLING */
-    {DMLOPS_NO_PROGRAM, 332, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 393, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* MAX_POOLING */
-    {DMLOPS_NO_PROGRAM, 319, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 380, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* ROI_POOLING */
-    {DMLOPS_NO_PROGRAM, 123, 2, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 123, 2, 0, DMLOPS_NOTHING, 0, 0},
     /* SLICE */
-    {DMLOPS_NO_PROGRAM, 140, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 140, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* CAST */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0, 0, 0},
     /* SPLIT */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* JOIN */
-    {DMLOPS_NO_PROGRAM, 282, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 282, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* PADDING */
-    {DMLOPS_NO_PROGRAM, 139, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 139, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* VALUE_SCALE_2D */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* UPSAMPLE_2D */
-    {DMLOPS_NO_PROGRAM, 108, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 108, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* GATHER */
-    {DMLOPS_NO_PROGRAM, 251, 2, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 251, 2, 0, DMLOPS_NOTHING, 0, 0},
     /* SPACE_TO_DEPTH */
-    {DMLOPS_NO_PROGRAM, 119, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 119, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* DEPTH_TO_SPACE */
-    {DMLOPS_NO_PROGRAM, 125, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 125, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* TILE */
-    {DMLOPS_NO_PROGRAM, 106, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 106, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* TOP_K */
-    {DMLOPS_NO_PROGRAM, 172, 1, 0, DMLOPS_NOTHING},
-    {DMLOPS_NO_PROGRAM, 180, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 193, 1, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 201, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* BATCH_NORMALIZATION */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 5, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 5, 0, 0, 0, 0},
     /* MEAN_VARIANCE_NORMALIZATION */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, 0, 0, 0},
     /* LOCAL_RESPONSE_NORMALIZATION */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* LP_NORMALIZATION */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* RNN */
-    {DMLOPS_NO_PROGRAM, 747, 6, 0, DMLOPS_NOTHING},
-    {DMLOPS_NO_PROGRAM, 770, 7, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 747, 6, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 770, 7, 0, DMLOPS_NOTHING, 0, 0},
     /* LSTM */
-    {DMLOPS_NO_PROGRAM, 1052, 8, 0, DMLOPS_NOTHING},
-    {DMLOPS_NO_PROGRAM, 1075, 9, 0, DMLOPS_NOTHING},
-    {DMLOPS_NO_PROGRAM, 1094, 10, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 1052, 8, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 1075, 9, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 1094, 10, 0, DMLOPS_NOTHING, 0, 0},
     /* GRU */
-    {DMLOPS_NO_PROGRAM, 747, 6, 0, DMLOPS_NOTHING},
-    {DMLOPS_NO_PROGRAM, 770, 7, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 747, 6, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 770, 7, 0, DMLOPS_NOTHING, 0, 0},
     /* ELEMENT_WISE_SIGN */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_IS_NAN */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0, 0, 0},
     /* ELEMENT_WISE_ERF */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_SINH */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_COSH */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_TANH */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_ASINH */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_ACOSH */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_ATANH */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_IF */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 1, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 1, 0, 0, 0},
     /* ELEMENT_WISE_ADD1 */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ACTIVATION_SHRINK */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* MAX_POOLING1 */
-    {DMLOPS_NO_PROGRAM, 417, 1, 0, DMLOPS_NOTHING},
-    {DMLOPS_NO_PROGRAM, 485, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 390, 1, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 458, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
     /* MAX_UNPOOLING */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, DMLOPS_NOTHING, 0, 0},
     /* DIAGONAL_MATRIX */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 0, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 0, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* SCATTER_ELEMENTS */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, 0, 0, 0},
     /* ONE_HOT */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 1, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 1, DMLOPS_NOTHING, 0, 0},
     /* RESAMPLE */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* ELEMENT_WISE_BIT_SHIFT_LEFT */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_BIT_SHIFT_RIGHT */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_ROUND */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_IS_INFINITY */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0, 0, 0},
     /* ELEMENT_WISE_MODULUS_TRUNCATE */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_MODULUS_FLOOR */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* FILL_VALUE_CONSTANT */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 0, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 0, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* FILL_VALUE_SEQUENCE */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 0, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 0, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* CUMULATIVE_SUMMATION */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* REVERSE_SUBSEQUENCES */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* GATHER_ELEMENTS */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 1},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 1, 0, 0},
     /* GATHER_ND */
-    {DMLOPS_NO_PROGRAM, 344, 2, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 344, 2, 0, DMLOPS_NOTHING, 0, 0},
     /* SCATTER_ND */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, 0, 0, 0},
     /* MAX_POOLING2 */
-    {DMLOPS_NO_PROGRAM, 493, 1, 0, DMLOPS_NOTHING},
-    {DMLOPS_NO_PROGRAM, 584, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 417, 1, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 508, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
     /* SLICE1 */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* TOP_K1 */
-    {DMLOPS_NO_PROGRAM, 172, 1, 0, DMLOPS_NOTHING},
-    {DMLOPS_NO_PROGRAM, 180, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 193, 1, 0, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 201, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* DEPTH_TO_SPACE1 */
-    {DMLOPS_NO_PROGRAM, 125, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 125, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* SPACE_TO_DEPTH1 */
-    {DMLOPS_NO_PROGRAM, 119, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 119, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* MEAN_VARIANCE_NORMALIZATION1 */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, 0, 0, 0},
     /* RESAMPLE1 */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* MATRIX_MULTIPLY_INTEGER */
-    {DMLOPS_NO_PROGRAM, 298, 4, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 298, 4, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* QUANTIZED_LINEAR_MATRIX_MULTIPLY */
-    {614, 629, 8, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {614, 629, 8, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* CONVOLUTION_INTEGER */
-    {DMLOPS_NO_PROGRAM, 543, 4, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 451, 4, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
     /* QUANTIZED_LINEAR_CONVOLUTION */
-    {739, 754, 9, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {647, 662, 9, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
     /* ELEMENT_WISE_BIT_AND */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_BIT_OR */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_BIT_XOR */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_BIT_NOT */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_BIT_COUNT */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0, 0, 0},
     /* ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0, 0, 0},
     /* ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0, 0, 0},
     /* ACTIVATION_CELU */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_RELU_GRAD */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* AVERAGE_POOLING_GRAD */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* MAX_POOLING_GRAD */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* RANDOM_GENERATOR */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, DMLOPS_NOTHING},
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, 0, 0, 0},
     /* NONZERO_COORDINATES */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, DMLOPS_NOTHING},
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* RESAMPLE_GRAD */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* SLICE_GRAD */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* ADAM_OPTIMIZER */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 5, 0, 0},
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 6, 0, 0},
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 7, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 5, 0, 0, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 6, 0, 0, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 7, 0, 0, 0, 0},
     /* ARGMIN */
-    {DMLOPS_NO_PROGRAM, 172, 1, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 172, 1, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* ARGMAX */
-    {DMLOPS_NO_PROGRAM, 172, 1, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 172, 1, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* ROI_ALIGN */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, DMLOPS_NOTHING, 0, 0},
     /* GATHER_ND1 */
-    {DMLOPS_NO_PROGRAM, 456, 2, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 456, 2, 0, DMLOPS_NOTHING, 0, 0},
     /* ELEMENT_WISE_ATAN_YX */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_CLIP_GRAD */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* ELEMENT_WISE_DIFFERENCE_SQUARE */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* LOCAL_RESPONSE_NORMALIZATION_GRAD */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* CUMULATIVE_PRODUCT */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* BATCH_NORMALIZATION_GRAD */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 5, 0, 0},
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 6, 0, 2},
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 7, 0, 2},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 5, 0, 0, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 6, 0, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 7, 0, 2, 0, 0},
     /* ELEMENT_WISE_QUANTIZED_LINEAR_ADD */
-    {176, DMLOPS_NO_PROGRAM, 8, DMLOPS_NOTHING, 0},
+    {176, DMLOPS_NO_PROGRAM, 8, DMLOPS_NOTHING, 0, 0, 0},
     /* DYNAMIC_QUANTIZE_LINEAR */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0},
-    {DMLOPS_NO_PROGRAM, 85, 2, DMLOPS_NOTHING, DMLOPS_NOTHING},
-    {DMLOPS_NO_PROGRAM, 95, 3, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, DMLOPS_NOTHING, 0, 0, 0},
+    {DMLOPS_NO_PROGRAM, 85, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, 95, 3, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* ROI_ALIGN1 */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, DMLOPS_NOTHING, 0, 0},
     /* ROI_ALIGN_GRAD */
-    {DMLOPS_NO_PROGRAM, 368, 4, 1, DMLOPS_NOTHING},
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 5, 1, 2},
+    {DMLOPS_NO_PROGRAM, 368, 4, 1, DMLOPS_NOTHING, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 5, 1, 2, 0, 0},
     /* BATCH_NORMALIZATION_TRAINING */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 4, 0, 0},
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 5, 0, 1},
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 6, 0, 1},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 4, 0, 0, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 5, 0, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 6, 0, 1, 0, 0},
     /* BATCH_NORMALIZATION_TRAINING_GRAD */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 5, 0, 0},
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 6, 0, 2},
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 7, 0, 2},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 5, 0, 0, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 6, 0, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 7, 0, 2, 0, 0},
     /* ELEMENT_WISE_CLIP1 */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ELEMENT_WISE_CLIP_GRAD1 */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 2, 0, 0, 0, 0},
     /* PADDING1 */
-    {DMLOPS_NO_PROGRAM, 139, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 139, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* ELEMENT_WISE_NEGATE */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_GELU */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_SOFTMAX1 */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_LOG_SOFTMAX1 */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_HARDMAX1 */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* RESAMPLE2 */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* RESAMPLE_GRAD1 */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* DIAGONAL_MATRIX1 */
-    {36, 51, 1, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {36, 51, 1, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* MULTIHEAD_ATTENTION */
-    {2707, DMLOPS_NO_PROGRAM, 11, DMLOPS_NOTHING, DMLOPS_NOTHING},
-    {2722, DMLOPS_NO_PROGRAM, 12, DMLOPS_NOTHING, DMLOPS_NOTHING},
-    {2737, DMLOPS_NO_PROGRAM, 13, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {3023, DMLOPS_NO_PROGRAM, 11, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
+    {3038, DMLOPS_NO_PROGRAM, 12, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
+    {3053, DMLOPS_NO_PROGRAM, 13, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* LP_POOLING1 */
-    {DMLOPS_NO_PROGRAM, 383, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 420, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* AVERAGE_POOLING1 */
-    {DMLOPS_NO_PROGRAM, 370, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 407, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* ACTIVATION_SWISH */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* ACTIVATION_HARD_SWISH */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, 0, 0, 0},
     /* QUANTIZED_LINEAR_AVERAGE_POOLING */
-    {655, 670, 5, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {690, 705, 5, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
     /* MATRIX_MULTIPLY_INTEGER_TO_FLOAT */
-    {DMLOPS_NO_PROGRAM, 470, 7, 1, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 486, 7, 1, DMLOPS_NOTHING, 0, 0},
     /* MEAN_VARIANCE_NORMALIZATION2 */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, 0, 0, 0, 0},
     /* MULTIHEAD_ATTENTION1 */
-    {3149, DMLOPS_NO_PROGRAM, 12, DMLOPS_NOTHING, DMLOPS_NOTHING},
-    {3164, DMLOPS_NO_PROGRAM, 13, DMLOPS_NOTHING, DMLOPS_NOTHING},
-    {3179, DMLOPS_NO_PROGRAM, 14, DMLOPS_NOTHING, DMLOPS_NOTHING},
+    {3491, DMLOPS_NO_PROGRAM, 12, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
+    {3506, DMLOPS_NO_PROGRAM, 13, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
+    {3521, DMLOPS_NO_PROGRAM, 14, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},
     /* QUANTIZE */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, DMLOPS_NOTHING, 0, 0, 0},
     /* DEQUANTIZE */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, DMLOPS_NOTHING, 0},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 3, DMLOPS_NOTHING, 0, 0, 0},
     /* RESAMPLE3 */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* FOLD */
-    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, DMLOPS_NO_PROGRAM, 1, 0, DMLOPS_NOTHING, 0, 0},
     /* UNFOLD */
-    {DMLOPS_NO_PROGRAM, 372, 1, 0, DMLOPS_NOTHING},
+    {DMLOPS_NO_PROGRAM, 372, 1, 0, DMLOPS_NOTHING, 0, 0},
 };
 
 /* The members and programs of each operator, and where its outputs start. */
@@ -16881,6 +17066,8 @@ static inline dmlops_inference dmlops_infer_output(
     DML_BUFFER_TENSOR_DESC made;
     const dmlops_member* members;
     dmlops_list list;
+    int finds_type;
+    int finds_sizes;
     if (output == NULL) {
         return DMLOPS_NO_OUTPUT;
     }
@@ -16897,11 +17084,13 @@ static inline dmlops_inference dmlops_infer_output(
         given = dmlops_first(desc->Desc, &members[output->member]);
     }
     made = *given;
-    if (output->type_from != DMLOPS_NOTHING) {
+    finds_type = !output->keeps_type || dmlops_bits(dmlops_enum(&given->DataType)) == 0;
+    finds_sizes = !output->keeps_sizes || given->DimensionCount == 0;
+    if (finds_type && output->type_from != DMLOPS_NOTHING) {
         /* which may be any number */
         memcpy(&made.DataType, &dmlops_first(desc->Desc, &members[output->type_from])->DataType, sizeof made.DataType);
     }
-    if (output->type_start != DMLOPS_NO_PROGRAM) {
+    if (finds_type && output->type_start != DMLOPS_NO_PROGRAM) {
         dmlops_program program;
         int64_t type;
         dmlops_start(&program, dmlops_inferences[position].code + output->type_start, desc->Desc, 0);
@@ -16912,14 +17101,17 @@ static inline dmlops_inference dmlops_infer_output(
         }
     }
     list.count = 0;
-    if (output->sizes_start != DMLOPS_NO_PROGRAM) {
+    if (finds_sizes && output->sizes_start != DMLOPS_NO_PROGRAM) {
         dmlops_program program;
         dmlops_start(&program, dmlops_inferences[position].code + output->sizes_start, desc->Desc, 0);
         dmlops_append_next(&program, &list);
     }
-    if (output->sizes_start == DMLOPS_NO_PROGRAM || (list.count == 1 && list.values[0] == DMLOPS_AS_GIVEN)) {
-        const DML_BUFFER_TENSOR_DESC* from =
-            output->sizes_from == DMLOPS_NOTHING ? given : dmlops_first(desc->Desc, &members[output->sizes_from]);
+    if (!finds_sizes || output->sizes_start == DMLOPS_NO_PROGRAM ||
+        (list.count == 1 && list.values[0] == DMLOPS_AS_GIVEN)) {
+        const DML_BUFFER_TENSOR_DESC* from = given;
+        if (finds_sizes && output->sizes_from != DMLOPS_NOTHING) {
+            from = dmlops_first(desc->Desc, &members[output->sizes_from]);
+        }
         list.count = 0;
         for (UINT i = 0; i < from->DimensionCount; ++i) {
             dmlops_push(&list, from->Sizes[i]);
@@ -18130,11 +18322,10 @@ static const dmlops_shader_tensor dmlops_element_wise_constant_pow_shader[] = {
 /* The macros and constants of the shader of ELEMENT_WISE_CONSTANT_POW. */
 static inline void dmlops_element_wise_constant_pow_tell(const void* description, dmlops_planning* planning) {
     const DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC*)description;
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_switch(planning, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_number(planning, dmlops_enum(&InputTensor->DataType), (double)desc->Exponent);
     dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
     dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_tell_float(planning, (double)desc->Exponent);
 }
 
 static const dmlops_shader_tensor dmlops_element_wise_recip_shader[] = {

@@ -14,6 +14,7 @@ def lint(registry: Registry) -> list[Finding]:
     """All findings, in the order of files and lines."""
     findings = [
         *_identifiers(registry),
+        *_sources(registry),
         *(finding for operator in registry.operators for finding in _operator(registry, operator)),
     ]
     return sorted(findings, key=lambda finding: finding.position)
@@ -51,6 +52,14 @@ def _identifiers(registry: Registry) -> Iterator[Finding]:
         message = f"no rule has the identifier {identifier}; `dmlgen lint --fix` retires it"
         suggestion = nearest(identifier, rules.keys() - registry.identifiers)
         yield Finding(registry.identifiers_position, "identifier-gone", message, suggestion=suggestion)
+
+
+def _sources(registry: Registry) -> Iterator[Finding]:
+    """What no page and no header demands must be advice."""
+    for rule in all_rules(registry):
+        if not rule.advice and rule.source in ("ours", "observed"):
+            message = f"{rule.id} has the source {rule.source}, so it must be advice; add `advice: true`"
+            yield Finding(rule.position, "undocumented-rule", message)
 
 
 def _operator(registry: Registry, operator: Operator) -> Iterator[Finding]:

@@ -29,6 +29,7 @@ class InBox:
 
     build: int
     name: str
+    source: Provenance
 
 
 @dataclass(frozen=True)
@@ -232,13 +233,15 @@ class Rule:
 class Inference:
     """An output tensor's field that follows from the rest of the description, where `when` holds.
 
-    Of several for one field, the first that applies counts. A rule may demand the value, but need not.
+    Of several for one field, the first that applies counts. Where no rule demands the value, it is a default:
+    what a description gives instead stays.
     """
 
     tensor: str
     field: str
     value: ir.Expr
     when: ir.Expr | None = None
+    demanded: bool = True
 
     @property
     def expressions(self) -> tuple[ir.Expr, ...]:
@@ -377,21 +380,30 @@ def _function_text(function: ir.Function) -> str:
 
 @dataclass(frozen=True)
 class TensorData:
-    """A tensor with data, row-major, of a worked example."""
+    """A tensor of a worked example; its elements, row-major, where the page prints them."""
 
     type: str
     sizes: tuple[int, ...]
-    data: tuple[int | float, ...]
+    data: tuple[int | float, ...] | None
 
 
 @dataclass(frozen=True)
 class Example:
-    """A worked example of a public page, as the errata correct it."""
+    """A worked example of a public page, as the errata correct it.
+
+    A member that is an array of tensors has a tuple of them. Where the page works out sizes alone, no tensor
+    has data.
+    """
 
     id: str
     where: str
     members: Mapping[str, object]
-    tensors: Mapping[str, TensorData]
+    tensors: Mapping[str, TensorData | tuple[TensorData, ...]]
+
+    @property
+    def has_data(self) -> bool:
+        tensors = (one if isinstance(one, tuple) else (one,) for one in self.tensors.values())
+        return all(tensor.data is not None for group in tensors for tensor in group)
 
 
 @dataclass(frozen=True)
@@ -483,6 +495,11 @@ class Operator:
     @cached_property
     def member(self) -> Mapping[str, Member]:
         return {member.name: member for member in self.members}
+
+    def is_default(self, tensor: str, field: str) -> bool:
+        """Whether an output's field is inferred, but not demanded."""
+        found = [one for one in self.inferences if (one.tensor, one.field) == (tensor, field)]
+        return bool(found) and not any(one.demanded for one in found)
 
 
 @dataclass(frozen=True)

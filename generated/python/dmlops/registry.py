@@ -20,10 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WindowsRelease:
-    """A Windows release: `build` as in 22621."""
+    """A Windows release: `build` as in 22621.
+
+    `source` is "docs" where the public pages name it, "header" where DirectML.h declares the level for its SDK.
+    """
 
     build: int
     name: str
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +73,11 @@ class Change:
 LEVELS: dict[FeatureLevel, Level] = {
     FeatureLevel.LEVEL_1_0: Level(
         "1.0.0",
-        WindowsRelease(18362, "Windows 10, version 1903"),
+        WindowsRelease(18362, "Windows 10, version 1903", "docs"),
     ),
     FeatureLevel.LEVEL_2_0: Level(
         "1.1.0",
-        WindowsRelease(19041, "Windows 10, version 2004"),
+        WindowsRelease(19041, "Windows 10, version 2004", "docs"),
     ),
     FeatureLevel.LEVEL_2_1: Level(
         "1.2.0",
@@ -81,7 +85,7 @@ LEVELS: dict[FeatureLevel, Level] = {
     ),
     FeatureLevel.LEVEL_3_0: Level(
         "1.4.0",
-        None,
+        WindowsRelease(20348, "Windows Server 2022", "header"),
     ),
     FeatureLevel.LEVEL_3_1: Level(
         "1.5.0",
@@ -89,7 +93,7 @@ LEVELS: dict[FeatureLevel, Level] = {
     ),
     FeatureLevel.LEVEL_4_0: Level(
         "1.6.0",
-        WindowsRelease(22000, "Windows 11, version 21H2"),
+        WindowsRelease(22000, "Windows 11, version 21H2", "docs"),
     ),
     FeatureLevel.LEVEL_4_1: Level(
         "1.7.0",
@@ -97,7 +101,7 @@ LEVELS: dict[FeatureLevel, Level] = {
     ),
     FeatureLevel.LEVEL_5_0: Level(
         "1.8.0",
-        WindowsRelease(22621, "Windows 11, version 22H2"),
+        WindowsRelease(22621, "Windows 11, version 22H2", "docs"),
     ),
     FeatureLevel.LEVEL_5_1: Level(
         "1.9.0",
@@ -109,7 +113,7 @@ LEVELS: dict[FeatureLevel, Level] = {
     ),
     FeatureLevel.LEVEL_6_0: Level(
         "1.11.0",
-        None,
+        WindowsRelease(25398, "Windows Server, version 23H2", "header"),
     ),
     FeatureLevel.LEVEL_6_1: Level(
         "1.12.0",
@@ -840,6 +844,11 @@ OPERATORS: dict[str, Operator] = {
     ),
 }
 
+# Other names that DirectML.h declares.
+ALIASES: dict[str, str] = {
+    "SCATTER": "SCATTER_ELEMENTS",
+}
+
 # Bits and kind of the number types; the range of those that are integers.
 NUMBERS: dict[str, tuple[int, str]] = {
     "UINT": (32, "unsigned"),
@@ -987,6 +996,7 @@ def operator_name(name: str) -> str:
         return name
     plain = name.upper().removeprefix("DML_OPERATOR_")
     spellings = {known.replace("_", ""): known for known in OPERATORS}
+    spellings |= {alias.replace("_", ""): known for alias, known in ALIASES.items()}
     found = spellings.get(plain.replace("_", ""))
     if found is None:
         raise KeyError(f"there is no operator {shown(name)}{nearest(plain, OPERATORS)}")

@@ -127,9 +127,10 @@ def inferred_if_given(
     tensor: TensorDesc | None,
     DataType: TensorDataType | None = None,
     Sizes: tuple[int, ...] | None = None,
+    defaults: tuple[str, ...] = (),
 ) -> TensorDesc | None:
     """The same of an output that may be absent: then it stays so."""
-    return None if tensor is None else inferred(name, tensor, DataType, Sizes)
+    return None if tensor is None else inferred(name, tensor, DataType, Sizes, defaults)
 
 
 def inferred(
@@ -137,13 +138,19 @@ def inferred(
     tensor: TensorDesc | None,
     DataType: TensorDataType | None = None,
     Sizes: tuple[int, ...] | None = None,
+    defaults: tuple[str, ...] = (),
 ) -> TensorDesc:
     """An output with the data type and sizes that follow from the rest of a description, if they do.
 
-    What else was given stays; strides stay only with the sizes, and a total size with both. Raises ValueError when
-    one of the two neither follows nor is given, and for sizes that no tensor has.
+    What else was given stays, and so do the fields named in `defaults`, which no rule demands; strides stay only
+    with the sizes, and a total size with both. Raises ValueError when one of the two neither follows nor is
+    given, and for sizes that no tensor has.
     """
     given = TensorDesc(TensorDataType.UNKNOWN, ()) if tensor is None else tensor
+    if "DataType" in defaults and given.DataType != TensorDataType.UNKNOWN:
+        DataType = None
+    if "Sizes" in defaults and given.Sizes:
+        Sizes = None
     DataType = given.DataType if DataType is None else DataType
     if DataType == TensorDataType.UNKNOWN:
         raise ValueError(f"{name}.DataType does not follow from the other members; give {name} one")

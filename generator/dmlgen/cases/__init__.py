@@ -20,7 +20,7 @@ from dmlgen.cases.samples import tensors_of
 from dmlgen.cases.search import Search, Subject
 from dmlgen.description import Tensor, Value, from_json
 from dmlgen.judge import CompiledCheck, GeneralJudge
-from dmlgen.registry import Example, FeatureLevel, Operator, Provenance, Registry, Rule
+from dmlgen.registry import Example, FeatureLevel, Operator, Provenance, Registry, Rule, TensorData
 
 _BOUNDARY_TURNS = 3  # tensors that are tried for a boundary of a rule of every tensor
 Kind = Literal["positive", "boundary", "negative", "advice", "twin", "example"]
@@ -136,14 +136,14 @@ class _OperatorCases:
         lengths: dict[str, int] = {}
         try:
             for member in self.operator.members:
+                value: Value
                 if member.is_tensor and member.name in example.tensors:
-                    data = example.tensors[member.name]
-                    description[member.name] = Tensor(self.registry.data_type[data.type].value, data.sizes)
+                    value = self._described(example.tensors[member.name])
                 else:
                     value = from_json(self.registry, member, example.members.get(member.name))
-                    description[member.name] = value
-                    if member.count is not None and isinstance(value, tuple):
-                        lengths[member.count] = len(value)
+                description[member.name] = value
+                if member.count is not None and isinstance(value, tuple):
+                    lengths[member.count] = len(value)
             for name, length in lengths.items():
                 description[name] = length if description[name] is None else description[name]
             level = self.search.minimum_level(State(self.registry.levels[-1], description))
@@ -155,18 +155,23 @@ class _OperatorCases:
             broken = sorted({f"{failure.rule.id} ({failure.member})" for failure in self.search.judge(state)})
             self.missed.append(f"example {example.id} breaks {', '.join(broken)}")
             return
-        inputs, outputs = (
-            {
-                member.name: example.tensors[member.name].data
-                for member in members
-                if member.name in example.tensors
-            }
-            for members in (self.operator.inputs, self.operator.outputs)
-        )
-        shown = Shown(inputs, outputs, {}, ())
-        if self.data is not None:
-            shown = self.data.examined(state, inputs, outputs)
+        shown: Shown | None = None
+        if example.has_data:
+            data = {name: _elements(given) for name, given in example.tensors.items()}
+            inputs, outputs = (
+                {member.name: data[member.name] for member in members if member.name in data}
+                for members in (self.operator.inputs, self.operator.outputs)
+            )
+            shown = Shown(inputs, outputs, {}, ())
+            if self.data is not None:
+                shown = self.data.examined(state, inputs, outputs)
         self._add("example", example.id, state, data=shown)
+
+    def _described(self, given: TensorData | tuple[TensorData, ...]) -> Any:
+        """The tensor of an example, or the array of them, as a description has it."""
+        if isinstance(given, tuple):
+            return tuple(map(self._described, given))
+        return Tensor(self.registry.data_type[given.type].value, given.sizes)
 
     def _add_boundaries(self, rule: Rule, bases: list[State]) -> None:
         """For every ordering comparison of the rule; the tensors take turns in rules of tensors."""
@@ -217,6 +222,10 @@ class _OperatorCases:
         broken = len(attempt.found) if attempt is not None else 0
         why = None if broken else _why_unbroken(rule, attempt)
         return RuleCoverage(rule.id, rule.source, rule.advice, broken, held, why)
+
+
+def _elements(given: TensorData | tuple[TensorData, ...]) -> Any:
+    return tuple(map(_elements, given)) if isinstance(given, tuple) else given.data
 
 
 # Forms in which no case can be written, and why.

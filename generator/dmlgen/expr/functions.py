@@ -44,8 +44,9 @@ FUNCTIONS: dict[str, Function] = {
 class ElementFunction:
     """A function of elements, while computing; the result is of their type unless said otherwise.
 
-    All element arguments have one type, `any` ones any; `float` arguments are FLOAT members or numbers, `int`
-    ones integers, `activation` ones fused activations. A result "tensor" has the type of the tensor given.
+    All element arguments have one type, `any` ones any, FLOAT members included; `float` arguments are
+    FLOAT members or numbers, `int` ones integers, `activation` ones fused activations. A result "tensor" has
+    the type of the tensor given.
     """
 
     arguments: tuple[Literal["element", "any", "float", "int", "tensor", "activation"], ...]

@@ -383,7 +383,7 @@ class _Parser:
             raise self.fail(node, "expression-form", f"{name}() takes {wanted}")
         results = {"element": element, "bool": ir.BOOL, "int": ir.INT}
         for place, (argument, kind) in enumerate(zip(arguments, function.arguments, strict=True)):
-            if kind == "element" or (kind == "any" and values[place].type.kind != "element"):
+            if kind == "element" or (kind == "any" and values[place].type.kind not in ("element", "float")):
                 values[place] = self.as_element(argument, values[place], element)
             elif kind != "any":
                 self.expect(argument, values[place], _ARGUMENTS[kind])

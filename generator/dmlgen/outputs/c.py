@@ -182,13 +182,18 @@ class MemberView:
 
 @dataclass(frozen=True)
 class OutputView:
-    """An output and what its type and sizes follow from: members by position, or where programs start."""
+    """An output and what its type and sizes follow from: members by position, or where programs start.
+
+    A type or sizes that no rule demands stay where they are given.
+    """
 
     member: int
     type_from: int | None
     sizes_from: int | None
     type_start: int | None
     sizes_start: int | None
+    keeps_type: bool
+    keeps_sizes: bool
 
 
 @dataclass(frozen=True)
@@ -642,6 +647,8 @@ def _outputs(code: _Code, places: dict[str, int]) -> tuple[OutputView, ...]:
                 None if sizes_from is None else places[sizes_from],
                 type_start,
                 sizes_start,
+                operator.is_default(output.name, "DataType"),
+                operator.is_default(output.name, "Sizes"),
             )
         )
     return tuple(views)

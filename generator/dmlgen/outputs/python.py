@@ -279,13 +279,15 @@ class InferenceView:
     """How outputs follow from the rest: members that must be there, variables, and each output's fields.
 
     An output that must be there is among `outputs` although none of its fields follows. `choosable` are
-    outputs that may be absent by choice: they stay so.
+    outputs that may be absent by choice: they stay so. `defaults` are the fields that stay where they are
+    given.
     """
 
     needed: tuple[MemberView, ...]
     assignments: tuple[AssignmentView, ...]
     outputs: Mapping[str, tuple[AssignmentView, ...]]
     choosable: tuple[str, ...]
+    defaults: Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -787,6 +789,10 @@ def _inference(operator: Operator, members: tuple[MemberView, ...], printer: Pyt
         assignments=(*assignments, *values_of),
         outputs=outputs,
         choosable=tuple(name for name in outputs if operator.member[name].optional),
+        defaults={
+            name: tuple(field.name for field in fields if operator.is_default(name, field.name))
+            for name, fields in outputs.items()
+        },
     )
 
 

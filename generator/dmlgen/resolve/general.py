@@ -18,6 +18,7 @@ from dmlgen.registry import (
     Member,
     NamedConstant,
     NumberType,
+    Provenance,
     Role,
     Rule,
     Stage,
@@ -191,6 +192,10 @@ def _kind(node: Mapping) -> Literal["float", "signed", "unsigned"]:
     return cast(Literal["float", "signed", "unsigned"], text(node, "kind"))
 
 
+def _in_box(node: Mapping) -> InBox:
+    return InBox(integer(node, "build"), text(node, "name"), cast(Provenance, text(node, "source")))
+
+
 def _levels(node: Mapping) -> tuple[FeatureLevel, ...]:
     levels: list[FeatureLevel] = []
     for name, entry in _entries(node):
@@ -200,7 +205,7 @@ def _levels(node: Mapping) -> tuple[FeatureLevel, ...]:
             value=integer(entry, "value"),
             ordinal=len(levels),
             directml=text(entry, "directml"),
-            in_box=InBox(integer(box, "build"), text(box, "name")) if box.entries else None,
+            in_box=_in_box(box) if box.entries else None,
             ntddi=text(entry, "ntddi") or None,
         )
         if levels and level.value <= levels[-1].value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping as Map
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -184,7 +185,8 @@ def _rules(
             inferences += inferred
     for statement in scalars(node, "infers"):
         with faults:
-            inferences.append(rules.infers(general, statement, scope, tensors))
+            default = rules.infers(general, statement, scope, tensors)
+            inferences.append(replace(default, demanded=False))
     with faults:
         checks = [check for rule in resolved.values() for check in rule.checks]
         total = sum(cost_of_check(check.loops, check.condition) for check in checks)
@@ -302,18 +304,33 @@ def _example(general: General, node: Mapping, members: Map[str, Member]) -> Exam
             with faults:
                 message = f"{entry.name!r} is not a member other than a tensor"
                 raise fault(entry.key.position, "unknown-name", message, nearest(entry.name, plain))
-    tensors: dict[str, TensorData] = {}
+    tensors: dict[str, TensorData | tuple[TensorData, ...]] = {}
     known = {name: member for name, member in members.items() if member.is_tensor}
-    for entry in mapping(node, "tensors").entries:
+    given = mapping(node, "tensors")
+    for entry in given.entries:
         with faults:
-            rules.known_tensor(entry.key, known)
-            value = mapping(mapping(node, "tensors"), entry.name)
-            sizes = tuple(cast(int, item.value) for item in scalars(value, "sizes"))
-            data = tuple(cast(float, item.value) for item in scalars(value, "data"))
-            type_ = _data_type(general, required(value, "type"), faults)
-            if len(data) != math.prod(sizes):
-                message = f"{len(data)} values for sizes {list(sizes)}; {math.prod(sizes)} are expected"
-                raise fault(place(value, "data"), "example-size", message)
-            tensors[entry.name] = TensorData(type_, sizes, data)
+            is_list = isinstance(entry.value, Sequence)
+            if bool(rules.known_tensor(entry.key, known).count) != is_list:
+                kind, form = ("one tensor", "a mapping") if is_list else ("an array of tensors", "a list")
+                message = f"{entry.name} is {kind}; {form} is expected"
+                raise fault(entry.value.position, "example-form", message)
+            if is_list:
+                tensors[entry.name] = tuple(
+                    _tensor_data(general, item, faults) for item in mappings(given, entry.name)
+                )
+            else:
+                tensors[entry.name] = _tensor_data(general, mapping(given, entry.name), faults)
     faults.stop()
     return Example(text(node, "id"), text(node, "where"), mapping(node, "members").plain(), tensors)
+
+
+def _tensor_data(general: General, node: Mapping, faults: Faults) -> TensorData:
+    sizes = tuple(cast(int, item.value) for item in scalars(node, "sizes"))
+    type_ = _data_type(general, required(node, "type"), faults)
+    if node.get("data") is None:
+        return TensorData(type_, sizes, None)
+    data = tuple(cast(float, item.value) for item in scalars(node, "data"))
+    if len(data) != math.prod(sizes):
+        message = f"{len(data)} values for sizes {list(sizes)}; {math.prod(sizes)} are expected"
+        raise fault(place(node, "data"), "example-size", message)
+    return TensorData(type_, sizes, data)

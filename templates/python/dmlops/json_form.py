@@ -21,7 +21,7 @@ from .errors import JsonError
 from .forms import WrongType, boolean, enumerator, floating, integer, members_of, number
 from .member import Member
 from .quoting import cut, nearest, shown
-from .registry import INTEGERS, NUMBERS, OPERATORS, STRUCTS, operator
+from .registry import ALIASES, INTEGERS, NUMBERS, OPERATORS, STRUCTS, operator
 from .structs import STRUCT_CLASSES
 from .tensor import TensorDesc
 
@@ -67,12 +67,12 @@ def _description(value: Any, path: str, also: Iterable[str] = ()) -> Description
     name = value.get(type_name)
     if not isinstance(name, str):
         raise WrongType(type_path, name, "the name of an operator, such as DML_OPERATOR_GATHER")
-    found = OPERATORS.get(name.removeprefix(OPERATOR_PREFIX))
-    if found is None:
+    plain = name.removeprefix(OPERATOR_PREFIX)
+    if plain not in OPERATORS and plain not in ALIASES:
         prefix = OPERATOR_PREFIX if name.startswith(OPERATOR_PREFIX) else ""
         names = [prefix + known for known in OPERATORS]
         raise JsonError(type_path, f"there is no operator {shown(name)}{nearest(name, names)}")
-    described = operator(name.removeprefix(OPERATOR_PREFIX))
+    described = operator(plain)
     names = [member.name for member in described.MEMBERS]
     outside = [type_name, *also]
     if desc_name in value:

@@ -7,14 +7,14 @@ from __future__ import annotations
 from typing import Any
 
 from ..coordinates import Coordinates, Load
-from ..elements import above, below, is_nan, scaled, single, where
+from ..elements import above, below, scaled, single, where
 from ..kernels.map import Map, Shader, Uniforms
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
     x = load("InputTensor", at)
-    return where(above(x, single(desc.Threshold)), scaled(x, 1.0, -single(desc.Bias)), where(below(x, -single(desc.Threshold)), scaled(x, 1.0, single(desc.Bias)), where(is_nan(x), x, 0)))  # fmt: skip
+    return where(above(x, single(desc.Threshold)), scaled(x, 1.0, -single(desc.Bias)), where(below(x, -single(desc.Threshold)), scaled(x, 1.0, single(desc.Bias)), 0))  # fmt: skip
 
 
 def uniforms(desc: Any) -> Uniforms:

@@ -7,14 +7,14 @@ from __future__ import annotations
 from typing import Any
 
 from ..coordinates import Coordinates, Load
-from ..elements import convert, either, is_nan, single, where
+from ..elements import convert, single, where
 from ..kernels.map import Map, Shader, Uniforms
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
     x = load("InputTensor", at)
-    return where(either(x > convert(single(desc.Alpha), desc.InputTensor.DataType), is_nan(x)), x, 0)
+    return where(x > convert(single(desc.Alpha), desc.InputTensor.DataType), x, 0)
 
 
 def uniforms(desc: Any) -> Uniforms:

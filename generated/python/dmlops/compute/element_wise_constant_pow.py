@@ -7,14 +7,14 @@ from __future__ import annotations
 from typing import Any
 
 from ..coordinates import Coordinates, Load
-from ..elements import convert, part, pow, scaled, single
+from ..elements import part, pow, scaled, single
 from ..kernels.map import Map, Shader, Uniforms
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
     x = scaled(load("InputTensor", at), single(part(desc.ScaleBias, "Scale")), single(part(desc.ScaleBias, "Bias"))) if desc.ScaleBias is not None else load("InputTensor", at)  # fmt: skip
-    return pow(x, convert(single(desc.Exponent), desc.InputTensor.DataType))
+    return pow(x, single(desc.Exponent))
 
 
 def uniforms(desc: Any) -> Uniforms:
@@ -23,12 +23,10 @@ def uniforms(desc: Any) -> Uniforms:
         switches={
             "HAS_SCALE_BIAS": desc.ScaleBias is not None,
         },
-        elements={
-            "exponent": convert(single(desc.Exponent), desc.InputTensor.DataType),
-        },
         scalars={
             "scaleBiasScale": single(part(desc.ScaleBias, "Scale")),
             "scaleBiasBias": single(part(desc.ScaleBias, "Bias")),
+            "exponent": single(desc.Exponent),
         },
     )
 

@@ -42,6 +42,8 @@ class ActivationHardmax1(Description):
 
     Rules: DML-ACTIVATION_HARDMAX1-same-rank, DML-ACTIVATION_HARDMAX1-axes-range,
     DML-ACTIVATION_HARDMAX1-same-type, DML-ACTIVATION_HARDMAX1-same-sizes.
+
+    Advice: DML-ACTIVATION_HARDMAX1-axis-count.
     """
 
     OPERATOR: ClassVar[str] = "ACTIVATION_HARDMAX1"
@@ -55,12 +57,14 @@ class ActivationHardmax1(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ACTIVATION_HARDMAX1-same-rank", "docs"),
         Rule("DML-ACTIVATION_HARDMAX1-axes-range", "docs"),
+        Rule("DML-ACTIVATION_HARDMAX1-axis-count", "ours", advice=True),
         Rule("DML-ACTIVATION_HARDMAX1-same-type", "docs"),
         Rule("DML-ACTIVATION_HARDMAX1-same-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-ACTIVATION_HARDMAX1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
         "DML-ACTIVATION_HARDMAX1-axes-range": "Axes InputTensor.DimensionCount",
+        "DML-ACTIVATION_HARDMAX1-axis-count": "AxisCount InputTensor.DimensionCount",
         "DML-ACTIVATION_HARDMAX1-same-type": "InputTensor.DataType OutputTensor.DataType",
         "DML-ACTIVATION_HARDMAX1-same-sizes": "InputTensor.Sizes OutputTensor.Sizes",
     }
@@ -206,6 +210,26 @@ class ActivationHardmax1(Description):
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        input_tensor = self.InputTensor
+        axis_count = self.AxisCount
+        if self._state or input_tensor is None:
+            return []
+        violations: list[Violation] = []
+        input_tensor_rank = input_tensor.DimensionCount
+        # DML-ACTIVATION_HARDMAX1-axis-count
+        if axis_count > input_tensor_rank:
+            hint = f"; axes count from 0, and {axis_count} is {axis_count - 4294967296} as an unsigned number" if axis_count >= 2147483648 else ""  # fmt: skip
+            violations.append(
+                Violation(
+                    "DML-ACTIVATION_HARDMAX1-axis-count",
+                    "AxisCount",
+                    f"AxisCount is {axis_count}; it should be at most InputTensor.DimensionCount, {input_tensor_rank} (an axis counts once){hint}",
+                )
+            )
+        return violations
 
     def infer(self) -> ActivationHardmax1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.

@@ -76,7 +76,9 @@ class Argmax(Description):
     Axes: The dimensions to reduce.
     AxisDirection: Which of equal values counts: INCREASING the first, DECREASING the last.
 
-    Rules: DML-ARGMAX-same-rank, DML-ARGMAX-axis-count, DML-ARGMAX-axes-range, DML-ARGMAX-output-sizes.
+    Rules: DML-ARGMAX-same-rank, DML-ARGMAX-axes-range, DML-ARGMAX-output-sizes.
+
+    Advice: DML-ARGMAX-axis-count.
     """
 
     OPERATOR: ClassVar[str] = "ARGMAX"
@@ -90,7 +92,7 @@ class Argmax(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ARGMAX-same-rank", "docs"),
-        Rule("DML-ARGMAX-axis-count", "ours"),
+        Rule("DML-ARGMAX-axis-count", "ours", advice=True),
         Rule("DML-ARGMAX-axes-range", "docs"),
         Rule("DML-ARGMAX-output-sizes", "docs"),
     )
@@ -212,16 +214,6 @@ class Argmax(Description):
                     f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
-        # DML-ARGMAX-axis-count
-        if axis_count > input_tensor_rank:
-            hint = f"; axes count from 0, and {axis_count} is {axis_count - 4294967296} as an unsigned number" if axis_count >= 2147483648 else ""  # fmt: skip
-            violations.append(
-                Violation(
-                    "DML-ARGMAX-axis-count",
-                    "AxisCount",
-                    f"AxisCount is {axis_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank} (a dimension is reduced once){hint}",
-                )
-            )
         if violations:
             return judgement.reliable(self, violations)
 
@@ -258,6 +250,26 @@ class Argmax(Description):
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        input_tensor = self.InputTensor
+        axis_count = self.AxisCount
+        if self._state or input_tensor is None:
+            return []
+        violations: list[Violation] = []
+        input_tensor_rank = input_tensor.DimensionCount
+        # DML-ARGMAX-axis-count
+        if axis_count > input_tensor_rank:
+            hint = f"; axes count from 0, and {axis_count} is {axis_count - 4294967296} as an unsigned number" if axis_count >= 2147483648 else ""  # fmt: skip
+            violations.append(
+                Violation(
+                    "DML-ARGMAX-axis-count",
+                    "AxisCount",
+                    f"AxisCount is {axis_count}; it should be at most InputTensor.DimensionCount, {input_tensor_rank} (a dimension is reduced once){hint}",
+                )
+            )
+        return violations
 
     def infer(self) -> Argmax:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.

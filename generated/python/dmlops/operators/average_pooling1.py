@@ -49,7 +49,9 @@ class AveragePooling1(Description):
     Rules: DML-AVERAGE_POOLING1-same-rank, DML-AVERAGE_POOLING1-dimension-count,
     DML-AVERAGE_POOLING1-strides-range, DML-AVERAGE_POOLING1-window-size-range,
     DML-AVERAGE_POOLING1-dilations-range, DML-AVERAGE_POOLING1-same-type,
-    DML-AVERAGE_POOLING1-window-fits, DML-AVERAGE_POOLING1-output-sizes.
+    DML-AVERAGE_POOLING1-output-batches-channels.
+
+    Advice: DML-AVERAGE_POOLING1-window-fits, DML-AVERAGE_POOLING1-windows-within.
     """
 
     OPERATOR: ClassVar[str] = "AVERAGE_POOLING1"
@@ -68,12 +70,13 @@ class AveragePooling1(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-AVERAGE_POOLING1-same-rank", "docs"),
         Rule("DML-AVERAGE_POOLING1-dimension-count", "docs"),
-        Rule("DML-AVERAGE_POOLING1-strides-range", "ours"),
-        Rule("DML-AVERAGE_POOLING1-window-size-range", "ours"),
-        Rule("DML-AVERAGE_POOLING1-dilations-range", "ours"),
+        Rule("DML-AVERAGE_POOLING1-strides-range", "docs"),
+        Rule("DML-AVERAGE_POOLING1-window-size-range", "docs"),
+        Rule("DML-AVERAGE_POOLING1-dilations-range", "docs"),
         Rule("DML-AVERAGE_POOLING1-same-type", "docs"),
-        Rule("DML-AVERAGE_POOLING1-window-fits", "ours"),
-        Rule("DML-AVERAGE_POOLING1-output-sizes", "ours"),
+        Rule("DML-AVERAGE_POOLING1-window-fits", "ours", advice=True),
+        Rule("DML-AVERAGE_POOLING1-output-batches-channels", "docs"),
+        Rule("DML-AVERAGE_POOLING1-windows-within", "ours", advice=True),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-AVERAGE_POOLING1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -83,7 +86,8 @@ class AveragePooling1(Description):
         "DML-AVERAGE_POOLING1-dilations-range": "Dilations",
         "DML-AVERAGE_POOLING1-same-type": "InputTensor.DataType OutputTensor.DataType",
         "DML-AVERAGE_POOLING1-window-fits": "Dilations EndPadding InputTensor.DimensionCount InputTensor.Sizes StartPadding WindowSize",
-        "DML-AVERAGE_POOLING1-output-sizes": "Dilations EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides WindowSize",
+        "DML-AVERAGE_POOLING1-output-batches-channels": "InputTensor.Sizes OutputTensor.Sizes",
+        "DML-AVERAGE_POOLING1-windows-within": "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides",
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_2: _SINCE_6_2,
@@ -235,9 +239,6 @@ class AveragePooling1(Description):
             or output_tensor_data_type not in output_tensor_types
         ):  # fmt: skip
             judgement.values(self, level, violations)
-        window_extents = tuple(saturate(saturate((window_size[i] - 1) * entry(dilations, i)) + 1) for i in range(len(window_size)))  # fmt: skip
-        padded_sizes = tuple(entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank - 2))  # fmt: skip
-        pooled_sizes = input_tensor_sizes[:2] + tuple(quotient(max(entry(padded_sizes, i) - entry(window_extents, i), 0), entry(strides, i)) + 1 for i in range(input_tensor_rank - 2))  # fmt: skip
         # DML-AVERAGE_POOLING1-strides-range
         for i in range(len(strides)):
             if strides[i] < 1:
@@ -280,6 +281,36 @@ class AveragePooling1(Description):
                     f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
                 )
             )
+        # DML-AVERAGE_POOLING1-output-batches-channels
+        for d in range(2):
+            if entry(output_tensor_sizes, d) != entry(input_tensor_sizes, d):
+                violations.append(
+                    Violation(
+                        "DML-AVERAGE_POOLING1-output-batches-channels",
+                        "OutputTensor.Sizes",
+                        f"OutputTensor.Sizes[{d}] is {entry(output_tensor_sizes, d)}; it must equal InputTensor.Sizes[{d}], {entry(input_tensor_sizes, d)} (each channel of each batch is pooled by itself)",
+                    )
+                )
+                break
+        return judgement.reliable(self, violations) if violations else violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        input_tensor = self.InputTensor
+        output_tensor = self.OutputTensor
+        strides = self.Strides
+        window_size = self.WindowSize
+        start_padding = self.StartPadding
+        end_padding = self.EndPadding
+        dilations = self.Dilations
+        if self._state or input_tensor is None or output_tensor is None or strides is None or window_size is None or start_padding is None or end_padding is None or dilations is None:  # fmt: skip
+            return []
+        violations: list[Violation] = []
+        input_tensor_sizes = input_tensor.Sizes
+        input_tensor_rank = input_tensor.DimensionCount
+        output_tensor_sizes = output_tensor.Sizes
+        window_extents = tuple(saturate(saturate((window_size[i] - 1) * entry(dilations, i)) + 1) for i in range(len(window_size)))  # fmt: skip
+        padded_sizes = tuple(entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank - 2))  # fmt: skip
         # DML-AVERAGE_POOLING1-window-fits
         for i in range(len(window_size)):
             if entry(window_extents, i) > entry(padded_sizes, i):
@@ -287,20 +318,22 @@ class AveragePooling1(Description):
                     Violation(
                         "DML-AVERAGE_POOLING1-window-fits",
                         "WindowSize",
-                        f"(WindowSize[{i}] ({window_size[i]}) - 1) x Dilations[{i}] ({entry(dilations, i)}) + 1 is {entry(window_extents, i)}; it must be at most InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), {entry(padded_sizes, i)} (the padded input holds the dilated window at least once)",
+                        f"(WindowSize[{i}] ({window_size[i]}) - 1) x Dilations[{i}] ({entry(dilations, i)}) + 1 is {entry(window_extents, i)}; it should be at most InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), {entry(padded_sizes, i)} (the padded input holds the dilated window at least once)",
                     )
                 )
                 break
-        # DML-AVERAGE_POOLING1-output-sizes
-        if output_tensor_sizes != pooled_sizes:
-            violations.append(
-                Violation(
-                    "DML-AVERAGE_POOLING1-output-sizes",
-                    "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(pooled_sizes)} (each spatial size is (padded input - window {list(window_extents)}) / Strides {list(strides)}, rounded down, plus 1)",
+        # DML-AVERAGE_POOLING1-windows-within
+        for i in range(input_tensor_rank - 2):
+            if (entry(output_tensor_sizes, i + 2) - 1) * entry(strides, i) >= entry(padded_sizes, i):
+                violations.append(
+                    Violation(
+                        "DML-AVERAGE_POOLING1-windows-within",
+                        "OutputTensor.Sizes",
+                        f"(OutputTensor.Sizes[{i + 2}] ({entry(output_tensor_sizes, i + 2)}) - 1) x Strides[{i}] ({entry(strides, i)}) is {saturate((entry(output_tensor_sizes, i + 2) - 1) * entry(strides, i))}; it should be less than InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), {entry(padded_sizes, i)} (a window that begins past the padded input has no elements)",
+                    )
                 )
-            )
-        return judgement.reliable(self, violations) if violations else violations
+                break
+        return violations
 
     def infer(self) -> AveragePooling1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
@@ -327,6 +360,7 @@ class AveragePooling1(Description):
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=pooled_sizes,
+                defaults=("Sizes",),
             ),
             DimensionCount=self.DimensionCount,
             Strides=self.Strides,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
-from ..arithmetic import entry, quotient
+from ..arithmetic import entry, saturate
 from ..description import Description, Rule, Support, Tables, given, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
@@ -47,8 +47,9 @@ class AveragePoolingGrad(Description):
 
     Rules: DML-AVERAGE_POOLING_GRAD-same-rank, DML-AVERAGE_POOLING_GRAD-dimension-count,
     DML-AVERAGE_POOLING_GRAD-strides-range, DML-AVERAGE_POOLING_GRAD-window-size-range,
-    DML-AVERAGE_POOLING_GRAD-same-type, DML-AVERAGE_POOLING_GRAD-window-fits,
-    DML-AVERAGE_POOLING_GRAD-input-gradient-sizes.
+    DML-AVERAGE_POOLING_GRAD-same-type, DML-AVERAGE_POOLING_GRAD-batches-channels.
+
+    Advice: DML-AVERAGE_POOLING_GRAD-window-fits, DML-AVERAGE_POOLING_GRAD-windows-within.
     """
 
     OPERATOR: ClassVar[str] = "AVERAGE_POOLING_GRAD"
@@ -66,11 +67,12 @@ class AveragePoolingGrad(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-AVERAGE_POOLING_GRAD-same-rank", "docs"),
         Rule("DML-AVERAGE_POOLING_GRAD-dimension-count", "docs"),
-        Rule("DML-AVERAGE_POOLING_GRAD-strides-range", "ours"),
-        Rule("DML-AVERAGE_POOLING_GRAD-window-size-range", "ours"),
+        Rule("DML-AVERAGE_POOLING_GRAD-strides-range", "docs"),
+        Rule("DML-AVERAGE_POOLING_GRAD-window-size-range", "docs"),
         Rule("DML-AVERAGE_POOLING_GRAD-same-type", "docs"),
-        Rule("DML-AVERAGE_POOLING_GRAD-window-fits", "ours"),
-        Rule("DML-AVERAGE_POOLING_GRAD-input-gradient-sizes", "ours"),
+        Rule("DML-AVERAGE_POOLING_GRAD-window-fits", "ours", advice=True),
+        Rule("DML-AVERAGE_POOLING_GRAD-batches-channels", "docs"),
+        Rule("DML-AVERAGE_POOLING_GRAD-windows-within", "ours", advice=True),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-AVERAGE_POOLING_GRAD-same-rank": "InputGradientTensor.DimensionCount OutputGradientTensor.DimensionCount",
@@ -79,7 +81,8 @@ class AveragePoolingGrad(Description):
         "DML-AVERAGE_POOLING_GRAD-window-size-range": "WindowSize",
         "DML-AVERAGE_POOLING_GRAD-same-type": "InputGradientTensor.DataType OutputGradientTensor.DataType",
         "DML-AVERAGE_POOLING_GRAD-window-fits": "EndPadding OutputGradientTensor.DimensionCount OutputGradientTensor.Sizes StartPadding WindowSize",
-        "DML-AVERAGE_POOLING_GRAD-input-gradient-sizes": "EndPadding InputGradientTensor.Sizes OutputGradientTensor.DimensionCount OutputGradientTensor.Sizes StartPadding Strides WindowSize",
+        "DML-AVERAGE_POOLING_GRAD-batches-channels": "InputGradientTensor.Sizes OutputGradientTensor.Sizes",
+        "DML-AVERAGE_POOLING_GRAD-windows-within": "EndPadding InputGradientTensor.Sizes OutputGradientTensor.DimensionCount OutputGradientTensor.Sizes StartPadding Strides",
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
@@ -233,8 +236,6 @@ class AveragePoolingGrad(Description):
             or output_gradient_tensor_data_type not in output_gradient_tensor_types
         ):  # fmt: skip
             judgement.values(self, level, violations)
-        padded_sizes = tuple(entry(output_gradient_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(output_gradient_tensor_rank - 2))  # fmt: skip
-        pooled_sizes = output_gradient_tensor_sizes[:2] + tuple(quotient(max(entry(padded_sizes, i) - entry(window_size, i), 0), entry(strides, i)) + 1 for i in range(output_gradient_tensor_rank - 2))  # fmt: skip
         # DML-AVERAGE_POOLING_GRAD-strides-range
         for i in range(len(strides)):
             if strides[i] < 1:
@@ -266,6 +267,34 @@ class AveragePoolingGrad(Description):
                     f"OutputGradientTensor.DataType is {name_of(TensorDataType, output_gradient_tensor_data_type)}; it must equal InputGradientTensor.DataType, {name_of(TensorDataType, input_gradient_tensor_data_type)}",
                 )
             )
+        # DML-AVERAGE_POOLING_GRAD-batches-channels
+        for d in range(2):
+            if entry(input_gradient_tensor_sizes, d) != entry(output_gradient_tensor_sizes, d):
+                violations.append(
+                    Violation(
+                        "DML-AVERAGE_POOLING_GRAD-batches-channels",
+                        "InputGradientTensor.Sizes",
+                        f"InputGradientTensor.Sizes[{d}] is {entry(input_gradient_tensor_sizes, d)}; it must equal OutputGradientTensor.Sizes[{d}], {entry(output_gradient_tensor_sizes, d)} (each channel of each batch is pooled by itself)",
+                    )
+                )
+                break
+        return judgement.reliable(self, violations) if violations else violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        input_gradient_tensor = self.InputGradientTensor
+        output_gradient_tensor = self.OutputGradientTensor
+        strides = self.Strides
+        window_size = self.WindowSize
+        start_padding = self.StartPadding
+        end_padding = self.EndPadding
+        if self._state or input_gradient_tensor is None or output_gradient_tensor is None or strides is None or window_size is None or start_padding is None or end_padding is None:  # fmt: skip
+            return []
+        violations: list[Violation] = []
+        output_gradient_tensor_sizes = output_gradient_tensor.Sizes
+        output_gradient_tensor_rank = output_gradient_tensor.DimensionCount
+        input_gradient_tensor_sizes = input_gradient_tensor.Sizes
+        padded_sizes = tuple(entry(output_gradient_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(output_gradient_tensor_rank - 2))  # fmt: skip
         # DML-AVERAGE_POOLING_GRAD-window-fits
         for i in range(len(window_size)):
             if window_size[i] > entry(padded_sizes, i):
@@ -274,21 +303,22 @@ class AveragePoolingGrad(Description):
                     Violation(
                         "DML-AVERAGE_POOLING_GRAD-window-fits",
                         "WindowSize",
-                        f"WindowSize[{i}] is {window_size[i]}; it must be at most OutputGradientTensor.Sizes[{i + 2}] ({entry(output_gradient_tensor_sizes, i + 2)}) + StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), {entry(padded_sizes, i)} (the padded sizes hold the window at least once){hint}",
+                        f"WindowSize[{i}] is {window_size[i]}; it should be at most OutputGradientTensor.Sizes[{i + 2}] ({entry(output_gradient_tensor_sizes, i + 2)}) + StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), {entry(padded_sizes, i)} (the padded sizes hold the window at least once){hint}",
                     )
                 )
                 break
-        # DML-AVERAGE_POOLING_GRAD-input-gradient-sizes
-        if input_gradient_tensor_sizes != pooled_sizes:
-            hint = f"; DirectML broadcasts by strides: Sizes {list(pooled_sizes)}, with a stride of 0 in each dimension that repeats" if input_gradient_tensor_rank == len(pooled_sizes) and all(input_gradient_tensor_sizes[d] == entry(pooled_sizes, d) or input_gradient_tensor_sizes[d] == 1 for d in range(input_gradient_tensor_rank)) else ""  # fmt: skip
-            violations.append(
-                Violation(
-                    "DML-AVERAGE_POOLING_GRAD-input-gradient-sizes",
-                    "InputGradientTensor.Sizes",
-                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must be {list(pooled_sizes)} (every window has one gradient){hint}",
+        # DML-AVERAGE_POOLING_GRAD-windows-within
+        for i in range(output_gradient_tensor_rank - 2):
+            if (entry(input_gradient_tensor_sizes, i + 2) - 1) * entry(strides, i) >= entry(padded_sizes, i):
+                violations.append(
+                    Violation(
+                        "DML-AVERAGE_POOLING_GRAD-windows-within",
+                        "InputGradientTensor.Sizes",
+                        f"(InputGradientTensor.Sizes[{i + 2}] ({entry(input_gradient_tensor_sizes, i + 2)}) - 1) x Strides[{i}] ({entry(strides, i)}) is {saturate((entry(input_gradient_tensor_sizes, i + 2) - 1) * entry(strides, i))}; it should be less than OutputGradientTensor.Sizes[{i + 2}] ({entry(output_gradient_tensor_sizes, i + 2)}) + StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), {entry(padded_sizes, i)} (a window that begins past the padded sizes has no elements)",
+                    )
                 )
-            )
-        return judgement.reliable(self, violations) if violations else violations
+                break
+        return violations
 
     def infer(self) -> AveragePoolingGrad:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.

@@ -56,7 +56,7 @@ class Convolution(Description):
     InputTensor: Batches, channels, then one to three spatial dimensions.
     FilterTensor: The filters. FORWARD: output channels, input channels of one group, spatial; BACKWARD: input channels, output channels of one group, spatial.
     BiasTensor: One value to add for each output channel.
-    OutputTensor: The result; its spatial sizes follow from all the members below.
+    OutputTensor: The result; its spatial sizes follow from all the members below, or are the caller's choice.
     Mode: Whether the filter is applied as it is, CROSS_CORRELATION, or mirrored along each spatial dimension, CONVOLUTION; BACKWARD swaps the two.
     Direction: FORWARD, or BACKWARD for the transposed convolution.
     DimensionCount: How many spatial dimensions there are, all but batch and channel.
@@ -64,14 +64,14 @@ class Convolution(Description):
     Dilations: Distances between neighbouring filter elements; 1 for a filter without gaps.
     StartPadding: Zeros before the input; BACKWARD cuts that many from the start of the result.
     EndPadding: Zeros after the input; BACKWARD cuts that many from the end of the result.
-    OutputPadding: Elements by which the result is longer at its end.
+    OutputPadding: Zeros after the end of the result.
     GroupCount: Into how many independent groups the channels are divided; as many as input channels for a depthwise convolution.
     FusedActivation: An activation to apply to the result.
 
     Rules: DML-CONVOLUTION-same-rank, DML-CONVOLUTION-dimension-count, DML-CONVOLUTION-group-count,
     DML-CONVOLUTION-strides, DML-CONVOLUTION-dilations, DML-CONVOLUTION-same-type,
     DML-CONVOLUTION-filter-groups, DML-CONVOLUTION-input-channels, DML-CONVOLUTION-filter-fits,
-    DML-CONVOLUTION-bias-sizes, DML-CONVOLUTION-output-sizes.
+    DML-CONVOLUTION-bias-sizes, DML-CONVOLUTION-output-batches, DML-CONVOLUTION-output-channels.
     """
 
     OPERATOR: ClassVar[str] = "CONVOLUTION"
@@ -95,15 +95,16 @@ class Convolution(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-CONVOLUTION-same-rank", "docs"),
         Rule("DML-CONVOLUTION-dimension-count", "docs"),
-        Rule("DML-CONVOLUTION-group-count", "ours"),
-        Rule("DML-CONVOLUTION-strides", "ours"),
-        Rule("DML-CONVOLUTION-dilations", "ours"),
+        Rule("DML-CONVOLUTION-group-count", "docs"),
+        Rule("DML-CONVOLUTION-strides", "docs"),
+        Rule("DML-CONVOLUTION-dilations", "docs"),
         Rule("DML-CONVOLUTION-same-type", "docs"),
-        Rule("DML-CONVOLUTION-filter-groups", "ours"),
-        Rule("DML-CONVOLUTION-input-channels", "ours"),
-        Rule("DML-CONVOLUTION-filter-fits", "ours"),
+        Rule("DML-CONVOLUTION-filter-groups", "docs"),
+        Rule("DML-CONVOLUTION-input-channels", "docs"),
+        Rule("DML-CONVOLUTION-filter-fits", "docs"),
         Rule("DML-CONVOLUTION-bias-sizes", "docs"),
-        Rule("DML-CONVOLUTION-output-sizes", "ours"),
+        Rule("DML-CONVOLUTION-output-batches", "docs"),
+        Rule("DML-CONVOLUTION-output-channels", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-CONVOLUTION-same-rank": "BiasTensor BiasTensor.DimensionCount FilterTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -116,7 +117,8 @@ class Convolution(Description):
         "DML-CONVOLUTION-input-channels": "Direction FilterTensor.Sizes GroupCount InputTensor.Sizes",
         "DML-CONVOLUTION-filter-fits": "Dilations Direction EndPadding FilterTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes StartPadding",
         "DML-CONVOLUTION-bias-sizes": "BiasTensor BiasTensor.Sizes Direction FilterTensor.Sizes GroupCount InputTensor.DimensionCount",
-        "DML-CONVOLUTION-output-sizes": "Dilations Direction EndPadding FilterTensor.Sizes GroupCount InputTensor.DimensionCount InputTensor.Sizes OutputPadding OutputTensor.Sizes StartPadding Strides",
+        "DML-CONVOLUTION-output-batches": "InputTensor.Sizes OutputTensor.Sizes",
+        "DML-CONVOLUTION-output-channels": "Direction FilterTensor.Sizes GroupCount OutputTensor.Sizes",
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -357,7 +359,7 @@ class Convolution(Description):
                 Violation(
                     "DML-CONVOLUTION-group-count",
                     "GroupCount",
-                    f"GroupCount is {group_count}; it must be at least 1",
+                    f"GroupCount is {group_count}; it must be at least 1 (the channels are divided by it)",
                 )
             )
         if violations:
@@ -379,7 +381,6 @@ class Convolution(Description):
             judgement.values(self, level, violations)
         output_channel_count = saturate(filter_tensor_sizes[0] if direction == CONVOLUTION_DIRECTION_FORWARD else saturate(entry(filter_tensor_sizes, 1) * group_count))  # fmt: skip
         dilated_filter_sizes = tuple(saturate(saturate((entry(filter_tensor_sizes, d + 2) - 1) * entry(dilations, d)) + 1) for d in range(input_tensor_rank - 2))  # fmt: skip
-        spatial_sizes = tuple(saturate(saturate(saturate(quotient(entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d) - entry(dilated_filter_sizes, d), entry(strides, d)) + 1) if direction == CONVOLUTION_DIRECTION_FORWARD else saturate(saturate((entry(input_tensor_sizes, d + 2) - 1) * entry(strides, d)) + entry(dilated_filter_sizes, d)) - entry(start_padding, d) - entry(end_padding, d)) + entry(output_padding, d)) for d in range(input_tensor_rank - 2))  # fmt: skip
         # DML-CONVOLUTION-strides
         for d in range(len(strides)):
             if strides[d] < 1:
@@ -387,7 +388,7 @@ class Convolution(Description):
                     Violation(
                         "DML-CONVOLUTION-strides",
                         "Strides",
-                        f"Strides[{d}] is {strides[d]}; it must be at least 1",
+                        f"Strides[{d}] is {strides[d]}; it must be at least 1 (the filter has to move)",
                     )
                 )
                 break
@@ -398,7 +399,7 @@ class Convolution(Description):
                     Violation(
                         "DML-CONVOLUTION-dilations",
                         "Dilations",
-                        f"Dilations[{d}] is {dilations[d]}; it must be at least 1",
+                        f"Dilations[{d}] is {dilations[d]}; it must be at least 1 (the distance from one filter element to the next)",
                     )
                 )
                 break
@@ -474,13 +475,30 @@ class Convolution(Description):
                     f"BiasTensor.Sizes is {list(bias_tensor_sizes)}; it must be {[1, output_channel_count, *tuple(1 for d in range(input_tensor_rank - 2))]} (one value for each output channel){hint}",
                 )
             )
-        # DML-CONVOLUTION-output-sizes
-        if output_tensor_sizes != (input_tensor_sizes[0], output_channel_count, *spatial_sizes):
+        # DML-CONVOLUTION-output-batches
+        if output_tensor_sizes[0] != input_tensor_sizes[0]:
             violations.append(
                 Violation(
-                    "DML-CONVOLUTION-output-sizes",
+                    "DML-CONVOLUTION-output-batches",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {[input_tensor_sizes[0], output_channel_count, *spatial_sizes]} (batch, output channels, then FORWARD: (padded input - dilated filter {list(dilated_filter_sizes)}) / Strides {list(strides)}, rounded down, plus 1 and OutputPadding; BACKWARD: (input - 1) x Strides + dilated filter - padding + OutputPadding)",
+                    f"OutputTensor.Sizes[0] is {output_tensor_sizes[0]}; it must equal InputTensor.Sizes[0], {input_tensor_sizes[0]}",
+                )
+            )
+        # DML-CONVOLUTION-output-channels
+        if direction == CONVOLUTION_DIRECTION_FORWARD and entry(output_tensor_sizes, 1) != filter_tensor_sizes[0]:  # fmt: skip
+            violations.append(
+                Violation(
+                    "DML-CONVOLUTION-output-channels",
+                    "OutputTensor.Sizes",
+                    f"OutputTensor.Sizes[1] is {entry(output_tensor_sizes, 1)}; with Direction {name_of(ConvolutionDirection, direction)} it must equal FilterTensor.Sizes[0], {filter_tensor_sizes[0]}",
+                )
+            )
+        if direction != CONVOLUTION_DIRECTION_FORWARD and entry(output_tensor_sizes, 1) != entry(filter_tensor_sizes, 1) * group_count:  # fmt: skip
+            violations.append(
+                Violation(
+                    "DML-CONVOLUTION-output-channels",
+                    "OutputTensor.Sizes",
+                    f"OutputTensor.Sizes[1] is {entry(output_tensor_sizes, 1)}; with Direction {name_of(ConvolutionDirection, direction)} it must equal FilterTensor.Sizes[1] ({entry(filter_tensor_sizes, 1)}) x GroupCount ({group_count}), {saturate(entry(filter_tensor_sizes, 1) * group_count)}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -517,6 +535,7 @@ class Convolution(Description):
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=output_tensor_sizes,
+                defaults=("Sizes",),
             ),
             Mode=self.Mode,
             Direction=self.Direction,

@@ -86,8 +86,8 @@ class ConvolutionInteger(Description):
     DML-CONVOLUTION_INTEGER-same-type-filter-zero-point, DML-CONVOLUTION_INTEGER-filter-groups,
     DML-CONVOLUTION_INTEGER-input-channels, DML-CONVOLUTION_INTEGER-filter-fits,
     DML-CONVOLUTION_INTEGER-input-zero-point-sizes, DML-CONVOLUTION_INTEGER-filter-zero-point-sizes,
-    DML-CONVOLUTION_INTEGER-output-sizes, DML-CONVOLUTION_INTEGER-same-rank-input-filter-output,
-    DML-CONVOLUTION_INTEGER-same-rank-zero-points.
+    DML-CONVOLUTION_INTEGER-output-batches, DML-CONVOLUTION_INTEGER-output-channels,
+    DML-CONVOLUTION_INTEGER-same-rank-input-filter-output, DML-CONVOLUTION_INTEGER-same-rank-zero-points.
     """
 
     OPERATOR: ClassVar[str] = "CONVOLUTION_INTEGER"
@@ -107,17 +107,18 @@ class ConvolutionInteger(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-CONVOLUTION_INTEGER-dimension-count", "docs"),
-        Rule("DML-CONVOLUTION_INTEGER-group-count", "ours"),
-        Rule("DML-CONVOLUTION_INTEGER-strides", "ours"),
-        Rule("DML-CONVOLUTION_INTEGER-dilations", "ours"),
+        Rule("DML-CONVOLUTION_INTEGER-group-count", "docs"),
+        Rule("DML-CONVOLUTION_INTEGER-strides", "docs"),
+        Rule("DML-CONVOLUTION_INTEGER-dilations", "docs"),
         Rule("DML-CONVOLUTION_INTEGER-same-type-input-zero-point", "docs"),
         Rule("DML-CONVOLUTION_INTEGER-same-type-filter-zero-point", "docs"),
-        Rule("DML-CONVOLUTION_INTEGER-filter-groups", "ours"),
-        Rule("DML-CONVOLUTION_INTEGER-input-channels", "ours"),
-        Rule("DML-CONVOLUTION_INTEGER-filter-fits", "ours"),
+        Rule("DML-CONVOLUTION_INTEGER-filter-groups", "docs"),
+        Rule("DML-CONVOLUTION_INTEGER-input-channels", "docs"),
+        Rule("DML-CONVOLUTION_INTEGER-filter-fits", "docs"),
         Rule("DML-CONVOLUTION_INTEGER-input-zero-point-sizes", "docs"),
         Rule("DML-CONVOLUTION_INTEGER-filter-zero-point-sizes", "docs"),
-        Rule("DML-CONVOLUTION_INTEGER-output-sizes", "ours"),
+        Rule("DML-CONVOLUTION_INTEGER-output-batches", "docs"),
+        Rule("DML-CONVOLUTION_INTEGER-output-channels", "docs"),
         Rule("DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", "docs"),
         Rule("DML-CONVOLUTION_INTEGER-same-rank-zero-points", "docs"),
     )
@@ -133,7 +134,8 @@ class ConvolutionInteger(Description):
         "DML-CONVOLUTION_INTEGER-filter-fits": "Dilations EndPadding FilterTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes StartPadding",
         "DML-CONVOLUTION_INTEGER-input-zero-point-sizes": "InputZeroPointTensor InputZeroPointTensor.DimensionCount InputZeroPointTensor.Sizes",
         "DML-CONVOLUTION_INTEGER-filter-zero-point-sizes": "FilterTensor.Sizes FilterZeroPointTensor FilterZeroPointTensor.DimensionCount FilterZeroPointTensor.Sizes",
-        "DML-CONVOLUTION_INTEGER-output-sizes": "Dilations EndPadding FilterTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides",
+        "DML-CONVOLUTION_INTEGER-output-batches": "InputTensor.Sizes OutputTensor.Sizes",
+        "DML-CONVOLUTION_INTEGER-output-channels": "FilterTensor.Sizes OutputTensor.Sizes",
         "DML-CONVOLUTION_INTEGER-same-rank-input-filter-output": "FilterTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
         "DML-CONVOLUTION_INTEGER-same-rank-zero-points": "FilterZeroPointTensor FilterZeroPointTensor.DimensionCount InputZeroPointTensor InputZeroPointTensor.DimensionCount",
     }
@@ -310,7 +312,7 @@ class ConvolutionInteger(Description):
                 Violation(
                     "DML-CONVOLUTION_INTEGER-group-count",
                     "GroupCount",
-                    f"GroupCount is {group_count}; it must be at least 1",
+                    f"GroupCount is {group_count}; it must be at least 1 (the channels are divided by it)",
                 )
             )
         # DML-CONVOLUTION_INTEGER-same-rank-input-filter-output
@@ -361,7 +363,6 @@ class ConvolutionInteger(Description):
         output_channel_count = filter_tensor_sizes[0]
         dilated_filter_sizes = tuple(saturate(saturate((entry(filter_tensor_sizes, d + 2) - 1) * entry(dilations, d)) + 1) for d in range(input_tensor_rank - 2))  # fmt: skip
         padded_sizes = tuple(entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d) for d in range(input_tensor_rank - 2))  # fmt: skip
-        spatial_sizes = tuple(quotient(max(entry(padded_sizes, d) - entry(dilated_filter_sizes, d), 0), entry(strides, d)) + 1 for d in range(input_tensor_rank - 2))  # fmt: skip
         # DML-CONVOLUTION_INTEGER-strides
         for d in range(len(strides)):
             if strides[d] < 1:
@@ -369,7 +370,7 @@ class ConvolutionInteger(Description):
                     Violation(
                         "DML-CONVOLUTION_INTEGER-strides",
                         "Strides",
-                        f"Strides[{d}] is {strides[d]}; it must be at least 1",
+                        f"Strides[{d}] is {strides[d]}; it must be at least 1 (the filter has to move)",
                     )
                 )
                 break
@@ -380,7 +381,7 @@ class ConvolutionInteger(Description):
                     Violation(
                         "DML-CONVOLUTION_INTEGER-dilations",
                         "Dilations",
-                        f"Dilations[{d}] is {dilations[d]}; it must be at least 1",
+                        f"Dilations[{d}] is {dilations[d]}; it must be at least 1 (the distance from one filter element to the next)",
                     )
                 )
                 break
@@ -461,13 +462,22 @@ class ConvolutionInteger(Description):
                     )
                 )
                 break
-        # DML-CONVOLUTION_INTEGER-output-sizes
-        if output_tensor_sizes != (input_tensor_sizes[0], output_channel_count, *spatial_sizes):
+        # DML-CONVOLUTION_INTEGER-output-batches
+        if output_tensor_sizes[0] != input_tensor_sizes[0]:
             violations.append(
                 Violation(
-                    "DML-CONVOLUTION_INTEGER-output-sizes",
+                    "DML-CONVOLUTION_INTEGER-output-batches",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {[input_tensor_sizes[0], output_channel_count, *spatial_sizes]} (batch, output channels, then (padded input - dilated filter {list(dilated_filter_sizes)}) / Strides {list(strides)}, rounded down, plus 1)",
+                    f"OutputTensor.Sizes[0] is {output_tensor_sizes[0]}; it must equal InputTensor.Sizes[0], {input_tensor_sizes[0]}",
+                )
+            )
+        # DML-CONVOLUTION_INTEGER-output-channels
+        if entry(output_tensor_sizes, 1) != output_channel_count:
+            violations.append(
+                Violation(
+                    "DML-CONVOLUTION_INTEGER-output-channels",
+                    "OutputTensor.Sizes",
+                    f"OutputTensor.Sizes[1] is {entry(output_tensor_sizes, 1)}; it must equal FilterTensor.Sizes[0], {output_channel_count}",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -501,6 +511,7 @@ class ConvolutionInteger(Description):
                 "OutputTensor",
                 self.OutputTensor,
                 Sizes=output_tensor_sizes,
+                defaults=("Sizes",),
             ),
             DimensionCount=self.DimensionCount,
             Strides=self.Strides,

@@ -89,9 +89,9 @@ class DepthToSpace(Description):
         Member("BlockSize", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-DEPTH_TO_SPACE-block-size-range", "ours"),
+        Rule("DML-DEPTH_TO_SPACE-block-size-range", "docs"),
         Rule("DML-DEPTH_TO_SPACE-same-type", "docs"),
-        Rule("DML-DEPTH_TO_SPACE-channels-divisible", "ours"),
+        Rule("DML-DEPTH_TO_SPACE-channels-divisible", "docs"),
         Rule("DML-DEPTH_TO_SPACE-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {

@@ -80,9 +80,9 @@ class DepthToSpace1(Description):
         Member("Order", "DEPTH_SPACE_ORDER"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-DEPTH_TO_SPACE1-block-size-range", "ours"),
+        Rule("DML-DEPTH_TO_SPACE1-block-size-range", "docs"),
         Rule("DML-DEPTH_TO_SPACE1-same-type", "docs"),
-        Rule("DML-DEPTH_TO_SPACE1-channels-divisible", "ours"),
+        Rule("DML-DEPTH_TO_SPACE1-channels-divisible", "docs"),
         Rule("DML-DEPTH_TO_SPACE1-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {

@@ -84,13 +84,13 @@ class Dequantize(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-DEQUANTIZE-same-rank", "docs"),
-        Rule("DML-DEQUANTIZE-quantization-type", "ours"),
-        Rule("DML-DEQUANTIZE-quantization-tensor-count", "ours"),
-        Rule("DML-DEQUANTIZE-block-sizes", "observed"),
-        Rule("DML-DEQUANTIZE-zero-point-sizes", "ours"),
-        Rule("DML-DEQUANTIZE-same-sizes", "ours"),
-        Rule("DML-DEQUANTIZE-scale-type", "ours"),
-        Rule("DML-DEQUANTIZE-zero-point-type", "ours"),
+        Rule("DML-DEQUANTIZE-quantization-type", "header"),
+        Rule("DML-DEQUANTIZE-quantization-tensor-count", "header"),
+        Rule("DML-DEQUANTIZE-block-sizes", "docs"),
+        Rule("DML-DEQUANTIZE-zero-point-sizes", "docs"),
+        Rule("DML-DEQUANTIZE-same-sizes", "docs"),
+        Rule("DML-DEQUANTIZE-scale-type", "docs"),
+        Rule("DML-DEQUANTIZE-zero-point-type", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-DEQUANTIZE-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount QuantizationTensors QuantizationTensors.DimensionCount",
@@ -261,7 +261,7 @@ class Dequantize(Description):
                     Violation(
                         "DML-DEQUANTIZE-block-sizes",
                         "InputTensor.Sizes",
-                        f"InputTensor.Sizes[{d}] is {input_tensor_sizes[d]}; it must be a multiple of QuantizationTensors[0].Sizes[{d}], {entry(tensor_at(quantization_tensors, 0).Sizes, d)} (along each dimension a scale serves a block of input elements, and all blocks are of one size)",
+                        f"InputTensor.Sizes[{d}] is {input_tensor_sizes[d]}; it must be a multiple of QuantizationTensors[0].Sizes[{d}], {entry(tensor_at(quantization_tensors, 0).Sizes, d)} (along each dimension a scale serves a block of input elements, and every element has one)",
                     )
                 )
                 break
@@ -290,7 +290,7 @@ class Dequantize(Description):
                 Violation(
                     "DML-DEQUANTIZE-scale-type",
                     "QuantizationTensors.DataType",
-                    f"QuantizationTensors[0].DataType is {name_of(TensorDataType, tensor_at(quantization_tensors, 0).DataType)}; it must equal OutputTensor.DataType, {name_of(TensorDataType, output_tensor_data_type)}",
+                    f"QuantizationTensors[0].DataType is {name_of(TensorDataType, tensor_at(quantization_tensors, 0).DataType)}; it must equal OutputTensor.DataType, {name_of(TensorDataType, output_tensor_data_type)} (as in ELEMENT_WISE_DEQUANTIZE_LINEAR)",
                 )
             )
         # DML-DEQUANTIZE-zero-point-type
@@ -299,7 +299,7 @@ class Dequantize(Description):
                 Violation(
                     "DML-DEQUANTIZE-zero-point-type",
                     "QuantizationTensors.DataType",
-                    f"QuantizationTensors[1].DataType is {name_of(TensorDataType, tensor_at(quantization_tensors, 1).DataType)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"QuantizationTensors[1].DataType is {name_of(TensorDataType, tensor_at(quantization_tensors, 1).DataType)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)} (as in ELEMENT_WISE_DEQUANTIZE_LINEAR)",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

@@ -30,6 +30,12 @@ _ROW_2 = Support(
     (
         TensorDataType.FLOAT32,
         TensorDataType.FLOAT16,
+        TensorDataType.INT32,
+        TensorDataType.INT16,
+        TensorDataType.INT8,
+        TensorDataType.UINT32,
+        TensorDataType.UINT16,
+        TensorDataType.UINT8,
     ),
 )
 _SINCE_1_0 = {

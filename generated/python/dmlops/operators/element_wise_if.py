@@ -23,7 +23,10 @@ _ROW_1 = Support(
 )
 _ROW_2 = Support(
     (4,),
-    (TensorDataType.FLOAT16,),
+    (
+        TensorDataType.FLOAT32,
+        TensorDataType.FLOAT16,
+    ),
 )
 _ROW_3 = Support(
     (1, 2, 3, 4, 5, 6, 7, 8),

@@ -89,12 +89,12 @@ class Fold(Description):
         Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-FOLD-spatial-dimensions", "ours"),
-        Rule("DML-FOLD-same-type", "ours"),
-        Rule("DML-FOLD-window-sizes-range", "ours"),
-        Rule("DML-FOLD-strides-range", "ours"),
-        Rule("DML-FOLD-dilations-range", "ours"),
-        Rule("DML-FOLD-window-fits", "ours"),
+        Rule("DML-FOLD-spatial-dimensions", "docs"),
+        Rule("DML-FOLD-same-type", "docs"),
+        Rule("DML-FOLD-window-sizes-range", "docs"),
+        Rule("DML-FOLD-strides-range", "docs"),
+        Rule("DML-FOLD-dilations-range", "docs"),
+        Rule("DML-FOLD-window-fits", "docs"),
         Rule("DML-FOLD-batch-size", "docs"),
         Rule("DML-FOLD-window-elements", "docs"),
         Rule("DML-FOLD-block-count", "docs"),
@@ -243,7 +243,7 @@ class Fold(Description):
                     Violation(
                         "DML-FOLD-window-sizes-range",
                         "WindowSizes",
-                        f"WindowSizes[{d}] is {window_sizes[d]}; it must be at least 1",
+                        f"WindowSizes[{d}] is {window_sizes[d]}; it must be at least 1 (an empty window has no elements)",
                     )
                 )
                 break
@@ -288,7 +288,7 @@ class Fold(Description):
                     Violation(
                         "DML-FOLD-strides-range",
                         "Strides",
-                        f"Strides[{d}] is {strides[d]}; it must be at least 1",
+                        f"Strides[{d}] is {strides[d]}; it must be at least 1 (the number of blocks is divided by it)",
                     )
                 )
                 break
@@ -299,7 +299,7 @@ class Fold(Description):
                     Violation(
                         "DML-FOLD-dilations-range",
                         "Dilations",
-                        f"Dilations[{d}] is {dilations[d]}; it must be at least 1",
+                        f"Dilations[{d}] is {dilations[d]}; it must be at least 1 (the distance from one element of the window to the next)",
                     )
                 )
                 break

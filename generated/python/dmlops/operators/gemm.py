@@ -64,6 +64,8 @@ class Gemm(Description):
 
     Rules: DML-GEMM-same-rank, DML-GEMM-same-type, DML-GEMM-batch-sizes, DML-GEMM-inner-size,
     DML-GEMM-output-sizes, DML-GEMM-same-sizes.
+
+    Advice: DML-GEMM-channel-limit.
     """
 
     OPERATOR: ClassVar[str] = "GEMM"
@@ -86,6 +88,7 @@ class Gemm(Description):
         Rule("DML-GEMM-inner-size", "docs"),
         Rule("DML-GEMM-output-sizes", "docs"),
         Rule("DML-GEMM-same-sizes", "docs"),
+        Rule("DML-GEMM-channel-limit", "observed", advice=True),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-GEMM-same-rank": "ATensor.DimensionCount BTensor.DimensionCount CTensor CTensor.DimensionCount OutputTensor.DimensionCount",
@@ -94,6 +97,7 @@ class Gemm(Description):
         "DML-GEMM-inner-size": "ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes TransA TransB",
         "DML-GEMM-output-sizes": "ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes OutputTensor.Sizes TransA TransB",
         "DML-GEMM-same-sizes": "CTensor CTensor.Sizes OutputTensor.Sizes",
+        "DML-GEMM-channel-limit": "ATensor.DimensionCount ATensor.Sizes",
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_1_0: _SINCE_1_0,
@@ -368,6 +372,25 @@ class Gemm(Description):
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        a_tensor = self.ATensor
+        if self._state or a_tensor is None:
+            return []
+        violations: list[Violation] = []
+        a_tensor_rank = a_tensor.DimensionCount
+        a_tensor_sizes = a_tensor.Sizes
+        # DML-GEMM-channel-limit
+        if a_tensor_rank >= 3 and entry(a_tensor_sizes, a_tensor_rank - 3) > 65535:
+            violations.append(
+                Violation(
+                    "DML-GEMM-channel-limit",
+                    "ATensor.Sizes",
+                    f"ATensor.Sizes[{a_tensor_rank - 3}] is {entry(a_tensor_sizes, a_tensor_rank - 3)}; it should be at most 65535 (DirectML has been seen to refuse more channels)",
+                )
+            )
+        return violations
 
     def infer(self) -> Gemm:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.

@@ -64,7 +64,9 @@ class Gru(Description):
     Rules: DML-GRU-activation-desc-count, DML-GRU-same-type, DML-GRU-not-owned, DML-GRU-input-shape,
     DML-GRU-recurrence-shape, DML-GRU-direction-count, DML-GRU-weight-shape, DML-GRU-bias-shape,
     DML-GRU-hidden-init-shape, DML-GRU-sequence-lengths-shape, DML-GRU-output-sequence-shape,
-    DML-GRU-output-single-shape, DML-GRU-output-given.
+    DML-GRU-output-single-shape.
+
+    Advice: DML-GRU-output-given.
 
     A length is at most InputTensor's second size.
     """
@@ -98,7 +100,7 @@ class Gru(Description):
         Rule("DML-GRU-sequence-lengths-shape", "docs"),
         Rule("DML-GRU-output-sequence-shape", "docs"),
         Rule("DML-GRU-output-single-shape", "docs"),
-        Rule("DML-GRU-output-given", "ours"),
+        Rule("DML-GRU-output-given", "ours", advice=True),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-GRU-activation-desc-count": "ActivationDescCount Direction",
@@ -331,15 +333,6 @@ class Gru(Description):
                     "DML-GRU-activation-desc-count",
                     "ActivationDescCount",
                     f"ActivationDescCount is {activation_desc_count}; with Direction {name_of(RecurrentNetworkDirection, direction)} it must equal 2 (each direction has its own activations)",
-                )
-            )
-        # DML-GRU-output-given
-        if not (output_sequence_tensor is not None or output_single_tensor is not None):
-            violations.append(
-                Violation(
-                    "DML-GRU-output-given",
-                    "OutputSequenceTensor",
-                    "OutputSequenceTensor and OutputSingleTensor are absent; one of them must be given (without an output there is nothing to compute)",
                 )
             )
         if violations:
@@ -719,6 +712,22 @@ class Gru(Description):
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        output_sequence_tensor = self.OutputSequenceTensor
+        output_single_tensor = self.OutputSingleTensor
+        violations: list[Violation] = []
+        # DML-GRU-output-given
+        if not (output_sequence_tensor is not None or output_single_tensor is not None):
+            violations.append(
+                Violation(
+                    "DML-GRU-output-given",
+                    "OutputSequenceTensor",
+                    "OutputSequenceTensor and OutputSingleTensor are absent; one of them should be given (without an output there is nothing to compute)",
+                )
+            )
+        return violations
 
     def infer(self) -> Gru:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.

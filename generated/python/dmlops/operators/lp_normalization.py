@@ -67,7 +67,7 @@ class LpNormalization(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-LP_NORMALIZATION-same-rank", "docs"),
-        Rule("DML-LP_NORMALIZATION-axis-range", "ours"),
+        Rule("DML-LP_NORMALIZATION-axis-range", "docs"),
         Rule("DML-LP_NORMALIZATION-p-values", "docs"),
         Rule("DML-LP_NORMALIZATION-same-type", "docs"),
         Rule("DML-LP_NORMALIZATION-same-sizes", "docs"),
@@ -198,7 +198,7 @@ class LpNormalization(Description):
                 Violation(
                     "DML-LP_NORMALIZATION-axis-range",
                     "Axis",
-                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}{hint}",
+                    f"Axis is {axis}; it must be less than InputTensor.DimensionCount, {input_tensor_rank} (no other axis exists){hint}",
                 )
             )
         # DML-LP_NORMALIZATION-p-values

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
-from ..arithmetic import entry, quotient
+from ..arithmetic import entry, quotient, saturate
 from ..description import Description, Rule, Support, Tables, given, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
@@ -46,8 +46,10 @@ class LpPooling(Description):
     P: Order of the norm, most often 1 or 2.
 
     Rules: DML-LP_POOLING-same-rank, DML-LP_POOLING-dimension-count, DML-LP_POOLING-strides-range,
-    DML-LP_POOLING-window-size-range, DML-LP_POOLING-same-type, DML-LP_POOLING-window-fits,
-    DML-LP_POOLING-output-sizes, DML-LP_POOLING-p-range.
+    DML-LP_POOLING-window-size-range, DML-LP_POOLING-same-type, DML-LP_POOLING-output-batches-channels,
+    DML-LP_POOLING-p-range.
+
+    Advice: DML-LP_POOLING-window-fits, DML-LP_POOLING-windows-within.
     """
 
     OPERATOR: ClassVar[str] = "LP_POOLING"
@@ -65,12 +67,13 @@ class LpPooling(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-LP_POOLING-same-rank", "docs"),
         Rule("DML-LP_POOLING-dimension-count", "docs"),
-        Rule("DML-LP_POOLING-strides-range", "ours"),
-        Rule("DML-LP_POOLING-window-size-range", "ours"),
+        Rule("DML-LP_POOLING-strides-range", "docs"),
+        Rule("DML-LP_POOLING-window-size-range", "docs"),
         Rule("DML-LP_POOLING-same-type", "docs"),
-        Rule("DML-LP_POOLING-window-fits", "ours"),
-        Rule("DML-LP_POOLING-output-sizes", "docs"),
-        Rule("DML-LP_POOLING-p-range", "ours"),
+        Rule("DML-LP_POOLING-window-fits", "ours", advice=True),
+        Rule("DML-LP_POOLING-output-batches-channels", "docs"),
+        Rule("DML-LP_POOLING-windows-within", "ours", advice=True),
+        Rule("DML-LP_POOLING-p-range", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-LP_POOLING-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -79,7 +82,8 @@ class LpPooling(Description):
         "DML-LP_POOLING-window-size-range": "WindowSize",
         "DML-LP_POOLING-same-type": "InputTensor.DataType OutputTensor.DataType",
         "DML-LP_POOLING-window-fits": "EndPadding InputTensor.DimensionCount InputTensor.Sizes StartPadding WindowSize",
-        "DML-LP_POOLING-output-sizes": "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides WindowSize",
+        "DML-LP_POOLING-output-batches-channels": "InputTensor.Sizes OutputTensor.Sizes",
+        "DML-LP_POOLING-windows-within": "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides",
         "DML-LP_POOLING-p-range": "P",
     }
     SUPPORT: ClassVar[Tables] = {
@@ -246,8 +250,6 @@ class LpPooling(Description):
             or output_tensor_data_type not in output_tensor_types
         ):  # fmt: skip
             judgement.values(self, level, violations)
-        padded_sizes = tuple(entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank - 2))  # fmt: skip
-        pooled_sizes = input_tensor_sizes[:2] + tuple(quotient(max(entry(padded_sizes, i) - entry(window_size, i), 0), entry(strides, i)) + 1 for i in range(input_tensor_rank - 2))  # fmt: skip
         # DML-LP_POOLING-strides-range
         for i in range(len(strides)):
             if strides[i] < 1:
@@ -279,6 +281,34 @@ class LpPooling(Description):
                     f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
                 )
             )
+        # DML-LP_POOLING-output-batches-channels
+        for d in range(2):
+            if entry(output_tensor_sizes, d) != entry(input_tensor_sizes, d):
+                violations.append(
+                    Violation(
+                        "DML-LP_POOLING-output-batches-channels",
+                        "OutputTensor.Sizes",
+                        f"OutputTensor.Sizes[{d}] is {entry(output_tensor_sizes, d)}; it must equal InputTensor.Sizes[{d}], {entry(input_tensor_sizes, d)} (each channel of each batch is pooled by itself)",
+                    )
+                )
+                break
+        return judgement.reliable(self, violations) if violations else violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        input_tensor = self.InputTensor
+        output_tensor = self.OutputTensor
+        strides = self.Strides
+        window_size = self.WindowSize
+        start_padding = self.StartPadding
+        end_padding = self.EndPadding
+        if self._state or input_tensor is None or output_tensor is None or strides is None or window_size is None or start_padding is None or end_padding is None:  # fmt: skip
+            return []
+        violations: list[Violation] = []
+        input_tensor_sizes = input_tensor.Sizes
+        input_tensor_rank = input_tensor.DimensionCount
+        output_tensor_sizes = output_tensor.Sizes
+        padded_sizes = tuple(entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank - 2))  # fmt: skip
         # DML-LP_POOLING-window-fits
         for i in range(len(window_size)):
             if window_size[i] > entry(padded_sizes, i):
@@ -287,20 +317,22 @@ class LpPooling(Description):
                     Violation(
                         "DML-LP_POOLING-window-fits",
                         "WindowSize",
-                        f"WindowSize[{i}] is {window_size[i]}; it must be at most InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), {entry(padded_sizes, i)} (the padded input holds the window at least once){hint}",
+                        f"WindowSize[{i}] is {window_size[i]}; it should be at most InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), {entry(padded_sizes, i)} (the padded input holds the window at least once){hint}",
                     )
                 )
                 break
-        # DML-LP_POOLING-output-sizes
-        if output_tensor_sizes != pooled_sizes:
-            violations.append(
-                Violation(
-                    "DML-LP_POOLING-output-sizes",
-                    "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(pooled_sizes)} (each spatial size is (padded input - window {list(window_size)}) / Strides {list(strides)}, rounded down, plus 1)",
+        # DML-LP_POOLING-windows-within
+        for i in range(input_tensor_rank - 2):
+            if (entry(output_tensor_sizes, i + 2) - 1) * entry(strides, i) >= entry(padded_sizes, i):
+                violations.append(
+                    Violation(
+                        "DML-LP_POOLING-windows-within",
+                        "OutputTensor.Sizes",
+                        f"(OutputTensor.Sizes[{i + 2}] ({entry(output_tensor_sizes, i + 2)}) - 1) x Strides[{i}] ({entry(strides, i)}) is {saturate((entry(output_tensor_sizes, i + 2) - 1) * entry(strides, i))}; it should be less than InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), {entry(padded_sizes, i)} (a window that begins past the padded input has no elements)",
+                    )
                 )
-            )
-        return judgement.reliable(self, violations) if violations else violations
+                break
+        return violations
 
     def infer(self) -> LpPooling:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
@@ -325,6 +357,7 @@ class LpPooling(Description):
                 self.OutputTensor,
                 DataType=input_tensor_data_type,
                 Sizes=pooled_sizes,
+                defaults=("Sizes",),
             ),
             DimensionCount=self.DimensionCount,
             Strides=self.Strides,

@@ -72,11 +72,10 @@ class Lstm(Description):
     Rules: DML-LSTM-activation-desc-count, DML-LSTM-same-type, DML-LSTM-not-owned, DML-LSTM-input-shape,
     DML-LSTM-recurrence-shape, DML-LSTM-direction-count, DML-LSTM-weight-shape, DML-LSTM-bias-shape,
     DML-LSTM-hidden-init-shape, DML-LSTM-sequence-lengths-shape, DML-LSTM-output-sequence-shape,
-    DML-LSTM-output-single-shape, DML-LSTM-output-given, DML-LSTM-same-type-cell,
-    DML-LSTM-not-owned-cell, DML-LSTM-cell-mem-init-shape, DML-LSTM-peephole-shape,
-    DML-LSTM-output-cell-single-shape.
+    DML-LSTM-output-single-shape, DML-LSTM-same-type-cell, DML-LSTM-not-owned-cell,
+    DML-LSTM-cell-mem-init-shape, DML-LSTM-peephole-shape, DML-LSTM-output-cell-single-shape.
 
-    Advice: DML-LSTM-clip-threshold-range.
+    Advice: DML-LSTM-output-given, DML-LSTM-clip-threshold-range.
 
     A length is at most InputTensor's second size.
     """
@@ -115,7 +114,7 @@ class Lstm(Description):
         Rule("DML-LSTM-sequence-lengths-shape", "docs"),
         Rule("DML-LSTM-output-sequence-shape", "docs"),
         Rule("DML-LSTM-output-single-shape", "docs"),
-        Rule("DML-LSTM-output-given", "ours"),
+        Rule("DML-LSTM-output-given", "ours", advice=True),
         Rule("DML-LSTM-clip-threshold-range", "ours", advice=True),
         Rule("DML-LSTM-same-type-cell", "docs"),
         Rule("DML-LSTM-not-owned-cell", "docs"),
@@ -403,15 +402,6 @@ class Lstm(Description):
                     "DML-LSTM-activation-desc-count",
                     "ActivationDescCount",
                     f"ActivationDescCount is {activation_desc_count}; with Direction {name_of(RecurrentNetworkDirection, direction)} it must equal 3 (each direction has its own activations)",
-                )
-            )
-        # DML-LSTM-output-given
-        if not (output_sequence_tensor is not None or output_single_tensor is not None or output_cell_single_tensor is not None):  # fmt: skip
-            violations.append(
-                Violation(
-                    "DML-LSTM-output-given",
-                    "OutputSequenceTensor",
-                    "OutputSequenceTensor, OutputSingleTensor and OutputCellSingleTensor are absent; one of them must be given (without an output there is nothing to compute)",
                 )
             )
         if violations:
@@ -943,9 +933,21 @@ class Lstm(Description):
 
     def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
         """The advice that a valid description draws, its fused activations apart."""
+        output_sequence_tensor = self.OutputSequenceTensor
+        output_single_tensor = self.OutputSingleTensor
+        output_cell_single_tensor = self.OutputCellSingleTensor
         clip_threshold = self.ClipThreshold
         use_clip_threshold = self.UseClipThreshold
         violations: list[Violation] = []
+        # DML-LSTM-output-given
+        if not (output_sequence_tensor is not None or output_single_tensor is not None or output_cell_single_tensor is not None):  # fmt: skip
+            violations.append(
+                Violation(
+                    "DML-LSTM-output-given",
+                    "OutputSequenceTensor",
+                    "OutputSequenceTensor, OutputSingleTensor and OutputCellSingleTensor are absent; one of them should be given (without an output there is nothing to compute)",
+                )
+            )
         # DML-LSTM-clip-threshold-range
         if use_clip_threshold and not as_float(clip_threshold) >= 0.0:
             violations.append(

@@ -88,10 +88,11 @@ class MatrixMultiplyIntegerToFloat(Description):
     DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes,
     DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-output-sizes,
     DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points,
-    DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b,
     DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output,
     DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes,
     DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes, DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes.
+
+    Advice: DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b.
     """
 
     OPERATOR: ClassVar[str] = "MATRIX_MULTIPLY_INTEGER_TO_FLOAT"
@@ -116,7 +117,7 @@ class MatrixMultiplyIntegerToFloat(Description):
         Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes", "docs"),
         Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-output-sizes", "docs"),
         Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points", "docs"),
-        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b", "docs"),
+        Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b", "docs", advice=True),
         Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output", "docs"),
         Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes", "docs"),
         Rule("DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes", "docs"),
@@ -431,15 +432,6 @@ class MatrixMultiplyIntegerToFloat(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {[*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n]} (the batch, the rows of A and the columns of B)",
                 )
             )
-        # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b
-        if b_tensor_data_type != a_tensor_data_type:
-            violations.append(
-                Violation(
-                    "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b",
-                    "BTensor.DataType",
-                    f"BTensor.DataType is {name_of(TensorDataType, b_tensor_data_type)}; it must equal ATensor.DataType, {name_of(TensorDataType, a_tensor_data_type)}",
-                )
-            )
         # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output
         if b_scale_tensor_data_type != a_scale_tensor_data_type:
             violations.append(
@@ -514,6 +506,26 @@ class MatrixMultiplyIntegerToFloat(Description):
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        a_tensor = self.ATensor
+        b_tensor = self.BTensor
+        if self._state or a_tensor is None or b_tensor is None:
+            return []
+        violations: list[Violation] = []
+        b_tensor_data_type = b_tensor.DataType
+        a_tensor_data_type = a_tensor.DataType
+        # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b
+        if b_tensor_data_type != a_tensor_data_type:
+            violations.append(
+                Violation(
+                    "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b",
+                    "BTensor.DataType",
+                    f"BTensor.DataType is {name_of(TensorDataType, b_tensor_data_type)}; it should equal ATensor.DataType, {name_of(TensorDataType, a_tensor_data_type)}",
+                )
+            )
+        return violations
 
     def infer(self) -> MatrixMultiplyIntegerToFloat:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.

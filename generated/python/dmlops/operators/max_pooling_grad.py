@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
-from ..arithmetic import entry, quotient, saturate
+from ..arithmetic import entry, saturate
 from ..description import Description, Rule, Support, Tables, given, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
@@ -62,8 +62,9 @@ class MaxPoolingGrad(Description):
     Rules: DML-MAX_POOLING_GRAD-same-rank, DML-MAX_POOLING_GRAD-dimension-count,
     DML-MAX_POOLING_GRAD-strides-range, DML-MAX_POOLING_GRAD-window-size-range,
     DML-MAX_POOLING_GRAD-dilations-range, DML-MAX_POOLING_GRAD-same-type,
-    DML-MAX_POOLING_GRAD-same-sizes, DML-MAX_POOLING_GRAD-window-fits,
-    DML-MAX_POOLING_GRAD-input-gradient-sizes.
+    DML-MAX_POOLING_GRAD-same-sizes, DML-MAX_POOLING_GRAD-batches-channels.
+
+    Advice: DML-MAX_POOLING_GRAD-window-fits, DML-MAX_POOLING_GRAD-windows-within.
     """
 
     OPERATOR: ClassVar[str] = "MAX_POOLING_GRAD"
@@ -82,13 +83,14 @@ class MaxPoolingGrad(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-MAX_POOLING_GRAD-same-rank", "docs"),
         Rule("DML-MAX_POOLING_GRAD-dimension-count", "docs"),
-        Rule("DML-MAX_POOLING_GRAD-strides-range", "ours"),
-        Rule("DML-MAX_POOLING_GRAD-window-size-range", "ours"),
-        Rule("DML-MAX_POOLING_GRAD-dilations-range", "ours"),
+        Rule("DML-MAX_POOLING_GRAD-strides-range", "docs"),
+        Rule("DML-MAX_POOLING_GRAD-window-size-range", "docs"),
+        Rule("DML-MAX_POOLING_GRAD-dilations-range", "docs"),
         Rule("DML-MAX_POOLING_GRAD-same-type", "docs"),
         Rule("DML-MAX_POOLING_GRAD-same-sizes", "docs"),
-        Rule("DML-MAX_POOLING_GRAD-window-fits", "ours"),
-        Rule("DML-MAX_POOLING_GRAD-input-gradient-sizes", "ours"),
+        Rule("DML-MAX_POOLING_GRAD-window-fits", "ours", advice=True),
+        Rule("DML-MAX_POOLING_GRAD-batches-channels", "docs"),
+        Rule("DML-MAX_POOLING_GRAD-windows-within", "ours", advice=True),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-MAX_POOLING_GRAD-same-rank": "InputGradientTensor.DimensionCount InputTensor.DimensionCount OutputGradientTensor.DimensionCount",
@@ -99,7 +101,8 @@ class MaxPoolingGrad(Description):
         "DML-MAX_POOLING_GRAD-same-type": "InputGradientTensor.DataType InputTensor.DataType OutputGradientTensor.DataType",
         "DML-MAX_POOLING_GRAD-same-sizes": "InputTensor.Sizes OutputGradientTensor.Sizes",
         "DML-MAX_POOLING_GRAD-window-fits": "Dilations EndPadding InputTensor.DimensionCount InputTensor.Sizes StartPadding WindowSize",
-        "DML-MAX_POOLING_GRAD-input-gradient-sizes": "Dilations EndPadding InputGradientTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes StartPadding Strides WindowSize",
+        "DML-MAX_POOLING_GRAD-batches-channels": "InputGradientTensor.Sizes InputTensor.Sizes",
+        "DML-MAX_POOLING_GRAD-windows-within": "EndPadding InputGradientTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes StartPadding Strides",
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_3_0: _SINCE_3_0,
@@ -278,9 +281,6 @@ class MaxPoolingGrad(Description):
             or output_gradient_tensor_data_type not in output_gradient_tensor_types
         ):  # fmt: skip
             judgement.values(self, level, violations)
-        window_extents = tuple(saturate(saturate((window_size[i] - 1) * entry(dilations, i)) + 1) for i in range(len(window_size)))  # fmt: skip
-        padded_sizes = tuple(entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank - 2))  # fmt: skip
-        pooled_sizes = input_tensor_sizes[:2] + tuple(quotient(max(entry(padded_sizes, i) - entry(window_extents, i), 0), entry(strides, i)) + 1 for i in range(input_tensor_rank - 2))  # fmt: skip
         # DML-MAX_POOLING_GRAD-strides-range
         for i in range(len(strides)):
             if strides[i] < 1:
@@ -340,6 +340,36 @@ class MaxPoolingGrad(Description):
                     f"OutputGradientTensor.Sizes is {list(output_gradient_tensor_sizes)}; it must equal InputTensor.Sizes, {list(input_tensor_sizes)}",
                 )
             )
+        # DML-MAX_POOLING_GRAD-batches-channels
+        for d in range(2):
+            if entry(input_gradient_tensor_sizes, d) != entry(input_tensor_sizes, d):
+                violations.append(
+                    Violation(
+                        "DML-MAX_POOLING_GRAD-batches-channels",
+                        "InputGradientTensor.Sizes",
+                        f"InputGradientTensor.Sizes[{d}] is {entry(input_gradient_tensor_sizes, d)}; it must equal InputTensor.Sizes[{d}], {entry(input_tensor_sizes, d)} (each channel of each batch is pooled by itself)",
+                    )
+                )
+                break
+        return judgement.reliable(self, violations) if violations else violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        input_tensor = self.InputTensor
+        input_gradient_tensor = self.InputGradientTensor
+        strides = self.Strides
+        window_size = self.WindowSize
+        start_padding = self.StartPadding
+        end_padding = self.EndPadding
+        dilations = self.Dilations
+        if self._state or input_tensor is None or input_gradient_tensor is None or strides is None or window_size is None or start_padding is None or end_padding is None or dilations is None:  # fmt: skip
+            return []
+        violations: list[Violation] = []
+        input_tensor_sizes = input_tensor.Sizes
+        input_tensor_rank = input_tensor.DimensionCount
+        input_gradient_tensor_sizes = input_gradient_tensor.Sizes
+        window_extents = tuple(saturate(saturate((window_size[i] - 1) * entry(dilations, i)) + 1) for i in range(len(window_size)))  # fmt: skip
+        padded_sizes = tuple(entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank - 2))  # fmt: skip
         # DML-MAX_POOLING_GRAD-window-fits
         for i in range(len(window_size)):
             if entry(window_extents, i) > entry(padded_sizes, i):
@@ -347,21 +377,22 @@ class MaxPoolingGrad(Description):
                     Violation(
                         "DML-MAX_POOLING_GRAD-window-fits",
                         "WindowSize",
-                        f"(WindowSize[{i}] ({window_size[i]}) - 1) x Dilations[{i}] ({entry(dilations, i)}) + 1 is {entry(window_extents, i)}; it must be at most InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), {entry(padded_sizes, i)} (the padded sizes hold the dilated window at least once)",
+                        f"(WindowSize[{i}] ({window_size[i]}) - 1) x Dilations[{i}] ({entry(dilations, i)}) + 1 is {entry(window_extents, i)}; it should be at most InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), {entry(padded_sizes, i)} (the padded sizes hold the dilated window at least once)",
                     )
                 )
                 break
-        # DML-MAX_POOLING_GRAD-input-gradient-sizes
-        if input_gradient_tensor_sizes != pooled_sizes:
-            hint = f"; DirectML broadcasts by strides: Sizes {list(pooled_sizes)}, with a stride of 0 in each dimension that repeats" if input_gradient_tensor_rank == len(pooled_sizes) and all(input_gradient_tensor_sizes[d] == entry(pooled_sizes, d) or input_gradient_tensor_sizes[d] == 1 for d in range(input_gradient_tensor_rank)) else ""  # fmt: skip
-            violations.append(
-                Violation(
-                    "DML-MAX_POOLING_GRAD-input-gradient-sizes",
-                    "InputGradientTensor.Sizes",
-                    f"InputGradientTensor.Sizes is {list(input_gradient_tensor_sizes)}; it must be {list(pooled_sizes)} (every window has one gradient){hint}",
+        # DML-MAX_POOLING_GRAD-windows-within
+        for i in range(input_tensor_rank - 2):
+            if (entry(input_gradient_tensor_sizes, i + 2) - 1) * entry(strides, i) >= entry(padded_sizes, i):
+                violations.append(
+                    Violation(
+                        "DML-MAX_POOLING_GRAD-windows-within",
+                        "InputGradientTensor.Sizes",
+                        f"(InputGradientTensor.Sizes[{i + 2}] ({entry(input_gradient_tensor_sizes, i + 2)}) - 1) x Strides[{i}] ({entry(strides, i)}) is {saturate((entry(input_gradient_tensor_sizes, i + 2) - 1) * entry(strides, i))}; it should be less than InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), {entry(padded_sizes, i)} (a window that begins past the padded sizes has no elements)",
+                    )
                 )
-            )
-        return judgement.reliable(self, violations) if violations else violations
+                break
+        return violations
 
     def infer(self) -> MaxPoolingGrad:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.

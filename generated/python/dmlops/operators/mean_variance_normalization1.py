@@ -63,12 +63,13 @@ class MeanVarianceNormalization1(Description):
     Epsilon: Small number added to the variance to keep it from being 0; 0.00001 is usual.
     FusedActivation: An activation to apply to the result.
 
-    Rules: DML-MEAN_VARIANCE_NORMALIZATION1-same-rank, DML-MEAN_VARIANCE_NORMALIZATION1-axis-count,
-    DML-MEAN_VARIANCE_NORMALIZATION1-axes-range, DML-MEAN_VARIANCE_NORMALIZATION1-same-type,
-    DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast, DML-MEAN_VARIANCE_NORMALIZATION1-bias-broadcast,
-    DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes, DML-MEAN_VARIANCE_NORMALIZATION1-scale-required,
-    DML-MEAN_VARIANCE_NORMALIZATION1-bias-required, DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels,
-    DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels.
+    Rules: DML-MEAN_VARIANCE_NORMALIZATION1-same-rank, DML-MEAN_VARIANCE_NORMALIZATION1-axes-range,
+    DML-MEAN_VARIANCE_NORMALIZATION1-same-type, DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast,
+    DML-MEAN_VARIANCE_NORMALIZATION1-bias-broadcast, DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes,
+    DML-MEAN_VARIANCE_NORMALIZATION1-scale-required, DML-MEAN_VARIANCE_NORMALIZATION1-bias-required,
+    DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels, DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels.
+
+    Advice: DML-MEAN_VARIANCE_NORMALIZATION1-axis-count.
     """
 
     OPERATOR: ClassVar[str] = "MEAN_VARIANCE_NORMALIZATION1"
@@ -86,8 +87,8 @@ class MeanVarianceNormalization1(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", "docs"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-axis-count", "ours"),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-axes-range", "ours"),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-axis-count", "ours", advice=True),
+        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-axes-range", "docs"),
         Rule("DML-MEAN_VARIANCE_NORMALIZATION1-same-type", "docs"),
         Rule("DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast", "docs"),
         Rule("DML-MEAN_VARIANCE_NORMALIZATION1-bias-broadcast", "docs"),
@@ -296,16 +297,6 @@ class MeanVarianceNormalization1(Description):
                     f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
-        # DML-MEAN_VARIANCE_NORMALIZATION1-axis-count
-        if axis_count > input_tensor_rank:
-            hint = f"; axes count from 0, and {axis_count} is {axis_count - 4294967296} as an unsigned number" if axis_count >= 2147483648 else ""  # fmt: skip
-            violations.append(
-                Violation(
-                    "DML-MEAN_VARIANCE_NORMALIZATION1-axis-count",
-                    "AxisCount",
-                    f"AxisCount is {axis_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank} (a dimension counts once){hint}",
-                )
-            )
         # DML-MEAN_VARIANCE_NORMALIZATION1-scale-required
         if level < FEATURE_LEVEL_LEVEL_5_2 and bias_tensor is not None and scale_tensor is None:
             violations.append(
@@ -349,7 +340,7 @@ class MeanVarianceNormalization1(Description):
                     Violation(
                         "DML-MEAN_VARIANCE_NORMALIZATION1-axes-range",
                         "Axes",
-                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, {input_tensor_rank}{hint}",
+                        f"Axes[{i}] is {axes[i]}; it must be less than InputTensor.DimensionCount, {input_tensor_rank} (no other axis exists){hint}",
                     )
                 )
                 break
@@ -428,6 +419,26 @@ class MeanVarianceNormalization1(Description):
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        input_tensor = self.InputTensor
+        axis_count = self.AxisCount
+        if self._state or input_tensor is None:
+            return []
+        violations: list[Violation] = []
+        input_tensor_rank = input_tensor.DimensionCount
+        # DML-MEAN_VARIANCE_NORMALIZATION1-axis-count
+        if axis_count > input_tensor_rank:
+            hint = f"; axes count from 0, and {axis_count} is {axis_count - 4294967296} as an unsigned number" if axis_count >= 2147483648 else ""  # fmt: skip
+            violations.append(
+                Violation(
+                    "DML-MEAN_VARIANCE_NORMALIZATION1-axis-count",
+                    "AxisCount",
+                    f"AxisCount is {axis_count}; it should be at most InputTensor.DimensionCount, {input_tensor_rank} (a dimension counts once){hint}",
+                )
+            )
+        return violations
 
     def infer(self) -> MeanVarianceNormalization1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.

@@ -19,6 +19,7 @@ from ..tensor_rules import is_sound
 from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
+MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN = MultiheadAttentionMaskType.BOOLEAN
 MULTIHEAD_ATTENTION_MASK_TYPE_KEY_QUERY_SEQUENCE_LENGTH_START_END = MultiheadAttentionMaskType.KEY_QUERY_SEQUENCE_LENGTH_START_END  # fmt: skip
 MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_END_START = MultiheadAttentionMaskType.KEY_SEQUENCE_END_START
 MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_LENGTH = MultiheadAttentionMaskType.KEY_SEQUENCE_LENGTH
@@ -107,9 +108,9 @@ class MultiheadAttention(Description):
     DML-MULTIHEAD_ATTENTION-value-sizes, DML-MULTIHEAD_ATTENTION-stacked-key-value-sizes,
     DML-MULTIHEAD_ATTENTION-bias-sizes, DML-MULTIHEAD_ATTENTION-past-key-sizes,
     DML-MULTIHEAD_ATTENTION-past-value-sizes, DML-MULTIHEAD_ATTENTION-mask-dimension-count,
-    DML-MULTIHEAD_ATTENTION-mask-sizes, DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes,
-    DML-MULTIHEAD_ATTENTION-output-sizes, DML-MULTIHEAD_ATTENTION-present-key-sizes,
-    DML-MULTIHEAD_ATTENTION-present-value-sizes.
+    DML-MULTIHEAD_ATTENTION-mask-sizes, DML-MULTIHEAD_ATTENTION-boolean-mask-sizes,
+    DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes, DML-MULTIHEAD_ATTENTION-output-sizes,
+    DML-MULTIHEAD_ATTENTION-present-key-sizes, DML-MULTIHEAD_ATTENTION-present-value-sizes.
 
     A BOOLEAN mask holds 0 where a key is masked and 1 elsewhere. In the other masks, lengths, starts
     and ends are not negative and at most the sequence length that they speak of; an end is the first
@@ -139,14 +140,14 @@ class MultiheadAttention(Description):
         Member("MaskType", "MULTIHEAD_ATTENTION_MASK_TYPE"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MULTIHEAD_ATTENTION-head-count", "ours"),
+        Rule("DML-MULTIHEAD_ATTENTION-head-count", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-query-given", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION-key-given", "observed"),
+        Rule("DML-MULTIHEAD_ATTENTION-key-given", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-value-given", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-stacked-query-key-alone", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-stacked-key-value-alone", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-stacked-query-key-value-alone", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION-past-together", "ours"),
+        Rule("DML-MULTIHEAD_ATTENTION-past-together", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-same-type", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-query-leading-ones", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-query-heads", "docs"),
@@ -157,13 +158,14 @@ class MultiheadAttention(Description):
         Rule("DML-MULTIHEAD_ATTENTION-stacked-key-value-sizes", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-bias-sizes", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-past-key-sizes", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION-past-value-sizes", "ours"),
+        Rule("DML-MULTIHEAD_ATTENTION-past-value-sizes", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-mask-dimension-count", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-mask-sizes", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes", "observed"),
+        Rule("DML-MULTIHEAD_ATTENTION-boolean-mask-sizes", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-output-sizes", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION-present-key-sizes", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION-present-value-sizes", "ours"),
+        Rule("DML-MULTIHEAD_ATTENTION-present-value-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-MULTIHEAD_ATTENTION-head-count": "HeadCount",
@@ -187,6 +189,7 @@ class MultiheadAttention(Description):
         "DML-MULTIHEAD_ATTENTION-past-value-sizes": "HeadCount PastKeyTensor PastKeyTensor.DimensionCount PastKeyTensor.Sizes PastValueTensor PastValueTensor.DimensionCount PastValueTensor.Sizes QueryTensor QueryTensor.Sizes StackedKeyValueTensor StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes ValueTensor ValueTensor.DimensionCount ValueTensor.Sizes",
         "DML-MULTIHEAD_ATTENTION-mask-dimension-count": "HeadCount KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes MaskTensor MaskTensor.DimensionCount MaskType PastKeyTensor PastKeyTensor.DimensionCount PastKeyTensor.Sizes QueryTensor QueryTensor.Sizes StackedKeyValueTensor StackedKeyValueTensor.Sizes StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes",
         "DML-MULTIHEAD_ATTENTION-mask-sizes": "HeadCount KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes MaskTensor MaskTensor.DimensionCount MaskTensor.Sizes MaskType PastKeyTensor PastKeyTensor.DimensionCount PastKeyTensor.Sizes QueryTensor QueryTensor.Sizes StackedKeyValueTensor StackedKeyValueTensor.Sizes StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes",
+        "DML-MULTIHEAD_ATTENTION-boolean-mask-sizes": "HeadCount KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes MaskTensor MaskTensor.DimensionCount MaskTensor.Sizes MaskType PastKeyTensor PastKeyTensor.DimensionCount PastKeyTensor.Sizes QueryTensor QueryTensor.Sizes StackedKeyValueTensor StackedKeyValueTensor.Sizes StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes",
         "DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes": "HeadCount KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes PastKeyTensor PastKeyTensor.DimensionCount PastKeyTensor.Sizes QueryTensor QueryTensor.Sizes RelativePositionBiasTensor RelativePositionBiasTensor.DimensionCount RelativePositionBiasTensor.Sizes StackedKeyValueTensor StackedKeyValueTensor.Sizes StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes",
         "DML-MULTIHEAD_ATTENTION-output-sizes": "HeadCount OutputTensor.DimensionCount OutputTensor.Sizes PastValueTensor PastValueTensor.DimensionCount PastValueTensor.Sizes QueryTensor QueryTensor.Sizes StackedKeyValueTensor StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes ValueTensor ValueTensor.DimensionCount ValueTensor.Sizes",
         "DML-MULTIHEAD_ATTENTION-present-key-sizes": "HeadCount KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes OutputPresentKeyTensor OutputPresentKeyTensor.DimensionCount OutputPresentKeyTensor.Sizes PastKeyTensor PastKeyTensor.DimensionCount PastKeyTensor.Sizes QueryTensor QueryTensor.Sizes StackedKeyValueTensor StackedKeyValueTensor.Sizes StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes",
@@ -423,7 +426,7 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-head-count",
                     "HeadCount",
-                    f"HeadCount is {head_count}; it must be at least 1",
+                    f"HeadCount is {head_count}; it must be at least 1 (hidden sizes are divided by it)",
                 )
             )
         # DML-MULTIHEAD_ATTENTION-query-given
@@ -526,7 +529,7 @@ class MultiheadAttention(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-past-together",
                     "PastKeyTensor",
-                    "only one of PastKeyTensor and PastValueTensor is given; both must be given, or neither",
+                    "only one of PastKeyTensor and PastValueTensor is given; both must be given, or neither (as many values as keys of earlier calls come before the new ones)",
                 )
             )
         if violations:
@@ -796,13 +799,32 @@ class MultiheadAttention(Description):
                 )
             )
         # DML-MULTIHEAD_ATTENTION-mask-sizes
-        if (mask_tensor is not None and mask_type != MULTIHEAD_ATTENTION_MASK_TYPE_NONE) and mask_tensor_sizes != align(mask_sizes, mask_tensor_rank, 1):  # fmt: skip
+        if (mask_tensor is not None and mask_type not in (MULTIHEAD_ATTENTION_MASK_TYPE_NONE, MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN)) and mask_tensor_sizes != align(mask_sizes, mask_tensor_rank, 1):  # fmt: skip
             hint = f"; DirectML broadcasts by strides: Sizes {list(align(mask_sizes, mask_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if mask_tensor_rank == len(align(mask_sizes, mask_tensor_rank, 1)) and all(mask_tensor_sizes[d] == entry(align(mask_sizes, mask_tensor_rank, 1), d) or mask_tensor_sizes[d] == 1 for d in range(mask_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION-mask-sizes",
                     "MaskTensor.Sizes",
                     f"MaskTensor.Sizes is {list(mask_tensor_sizes)}; it must be {list(align(mask_sizes, mask_tensor_rank, 1))} (the sizes of a mask follow from MaskType, {name_of(MultiheadAttentionMaskType, mask_type)}){hint}",
+                )
+            )
+        # DML-MULTIHEAD_ATTENTION-boolean-mask-sizes
+        for d in range(mask_tensor_rank - 1):
+            if (mask_tensor is not None and mask_type == MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN) and mask_tensor_sizes[d] != entry(align(mask_sizes, mask_tensor_rank, 1), d):  # fmt: skip
+                violations.append(
+                    Violation(
+                        "DML-MULTIHEAD_ATTENTION-boolean-mask-sizes",
+                        "MaskTensor.Sizes",
+                        f"MaskTensor.Sizes[{d}] is {mask_tensor_sizes[d]}; it must be {entry(align(mask_sizes, mask_tensor_rank, 1), d)} (one entry for each score)",
+                    )
+                )
+                break
+        if (mask_tensor is not None and mask_type == MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN) and entry(mask_tensor_sizes, mask_tensor_rank - 1) not in (total_sequence_length, key_sequence_length):  # fmt: skip
+            violations.append(
+                Violation(
+                    "DML-MULTIHEAD_ATTENTION-boolean-mask-sizes",
+                    "MaskTensor.Sizes",
+                    f"MaskTensor.Sizes[{mask_tensor_rank - 1}] is {entry(mask_tensor_sizes, mask_tensor_rank - 1)}; it must be {total_sequence_length} or {key_sequence_length} (one entry for each score)",
                 )
             )
         # DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes

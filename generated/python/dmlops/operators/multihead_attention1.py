@@ -19,6 +19,7 @@ from ..tensor_rules import is_sound
 from ..value import SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, opened, settle
 from ..violation import Violation
 
+MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN = MultiheadAttentionMaskType.BOOLEAN
 MULTIHEAD_ATTENTION_MASK_TYPE_KEY_QUERY_SEQUENCE_LENGTH_START_END = MultiheadAttentionMaskType.KEY_QUERY_SEQUENCE_LENGTH_START_END  # fmt: skip
 MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_END_START = MultiheadAttentionMaskType.KEY_SEQUENCE_END_START
 MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_LENGTH = MultiheadAttentionMaskType.KEY_SEQUENCE_LENGTH
@@ -111,11 +112,13 @@ class MultiheadAttention1(Description):
     DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-sizes, DML-MULTIHEAD_ATTENTION1-key-sizes,
     DML-MULTIHEAD_ATTENTION1-value-sizes, DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes,
     DML-MULTIHEAD_ATTENTION1-bias-sizes, DML-MULTIHEAD_ATTENTION1-past-key-sizes,
-    DML-MULTIHEAD_ATTENTION1-past-value-sizes, DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes,
-    DML-MULTIHEAD_ATTENTION1-mask-dimension-count, DML-MULTIHEAD_ATTENTION1-mask-sizes,
+    DML-MULTIHEAD_ATTENTION1-past-value-sizes, DML-MULTIHEAD_ATTENTION1-mask-dimension-count,
+    DML-MULTIHEAD_ATTENTION1-mask-sizes, DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes,
     DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes, DML-MULTIHEAD_ATTENTION1-output-sizes,
-    DML-MULTIHEAD_ATTENTION1-present-sequence-length, DML-MULTIHEAD_ATTENTION1-present-key-sizes,
-    DML-MULTIHEAD_ATTENTION1-present-value-sizes.
+    DML-MULTIHEAD_ATTENTION1-present-key-sizes, DML-MULTIHEAD_ATTENTION1-present-value-sizes.
+
+    Advice: DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes,
+    DML-MULTIHEAD_ATTENTION1-present-sequence-length.
 
     A BOOLEAN mask holds 0 where a key is masked and 1 elsewhere. In the other masks, lengths, starts
     and ends are not negative and at most the sequence length that they speak of; an end is the first
@@ -149,17 +152,17 @@ class MultiheadAttention1(Description):
         Member("MaskType", "MULTIHEAD_ATTENTION_MASK_TYPE"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-MULTIHEAD_ATTENTION1-query-head-count", "ours"),
-        Rule("DML-MULTIHEAD_ATTENTION1-key-value-head-count", "ours"),
-        Rule("DML-MULTIHEAD_ATTENTION1-head-groups", "ours"),
+        Rule("DML-MULTIHEAD_ATTENTION1-query-head-count", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-key-value-head-count", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-head-groups", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION1-query-given", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-key-given", "observed"),
+        Rule("DML-MULTIHEAD_ATTENTION1-key-given", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION1-value-given", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION1-stacked-key-value-alone", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-past-together", "ours"),
-        Rule("DML-MULTIHEAD_ATTENTION1-stacked-head-counts", "ours"),
+        Rule("DML-MULTIHEAD_ATTENTION1-past-together", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-stacked-head-counts", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION1-same-type", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION1-query-leading-ones", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION1-query-heads", "docs"),
@@ -170,15 +173,16 @@ class MultiheadAttention1(Description):
         Rule("DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION1-bias-sizes", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION1-past-key-sizes", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-past-value-sizes", "ours"),
-        Rule("DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes", "observed"),
+        Rule("DML-MULTIHEAD_ATTENTION1-past-value-sizes", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes", "observed", advice=True),
         Rule("DML-MULTIHEAD_ATTENTION1-mask-dimension-count", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION1-mask-sizes", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes", "observed"),
+        Rule("DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes", "docs"),
+        Rule("DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes", "docs"),
         Rule("DML-MULTIHEAD_ATTENTION1-output-sizes", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-present-sequence-length", "ours"),
+        Rule("DML-MULTIHEAD_ATTENTION1-present-sequence-length", "ours", advice=True),
         Rule("DML-MULTIHEAD_ATTENTION1-present-key-sizes", "docs"),
-        Rule("DML-MULTIHEAD_ATTENTION1-present-value-sizes", "ours"),
+        Rule("DML-MULTIHEAD_ATTENTION1-present-value-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-MULTIHEAD_ATTENTION1-query-head-count": "QueryHeadCount",
@@ -206,6 +210,7 @@ class MultiheadAttention1(Description):
         "DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes": "PastSequenceLengthsTensor PastSequenceLengthsTensor.DimensionCount PastSequenceLengthsTensor.Sizes QueryTensor QueryTensor.Sizes StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes",
         "DML-MULTIHEAD_ATTENTION1-mask-dimension-count": "KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes MaskTensor MaskTensor.DimensionCount MaskType OutputPresentKeyTensor OutputPresentKeyTensor.DimensionCount OutputPresentKeyTensor.Sizes PastKeyTensor PastKeyTensor.DimensionCount PastKeyTensor.Sizes PastSequenceLengthsTensor QueryHeadCount QueryTensor QueryTensor.Sizes StackedKeyValueTensor StackedKeyValueTensor.Sizes StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes",
         "DML-MULTIHEAD_ATTENTION1-mask-sizes": "KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes MaskTensor MaskTensor.DimensionCount MaskTensor.Sizes MaskType OutputPresentKeyTensor OutputPresentKeyTensor.DimensionCount OutputPresentKeyTensor.Sizes PastKeyTensor PastKeyTensor.DimensionCount PastKeyTensor.Sizes PastSequenceLengthsTensor QueryHeadCount QueryTensor QueryTensor.Sizes StackedKeyValueTensor StackedKeyValueTensor.Sizes StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes",
+        "DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes": "KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes MaskTensor MaskTensor.DimensionCount MaskTensor.Sizes MaskType OutputPresentKeyTensor OutputPresentKeyTensor.DimensionCount OutputPresentKeyTensor.Sizes PastKeyTensor PastKeyTensor.DimensionCount PastKeyTensor.Sizes PastSequenceLengthsTensor QueryHeadCount QueryTensor QueryTensor.Sizes StackedKeyValueTensor StackedKeyValueTensor.Sizes StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes",
         "DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes": "KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes OutputPresentKeyTensor OutputPresentKeyTensor.DimensionCount OutputPresentKeyTensor.Sizes PastKeyTensor PastKeyTensor.DimensionCount PastKeyTensor.Sizes PastSequenceLengthsTensor QueryHeadCount QueryTensor QueryTensor.Sizes RelativePositionBiasTensor RelativePositionBiasTensor.DimensionCount RelativePositionBiasTensor.Sizes StackedKeyValueTensor StackedKeyValueTensor.Sizes StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes",
         "DML-MULTIHEAD_ATTENTION1-output-sizes": "KeyValueHeadCount OutputTensor.DimensionCount OutputTensor.Sizes PastValueTensor PastValueTensor.DimensionCount PastValueTensor.Sizes QueryHeadCount QueryTensor QueryTensor.Sizes StackedKeyValueTensor StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes ValueTensor ValueTensor.DimensionCount ValueTensor.Sizes",
         "DML-MULTIHEAD_ATTENTION1-present-sequence-length": "KeyTensor KeyTensor.DimensionCount KeyTensor.Sizes OutputPresentKeyTensor OutputPresentKeyTensor.DimensionCount OutputPresentKeyTensor.Sizes PastKeyTensor PastKeyTensor.DimensionCount PastKeyTensor.Sizes PastSequenceLengthsTensor QueryTensor QueryTensor.Sizes StackedKeyValueTensor StackedKeyValueTensor.Sizes StackedQueryKeyTensor StackedQueryKeyTensor.Sizes StackedQueryKeyValueTensor StackedQueryKeyValueTensor.Sizes",
@@ -458,7 +463,7 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-query-head-count",
                     "QueryHeadCount",
-                    f"QueryHeadCount is {query_head_count}; it must be at least 1",
+                    f"QueryHeadCount is {query_head_count}; it must be at least 1 (hidden sizes are divided by it)",
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-key-value-head-count
@@ -467,7 +472,7 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-key-value-head-count",
                     "KeyValueHeadCount",
-                    f"KeyValueHeadCount is {key_value_head_count}; it must be at least 1",
+                    f"KeyValueHeadCount is {key_value_head_count}; it must be at least 1 (hidden sizes are divided by it)",
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-head-groups
@@ -579,7 +584,7 @@ class MultiheadAttention1(Description):
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-past-together",
                     "PastKeyTensor",
-                    "only one of PastKeyTensor and PastValueTensor is given; both must be given, or neither",
+                    "only one of PastKeyTensor and PastValueTensor is given; both must be given, or neither (as many values as keys of earlier calls come before the new ones)",
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-stacked-head-counts
@@ -850,16 +855,6 @@ class MultiheadAttention1(Description):
                     f"PastValueTensor.Sizes is {list(past_value_tensor_sizes)}; it must be {list(align((batch_size, key_value_head_count, past_sequence_length, value_head_size), past_value_tensor_rank, 1))} (batch, KeyValueHeadCount, past sequence, head size of the values){hint}",
                 )
             )
-        # DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes
-        if past_sequence_lengths_tensor is not None and past_sequence_lengths_tensor_sizes != align((batch_size,), past_sequence_lengths_tensor_rank, 1):  # fmt: skip
-            hint = f"; DirectML broadcasts by strides: Sizes {list(align((batch_size,), past_sequence_lengths_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if past_sequence_lengths_tensor_rank == len(align((batch_size,), past_sequence_lengths_tensor_rank, 1)) and all(past_sequence_lengths_tensor_sizes[d] == entry(align((batch_size,), past_sequence_lengths_tensor_rank, 1), d) or past_sequence_lengths_tensor_sizes[d] == 1 for d in range(past_sequence_lengths_tensor_rank)) else ""  # fmt: skip
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes",
-                    "PastSequenceLengthsTensor.Sizes",
-                    f"PastSequenceLengthsTensor.Sizes is {list(past_sequence_lengths_tensor_sizes)}; it must be {list(align((batch_size,), past_sequence_lengths_tensor_rank, 1))} (one length for each batch){hint}",
-                )
-            )
         # DML-MULTIHEAD_ATTENTION1-mask-dimension-count
         if (mask_tensor is not None and mask_type != MULTIHEAD_ATTENTION_MASK_TYPE_NONE) and mask_tensor_rank < len(mask_sizes):  # fmt: skip
             violations.append(
@@ -870,13 +865,32 @@ class MultiheadAttention1(Description):
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-mask-sizes
-        if (mask_tensor is not None and mask_type != MULTIHEAD_ATTENTION_MASK_TYPE_NONE) and mask_tensor_sizes != align(mask_sizes, mask_tensor_rank, 1):  # fmt: skip
+        if (mask_tensor is not None and mask_type not in (MULTIHEAD_ATTENTION_MASK_TYPE_NONE, MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN)) and mask_tensor_sizes != align(mask_sizes, mask_tensor_rank, 1):  # fmt: skip
             hint = f"; DirectML broadcasts by strides: Sizes {list(align(mask_sizes, mask_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if mask_tensor_rank == len(align(mask_sizes, mask_tensor_rank, 1)) and all(mask_tensor_sizes[d] == entry(align(mask_sizes, mask_tensor_rank, 1), d) or mask_tensor_sizes[d] == 1 for d in range(mask_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-mask-sizes",
                     "MaskTensor.Sizes",
                     f"MaskTensor.Sizes is {list(mask_tensor_sizes)}; it must be {list(align(mask_sizes, mask_tensor_rank, 1))} (the sizes of a mask follow from MaskType, {name_of(MultiheadAttentionMaskType, mask_type)}){hint}",
+                )
+            )
+        # DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes
+        for d in range(mask_tensor_rank - 1):
+            if (mask_tensor is not None and mask_type == MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN) and mask_tensor_sizes[d] != entry(align(mask_sizes, mask_tensor_rank, 1), d):  # fmt: skip
+                violations.append(
+                    Violation(
+                        "DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes",
+                        "MaskTensor.Sizes",
+                        f"MaskTensor.Sizes[{d}] is {mask_tensor_sizes[d]}; it must be {entry(align(mask_sizes, mask_tensor_rank, 1), d)} (one entry for each score)",
+                    )
+                )
+                break
+        if (mask_tensor is not None and mask_type == MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN) and entry(mask_tensor_sizes, mask_tensor_rank - 1) not in (total_sequence_length, key_sequence_length):  # fmt: skip
+            violations.append(
+                Violation(
+                    "DML-MULTIHEAD_ATTENTION1-boolean-mask-sizes",
+                    "MaskTensor.Sizes",
+                    f"MaskTensor.Sizes[{mask_tensor_rank - 1}] is {entry(mask_tensor_sizes, mask_tensor_rank - 1)}; it must be {total_sequence_length} or {key_sequence_length} (one entry for each score)",
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes
@@ -898,15 +912,6 @@ class MultiheadAttention1(Description):
                     f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(align((batch_size, sequence_length, saturate(query_head_count * value_head_size)), output_tensor_rank, 1))} (batch, sequence, QueryHeadCount x head size of the values)",
                 )
             )
-        # DML-MULTIHEAD_ATTENTION1-present-sequence-length
-        if (past_sequence_lengths_tensor is not None and output_present_key_tensor is not None) and entry(output_present_key_tensor_sizes, output_present_key_tensor_rank - 2) < max(past_sequence_length, key_sequence_length):  # fmt: skip
-            violations.append(
-                Violation(
-                    "DML-MULTIHEAD_ATTENTION1-present-sequence-length",
-                    "OutputPresentKeyTensor.Sizes",
-                    f"OutputPresentKeyTensor.Sizes[{output_present_key_tensor_rank - 2}] is {entry(output_present_key_tensor_sizes, output_present_key_tensor_rank - 2)}; it must be at least {max(past_sequence_length, key_sequence_length)} (the buffer has room for the keys given)",
-                )
-            )
         # DML-MULTIHEAD_ATTENTION1-present-key-sizes
         if output_present_key_tensor is not None and output_present_key_tensor_sizes != align((batch_size, key_value_head_count, total_sequence_length, head_size), output_present_key_tensor_rank, 1):  # fmt: skip
             violations.append(
@@ -926,6 +931,55 @@ class MultiheadAttention1(Description):
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        query_tensor = self.QueryTensor
+        key_tensor = self.KeyTensor
+        stacked_query_key_tensor = self.StackedQueryKeyTensor
+        stacked_key_value_tensor = self.StackedKeyValueTensor
+        stacked_query_key_value_tensor = self.StackedQueryKeyValueTensor
+        past_key_tensor = self.PastKeyTensor
+        past_sequence_lengths_tensor = self.PastSequenceLengthsTensor
+        output_present_key_tensor = self.OutputPresentKeyTensor
+        violations: list[Violation] = []
+        past_sequence_lengths_tensor_sizes = (past_sequence_lengths_tensor or ABSENT).Sizes
+        query_tensor_sizes = (query_tensor or ABSENT).Sizes
+        stacked_query_key_tensor_sizes = (stacked_query_key_tensor or ABSENT).Sizes
+        stacked_query_key_value_tensor_sizes = (stacked_query_key_value_tensor or ABSENT).Sizes
+        past_sequence_lengths_tensor_rank = (past_sequence_lengths_tensor or ABSENT).DimensionCount
+        output_present_key_tensor_rank = (output_present_key_tensor or ABSENT).DimensionCount
+        output_present_key_tensor_sizes = (output_present_key_tensor or ABSENT).Sizes
+        past_key_tensor_sizes = (past_key_tensor or ABSENT).Sizes
+        past_key_tensor_rank = (past_key_tensor or ABSENT).DimensionCount
+        key_tensor_sizes = (key_tensor or ABSENT).Sizes
+        key_tensor_rank = (key_tensor or ABSENT).DimensionCount
+        stacked_key_value_tensor_sizes = (stacked_key_value_tensor or ABSENT).Sizes
+        query_sizes = align(query_tensor_sizes, 3, 1) if query_tensor is not None else (*stacked_query_key_tensor_sizes[:2], saturate(entry(stacked_query_key_tensor_sizes, 2) * entry(stacked_query_key_tensor_sizes, 4))) if stacked_query_key_tensor is not None else (*stacked_query_key_value_tensor_sizes[:2], saturate(entry(stacked_query_key_value_tensor_sizes, 2) * entry(stacked_query_key_value_tensor_sizes, 4))) if stacked_query_key_value_tensor is not None else (0, 0, 0)  # fmt: skip
+        batch_size = entry(query_sizes, 0)
+        sequence_length = entry(query_sizes, 1)
+        key_sequence_length = entry(key_tensor_sizes, key_tensor_rank - 2) if key_tensor is not None else entry(stacked_key_value_tensor_sizes, 1) if stacked_key_value_tensor is not None else sequence_length if stacked_query_key_tensor is not None or stacked_query_key_value_tensor is not None else 0  # fmt: skip
+        past_sequence_length = entry(past_key_tensor_sizes, past_key_tensor_rank - 2) if past_key_tensor is not None else 0  # fmt: skip
+        # DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes
+        if past_sequence_lengths_tensor is not None and past_sequence_lengths_tensor_sizes != align((batch_size,), past_sequence_lengths_tensor_rank, 1):  # fmt: skip
+            hint = f"; DirectML broadcasts by strides: Sizes {list(align((batch_size,), past_sequence_lengths_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if past_sequence_lengths_tensor_rank == len(align((batch_size,), past_sequence_lengths_tensor_rank, 1)) and all(past_sequence_lengths_tensor_sizes[d] == entry(align((batch_size,), past_sequence_lengths_tensor_rank, 1), d) or past_sequence_lengths_tensor_sizes[d] == 1 for d in range(past_sequence_lengths_tensor_rank)) else ""  # fmt: skip
+            violations.append(
+                Violation(
+                    "DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes",
+                    "PastSequenceLengthsTensor.Sizes",
+                    f"PastSequenceLengthsTensor.Sizes is {list(past_sequence_lengths_tensor_sizes)}; it should be {list(align((batch_size,), past_sequence_lengths_tensor_rank, 1))} (one length for each batch){hint}",
+                )
+            )
+        # DML-MULTIHEAD_ATTENTION1-present-sequence-length
+        if (past_sequence_lengths_tensor is not None and output_present_key_tensor is not None) and entry(output_present_key_tensor_sizes, output_present_key_tensor_rank - 2) < max(past_sequence_length, key_sequence_length):  # fmt: skip
+            violations.append(
+                Violation(
+                    "DML-MULTIHEAD_ATTENTION1-present-sequence-length",
+                    "OutputPresentKeyTensor.Sizes",
+                    f"OutputPresentKeyTensor.Sizes[{output_present_key_tensor_rank - 2}] is {entry(output_present_key_tensor_sizes, output_present_key_tensor_rank - 2)}; it should be at least {max(past_sequence_length, key_sequence_length)} (the buffer has room for the keys given)",
+                )
+            )
+        return violations
 
     def infer(self) -> MultiheadAttention1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.

@@ -83,13 +83,13 @@ class Quantize(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-QUANTIZE-same-rank", "docs"),
-        Rule("DML-QUANTIZE-quantization-type", "ours"),
-        Rule("DML-QUANTIZE-quantization-tensor-count", "ours"),
-        Rule("DML-QUANTIZE-block-sizes", "observed"),
-        Rule("DML-QUANTIZE-zero-point-sizes", "ours"),
-        Rule("DML-QUANTIZE-same-sizes", "ours"),
-        Rule("DML-QUANTIZE-scale-type", "ours"),
-        Rule("DML-QUANTIZE-zero-point-type", "ours"),
+        Rule("DML-QUANTIZE-quantization-type", "header"),
+        Rule("DML-QUANTIZE-quantization-tensor-count", "header"),
+        Rule("DML-QUANTIZE-block-sizes", "docs"),
+        Rule("DML-QUANTIZE-zero-point-sizes", "docs"),
+        Rule("DML-QUANTIZE-same-sizes", "docs"),
+        Rule("DML-QUANTIZE-scale-type", "docs"),
+        Rule("DML-QUANTIZE-zero-point-type", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-QUANTIZE-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount QuantizationTensors QuantizationTensors.DimensionCount",
@@ -260,7 +260,7 @@ class Quantize(Description):
                     Violation(
                         "DML-QUANTIZE-block-sizes",
                         "InputTensor.Sizes",
-                        f"InputTensor.Sizes[{d}] is {input_tensor_sizes[d]}; it must be a multiple of QuantizationTensors[0].Sizes[{d}], {entry(tensor_at(quantization_tensors, 0).Sizes, d)} (along each dimension a scale serves a block of input elements, and all blocks are of one size)",
+                        f"InputTensor.Sizes[{d}] is {input_tensor_sizes[d]}; it must be a multiple of QuantizationTensors[0].Sizes[{d}], {entry(tensor_at(quantization_tensors, 0).Sizes, d)} (along each dimension a scale serves a block of input elements, and every element has one)",
                     )
                 )
                 break
@@ -289,7 +289,7 @@ class Quantize(Description):
                 Violation(
                     "DML-QUANTIZE-scale-type",
                     "QuantizationTensors.DataType",
-                    f"QuantizationTensors[0].DataType is {name_of(TensorDataType, tensor_at(quantization_tensors, 0).DataType)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
+                    f"QuantizationTensors[0].DataType is {name_of(TensorDataType, tensor_at(quantization_tensors, 0).DataType)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)} (as in ELEMENT_WISE_QUANTIZE_LINEAR)",
                 )
             )
         # DML-QUANTIZE-zero-point-type
@@ -298,7 +298,7 @@ class Quantize(Description):
                 Violation(
                     "DML-QUANTIZE-zero-point-type",
                     "QuantizationTensors.DataType",
-                    f"QuantizationTensors[1].DataType is {name_of(TensorDataType, tensor_at(quantization_tensors, 1).DataType)}; it must equal OutputTensor.DataType, {name_of(TensorDataType, output_tensor_data_type)}",
+                    f"QuantizationTensors[1].DataType is {name_of(TensorDataType, tensor_at(quantization_tensors, 1).DataType)}; it must equal OutputTensor.DataType, {name_of(TensorDataType, output_tensor_data_type)} (as in ELEMENT_WISE_QUANTIZE_LINEAR)",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

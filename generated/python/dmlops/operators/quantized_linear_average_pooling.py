@@ -72,12 +72,14 @@ class QuantizedLinearAveragePooling(Description):
     DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dilations-range,
     DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-input-zero-point,
     DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-output-zero-point,
-    DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits,
     DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes,
     DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes,
     DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes,
     DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes,
-    DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-sizes.
+    DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-batches-channels.
+
+    Advice: DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits,
+    DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within.
 
     No scale is 0; with 0 the result is undefined.
 
@@ -104,17 +106,18 @@ class QuantizedLinearAveragePooling(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-rank", "docs"),
         Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dimension-count", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-strides-range", "ours"),
-        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-size-range", "ours"),
-        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dilations-range", "ours"),
+        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-strides-range", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-size-range", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dilations-range", "docs"),
         Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-input-zero-point", "docs"),
         Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-output-zero-point", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits", "ours"),
+        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits", "ours", advice=True),
         Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes", "docs"),
         Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes", "docs"),
         Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes", "docs"),
         Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-sizes", "ours"),
+        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-batches-channels", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within", "ours", advice=True),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
@@ -129,7 +132,8 @@ class QuantizedLinearAveragePooling(Description):
         "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes": "InputTensor.Sizes InputZeroPointTensor InputZeroPointTensor.DimensionCount InputZeroPointTensor.Sizes",
         "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes": "InputTensor.Sizes OutputScaleTensor.DimensionCount OutputScaleTensor.Sizes",
         "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes": "InputTensor.Sizes OutputZeroPointTensor OutputZeroPointTensor.DimensionCount OutputZeroPointTensor.Sizes",
-        "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-sizes": "Dilations EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides WindowSize",
+        "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-batches-channels": "InputTensor.Sizes OutputTensor.Sizes",
+        "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within": "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides",
     }
     SUPPORT: ClassVar[Tables] = {
         FeatureLevel.LEVEL_6_2: _SINCE_6_2,
@@ -334,9 +338,6 @@ class QuantizedLinearAveragePooling(Description):
         ):  # fmt: skip
             judgement.values(self, level, violations)
         channel_count = entry(input_tensor_sizes, 1)
-        window_extents = tuple(saturate(saturate((entry(window_size, i) - 1) * entry(dilations, i)) + 1) for i in range(input_tensor_rank - 2))  # fmt: skip
-        padded_sizes = tuple(entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank - 2))  # fmt: skip
-        pooled_sizes = input_tensor_sizes[:2] + tuple(quotient(max(entry(padded_sizes, i) - entry(window_extents, i), 0), entry(strides, i)) + 1 for i in range(input_tensor_rank - 2))  # fmt: skip
         # DML-QUANTIZED_LINEAR_AVERAGE_POOLING-strides-range
         for i in range(len(strides)):
             if strides[i] < 1:
@@ -388,17 +389,6 @@ class QuantizedLinearAveragePooling(Description):
                     f"OutputZeroPointTensor.DataType is {name_of(TensorDataType, output_zero_point_tensor_data_type)}; it must equal OutputTensor.DataType, {name_of(TensorDataType, output_tensor_data_type)}",
                 )
             )
-        # DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits
-        for i in range(len(window_size)):
-            if entry(window_extents, i) > entry(padded_sizes, i):
-                violations.append(
-                    Violation(
-                        "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits",
-                        "InputTensor.DimensionCount",
-                        f"(WindowSize[{i}] ({window_size[i]}) - 1) x Dilations[{i}] ({entry(dilations, i)}) + 1 is {entry(window_extents, i)}; it must be at most InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), {entry(padded_sizes, i)} (the padded input holds the dilated window at least once)",
-                    )
-                )
-                break
         # DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes
         if entry(input_scale_tensor_sizes, min(input_scale_tensor_rank - 1, 1)) not in (1, channel_count):
             violations.append(
@@ -475,16 +465,59 @@ class QuantizedLinearAveragePooling(Description):
                     )
                 )
                 break
-        # DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-sizes
-        if output_tensor_sizes != pooled_sizes:
-            violations.append(
-                Violation(
-                    "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-sizes",
-                    "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(pooled_sizes)} (each spatial size is (padded input - window {list(window_extents)}) / Strides {list(strides)}, rounded down, plus 1)",
+        # DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-batches-channels
+        for d in range(2):
+            if entry(output_tensor_sizes, d) != entry(input_tensor_sizes, d):
+                violations.append(
+                    Violation(
+                        "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-batches-channels",
+                        "OutputTensor.Sizes",
+                        f"OutputTensor.Sizes[{d}] is {entry(output_tensor_sizes, d)}; it must equal InputTensor.Sizes[{d}], {entry(input_tensor_sizes, d)} (each channel of each batch is pooled by itself)",
+                    )
                 )
-            )
+                break
         return judgement.reliable(self, violations) if violations else violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        input_tensor = self.InputTensor
+        output_tensor = self.OutputTensor
+        strides = self.Strides
+        window_size = self.WindowSize
+        start_padding = self.StartPadding
+        end_padding = self.EndPadding
+        dilations = self.Dilations
+        if self._state or input_tensor is None or output_tensor is None or strides is None or window_size is None or start_padding is None or end_padding is None or dilations is None:  # fmt: skip
+            return []
+        violations: list[Violation] = []
+        input_tensor_rank = input_tensor.DimensionCount
+        input_tensor_sizes = input_tensor.Sizes
+        output_tensor_sizes = output_tensor.Sizes
+        window_extents = tuple(saturate(saturate((entry(window_size, i) - 1) * entry(dilations, i)) + 1) for i in range(input_tensor_rank - 2))  # fmt: skip
+        padded_sizes = tuple(entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank - 2))  # fmt: skip
+        # DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits
+        for i in range(len(window_size)):
+            if entry(window_extents, i) > entry(padded_sizes, i):
+                violations.append(
+                    Violation(
+                        "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits",
+                        "InputTensor.DimensionCount",
+                        f"(WindowSize[{i}] ({window_size[i]}) - 1) x Dilations[{i}] ({entry(dilations, i)}) + 1 is {entry(window_extents, i)}; it should be at most InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), {entry(padded_sizes, i)} (the padded input holds the dilated window at least once)",
+                    )
+                )
+                break
+        # DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within
+        for i in range(input_tensor_rank - 2):
+            if (entry(output_tensor_sizes, i + 2) - 1) * entry(strides, i) >= entry(padded_sizes, i):
+                violations.append(
+                    Violation(
+                        "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within",
+                        "OutputTensor.Sizes",
+                        f"(OutputTensor.Sizes[{i + 2}] ({entry(output_tensor_sizes, i + 2)}) - 1) x Strides[{i}] ({entry(strides, i)}) is {saturate((entry(output_tensor_sizes, i + 2) - 1) * entry(strides, i))}; it should be less than InputTensor.Sizes[{i + 2}] ({entry(input_tensor_sizes, i + 2)}) + StartPadding[{i}] ({entry(start_padding, i)}) + EndPadding[{i}] ({entry(end_padding, i)}), {entry(padded_sizes, i)} (a window that begins past the padded input has no elements)",
+                    )
+                )
+                break
+        return violations
 
     def infer(self) -> QuantizedLinearAveragePooling:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
@@ -517,6 +550,7 @@ class QuantizedLinearAveragePooling(Description):
                 self.OutputTensor,
                 DataType=output_tensor_data_type,
                 Sizes=pooled_sizes,
+                defaults=("Sizes",),
             ),
             DimensionCount=self.DimensionCount,
             Strides=self.Strides,

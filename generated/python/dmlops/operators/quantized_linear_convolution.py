@@ -128,7 +128,8 @@ class QuantizedLinearConvolution(Description):
     DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits,
     DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes,
     DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes,
-    DML-QUANTIZED_LINEAR_CONVOLUTION-output-sizes, DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank,
+    DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches, DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels,
+    DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank,
     DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point,
     DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes,
     DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes, DML-QUANTIZED_LINEAR_CONVOLUTION-bias-sizes,
@@ -164,17 +165,18 @@ class QuantizedLinearConvolution(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-group-count", "ours"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-strides", "ours"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-dilations", "ours"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-group-count", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-strides", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-dilations", "docs"),
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point", "docs"),
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups", "ours"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels", "ours"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits", "ours"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits", "docs"),
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes", "docs"),
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes", "docs"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-output-sizes", "ours"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches", "docs"),
+        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels", "docs"),
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", "docs"),
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point", "docs"),
         Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes", "docs"),
@@ -195,7 +197,8 @@ class QuantizedLinearConvolution(Description):
         "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits": "Dilations EndPadding FilterTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes StartPadding",
         "DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes": "InputZeroPointTensor InputZeroPointTensor.DimensionCount InputZeroPointTensor.Sizes",
         "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes": "FilterTensor.Sizes FilterZeroPointTensor FilterZeroPointTensor.DimensionCount FilterZeroPointTensor.Sizes",
-        "DML-QUANTIZED_LINEAR_CONVOLUTION-output-sizes": "Dilations EndPadding FilterTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides",
+        "DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches": "InputTensor.Sizes OutputTensor.Sizes",
+        "DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels": "FilterTensor.Sizes OutputTensor.Sizes",
         "DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank": "BiasTensor BiasTensor.DimensionCount FilterTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
         "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point": "OutputTensor.DataType OutputZeroPointTensor OutputZeroPointTensor.DataType",
         "DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes": "InputScaleTensor.DimensionCount InputScaleTensor.Sizes",
@@ -433,7 +436,7 @@ class QuantizedLinearConvolution(Description):
                 Violation(
                     "DML-QUANTIZED_LINEAR_CONVOLUTION-group-count",
                     "GroupCount",
-                    f"GroupCount is {group_count}; it must be at least 1",
+                    f"GroupCount is {group_count}; it must be at least 1 (the channels are divided by it)",
                 )
             )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank
@@ -493,7 +496,6 @@ class QuantizedLinearConvolution(Description):
         output_channel_count = filter_tensor_sizes[0]
         dilated_filter_sizes = tuple(saturate(saturate((entry(filter_tensor_sizes, d + 2) - 1) * entry(dilations, d)) + 1) for d in range(input_tensor_rank - 2))  # fmt: skip
         padded_sizes = tuple(entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d) for d in range(input_tensor_rank - 2))  # fmt: skip
-        spatial_sizes = tuple(quotient(max(entry(padded_sizes, d) - entry(dilated_filter_sizes, d), 0), entry(strides, d)) + 1 for d in range(input_tensor_rank - 2))  # fmt: skip
         # DML-QUANTIZED_LINEAR_CONVOLUTION-strides
         for d in range(len(strides)):
             if strides[d] < 1:
@@ -501,7 +503,7 @@ class QuantizedLinearConvolution(Description):
                     Violation(
                         "DML-QUANTIZED_LINEAR_CONVOLUTION-strides",
                         "Strides",
-                        f"Strides[{d}] is {strides[d]}; it must be at least 1",
+                        f"Strides[{d}] is {strides[d]}; it must be at least 1 (the filter has to move)",
                     )
                 )
                 break
@@ -512,7 +514,7 @@ class QuantizedLinearConvolution(Description):
                     Violation(
                         "DML-QUANTIZED_LINEAR_CONVOLUTION-dilations",
                         "Dilations",
-                        f"Dilations[{d}] is {dilations[d]}; it must be at least 1",
+                        f"Dilations[{d}] is {dilations[d]}; it must be at least 1 (the distance from one filter element to the next)",
                     )
                 )
                 break
@@ -593,13 +595,22 @@ class QuantizedLinearConvolution(Description):
                     )
                 )
                 break
-        # DML-QUANTIZED_LINEAR_CONVOLUTION-output-sizes
-        if output_tensor_sizes != (input_tensor_sizes[0], output_channel_count, *spatial_sizes):
+        # DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches
+        if output_tensor_sizes[0] != input_tensor_sizes[0]:
             violations.append(
                 Violation(
-                    "DML-QUANTIZED_LINEAR_CONVOLUTION-output-sizes",
+                    "DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {[input_tensor_sizes[0], output_channel_count, *spatial_sizes]} (batch, output channels, then (padded input - dilated filter {list(dilated_filter_sizes)}) / Strides {list(strides)}, rounded down, plus 1)",
+                    f"OutputTensor.Sizes[0] is {output_tensor_sizes[0]}; it must equal InputTensor.Sizes[0], {input_tensor_sizes[0]}",
+                )
+            )
+        # DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels
+        if entry(output_tensor_sizes, 1) != output_channel_count:
+            violations.append(
+                Violation(
+                    "DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels",
+                    "OutputTensor.Sizes",
+                    f"OutputTensor.Sizes[1] is {entry(output_tensor_sizes, 1)}; it must equal FilterTensor.Sizes[0], {output_channel_count}",
                 )
             )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point
@@ -688,10 +699,10 @@ class QuantizedLinearConvolution(Description):
         start_padding = given(self, "StartPadding")
         end_padding = given(self, "EndPadding")
         output_zero_point_tensor = self.OutputZeroPointTensor
+        output_zero_point_tensor_data_type = (output_zero_point_tensor or ABSENT).DataType
         input_tensor_sizes = input_tensor.Sizes
         filter_tensor_sizes = filter_tensor.Sizes
         input_tensor_rank = input_tensor.DimensionCount
-        output_zero_point_tensor_data_type = (output_zero_point_tensor or ABSENT).DataType
         output_channel_count = entry(filter_tensor_sizes, 0)
         dilated_filter_sizes = tuple(saturate(saturate((entry(filter_tensor_sizes, d + 2) - 1) * entry(dilations, d)) + 1) for d in range(input_tensor_rank - 2))  # fmt: skip
         padded_sizes = tuple(entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d) for d in range(input_tensor_rank - 2))  # fmt: skip
@@ -713,6 +724,7 @@ class QuantizedLinearConvolution(Description):
                 self.OutputTensor,
                 DataType=output_tensor_data_type,
                 Sizes=output_tensor_sizes,
+                defaults=("Sizes",),
             ),
             DimensionCount=self.DimensionCount,
             Strides=self.Strides,

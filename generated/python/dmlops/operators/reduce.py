@@ -256,8 +256,9 @@ class Reduce(Description):
     AxisCount: How many axes are reduced.
     Axes: The dimensions to reduce.
 
-    Rules: DML-REDUCE-same-rank, DML-REDUCE-axis-count, DML-REDUCE-axes-range, DML-REDUCE-same-type,
-    DML-REDUCE-output-sizes.
+    Rules: DML-REDUCE-same-rank, DML-REDUCE-axes-range, DML-REDUCE-same-type, DML-REDUCE-output-sizes.
+
+    Advice: DML-REDUCE-axis-count.
     """
 
     OPERATOR: ClassVar[str] = "REDUCE"
@@ -271,7 +272,7 @@ class Reduce(Description):
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-REDUCE-same-rank", "docs"),
-        Rule("DML-REDUCE-axis-count", "ours"),
+        Rule("DML-REDUCE-axis-count", "ours", advice=True),
         Rule("DML-REDUCE-axes-range", "docs"),
         Rule("DML-REDUCE-same-type", "docs"),
         Rule("DML-REDUCE-output-sizes", "docs"),
@@ -440,16 +441,6 @@ class Reduce(Description):
                     f"OutputTensor.DimensionCount is {output_tensor_rank}; it must equal InputTensor.DimensionCount, {input_tensor_rank}",
                 )
             )
-        # DML-REDUCE-axis-count
-        if axis_count > input_tensor_rank:
-            hint = f"; axes count from 0, and {axis_count} is {axis_count - 4294967296} as an unsigned number" if axis_count >= 2147483648 else ""  # fmt: skip
-            violations.append(
-                Violation(
-                    "DML-REDUCE-axis-count",
-                    "AxisCount",
-                    f"AxisCount is {axis_count}; it must be at most InputTensor.DimensionCount, {input_tensor_rank} (a dimension is reduced once){hint}",
-                )
-            )
         if violations:
             return judgement.reliable(self, violations)
 
@@ -495,6 +486,26 @@ class Reduce(Description):
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        input_tensor = self.InputTensor
+        axis_count = self.AxisCount
+        if self._state or input_tensor is None:
+            return []
+        violations: list[Violation] = []
+        input_tensor_rank = input_tensor.DimensionCount
+        # DML-REDUCE-axis-count
+        if axis_count > input_tensor_rank:
+            hint = f"; axes count from 0, and {axis_count} is {axis_count - 4294967296} as an unsigned number" if axis_count >= 2147483648 else ""  # fmt: skip
+            violations.append(
+                Violation(
+                    "DML-REDUCE-axis-count",
+                    "AxisCount",
+                    f"AxisCount is {axis_count}; it should be at most InputTensor.DimensionCount, {input_tensor_rank} (a dimension is reduced once){hint}",
+                )
+            )
+        return violations
 
     def infer(self) -> Reduce:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.

@@ -67,6 +67,8 @@ class Resample(Description):
     Scales: Factors of the sizes; they need not be the exact ratio of output to input.
 
     Rules: DML-RESAMPLE-same-rank, DML-RESAMPLE-scale-count, DML-RESAMPLE-scales, DML-RESAMPLE-same-type.
+
+    Advice: DML-RESAMPLE-scales-positive.
     """
 
     OPERATOR: ClassVar[str] = "RESAMPLE"
@@ -81,13 +83,15 @@ class Resample(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-RESAMPLE-same-rank", "docs"),
         Rule("DML-RESAMPLE-scale-count", "docs"),
-        Rule("DML-RESAMPLE-scales", "ours"),
+        Rule("DML-RESAMPLE-scales", "docs"),
+        Rule("DML-RESAMPLE-scales-positive", "ours", advice=True),
         Rule("DML-RESAMPLE-same-type", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-RESAMPLE-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
         "DML-RESAMPLE-scale-count": "InputTensor.DimensionCount ScaleCount",
         "DML-RESAMPLE-scales": "Scales",
+        "DML-RESAMPLE-scales-positive": "Scales",
         "DML-RESAMPLE-same-type": "InputTensor.DataType OutputTensor.DataType",
     }
     SUPPORT: ClassVar[Tables] = {
@@ -228,12 +232,12 @@ class Resample(Description):
             judgement.values(self, level, violations)
         # DML-RESAMPLE-scales
         for d in range(len(scales)):
-            if not as_float(scales[d]) > 0.0:
+            if not as_float(scales[d]) >= 0.0:
                 violations.append(
                     Violation(
                         "DML-RESAMPLE-scales",
                         "Scales",
-                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be more than 0.0",
+                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be at least 0.0 (a scaled size is not negative)",
                     )
                 )
                 break
@@ -247,6 +251,25 @@ class Resample(Description):
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        scales = self.Scales
+        if self._state or scales is None:
+            return []
+        violations: list[Violation] = []
+        # DML-RESAMPLE-scales-positive
+        for d in range(len(scales)):
+            if not as_float(scales[d]) > 0.0:
+                violations.append(
+                    Violation(
+                        "DML-RESAMPLE-scales-positive",
+                        "Scales",
+                        f"Scales[{d}] is {as_float(scales[d]):g}; it should be more than 0.0 (0 gives no input coordinate)",
+                    )
+                )
+                break
+        return violations
 
     def infer(self) -> Resample:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.

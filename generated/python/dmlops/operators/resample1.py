@@ -70,6 +70,8 @@ class Resample1(Description):
 
     Rules: DML-RESAMPLE1-same-rank, DML-RESAMPLE1-dimension-count, DML-RESAMPLE1-scales,
     DML-RESAMPLE1-same-type.
+
+    Advice: DML-RESAMPLE1-scales-positive.
     """
 
     OPERATOR: ClassVar[str] = "RESAMPLE1"
@@ -86,13 +88,15 @@ class Resample1(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-RESAMPLE1-same-rank", "docs"),
         Rule("DML-RESAMPLE1-dimension-count", "docs"),
-        Rule("DML-RESAMPLE1-scales", "ours"),
+        Rule("DML-RESAMPLE1-scales", "docs"),
+        Rule("DML-RESAMPLE1-scales-positive", "ours", advice=True),
         Rule("DML-RESAMPLE1-same-type", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-RESAMPLE1-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
         "DML-RESAMPLE1-dimension-count": "DimensionCount InputTensor.DimensionCount",
         "DML-RESAMPLE1-scales": "Scales",
+        "DML-RESAMPLE1-scales-positive": "Scales",
         "DML-RESAMPLE1-same-type": "InputTensor.DataType OutputTensor.DataType",
     }
     SUPPORT: ClassVar[Tables] = {
@@ -244,12 +248,12 @@ class Resample1(Description):
             judgement.values(self, level, violations)
         # DML-RESAMPLE1-scales
         for d in range(len(scales)):
-            if not as_float(scales[d]) > 0.0:
+            if not as_float(scales[d]) >= 0.0:
                 violations.append(
                     Violation(
                         "DML-RESAMPLE1-scales",
                         "Scales",
-                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be more than 0.0",
+                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be at least 0.0 (a scaled size is not negative)",
                     )
                 )
                 break
@@ -263,6 +267,25 @@ class Resample1(Description):
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        scales = self.Scales
+        if self._state or scales is None:
+            return []
+        violations: list[Violation] = []
+        # DML-RESAMPLE1-scales-positive
+        for d in range(len(scales)):
+            if not as_float(scales[d]) > 0.0:
+                violations.append(
+                    Violation(
+                        "DML-RESAMPLE1-scales-positive",
+                        "Scales",
+                        f"Scales[{d}] is {as_float(scales[d]):g}; it should be more than 0.0 (0 gives no input coordinate)",
+                    )
+                )
+                break
+        return violations
 
     def infer(self) -> Resample1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.

@@ -60,6 +60,8 @@ class Resample2(Description):
 
     Rules: DML-RESAMPLE2-same-rank, DML-RESAMPLE2-dimension-count, DML-RESAMPLE2-scales,
     DML-RESAMPLE2-same-type.
+
+    Advice: DML-RESAMPLE2-scales-positive.
     """
 
     OPERATOR: ClassVar[str] = "RESAMPLE2"
@@ -77,13 +79,15 @@ class Resample2(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-RESAMPLE2-same-rank", "docs"),
         Rule("DML-RESAMPLE2-dimension-count", "docs"),
-        Rule("DML-RESAMPLE2-scales", "ours"),
+        Rule("DML-RESAMPLE2-scales", "docs"),
+        Rule("DML-RESAMPLE2-scales-positive", "ours", advice=True),
         Rule("DML-RESAMPLE2-same-type", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-RESAMPLE2-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
         "DML-RESAMPLE2-dimension-count": "DimensionCount InputTensor.DimensionCount",
         "DML-RESAMPLE2-scales": "Scales",
+        "DML-RESAMPLE2-scales-positive": "Scales",
         "DML-RESAMPLE2-same-type": "InputTensor.DataType OutputTensor.DataType",
     }
     SUPPORT: ClassVar[Tables] = {
@@ -234,12 +238,12 @@ class Resample2(Description):
             judgement.values(self, level, violations)
         # DML-RESAMPLE2-scales
         for d in range(len(scales)):
-            if not as_float(scales[d]) > 0.0:
+            if not as_float(scales[d]) >= 0.0:
                 violations.append(
                     Violation(
                         "DML-RESAMPLE2-scales",
                         "Scales",
-                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be more than 0.0",
+                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be at least 0.0 (a scaled size is not negative)",
                     )
                 )
                 break
@@ -253,6 +257,25 @@ class Resample2(Description):
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        scales = self.Scales
+        if self._state or scales is None:
+            return []
+        violations: list[Violation] = []
+        # DML-RESAMPLE2-scales-positive
+        for d in range(len(scales)):
+            if not as_float(scales[d]) > 0.0:
+                violations.append(
+                    Violation(
+                        "DML-RESAMPLE2-scales-positive",
+                        "Scales",
+                        f"Scales[{d}] is {as_float(scales[d]):g}; it should be more than 0.0 (0 gives no input coordinate)",
+                    )
+                )
+                break
+        return violations
 
     def infer(self) -> Resample2:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.

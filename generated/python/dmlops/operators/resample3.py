@@ -50,6 +50,8 @@ class Resample3(Description):
 
     Rules: DML-RESAMPLE3-same-rank, DML-RESAMPLE3-dimension-count, DML-RESAMPLE3-scales,
     DML-RESAMPLE3-same-type.
+
+    Advice: DML-RESAMPLE3-scales-positive.
     """
 
     OPERATOR: ClassVar[str] = "RESAMPLE3"
@@ -68,13 +70,15 @@ class Resample3(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-RESAMPLE3-same-rank", "docs"),
         Rule("DML-RESAMPLE3-dimension-count", "docs"),
-        Rule("DML-RESAMPLE3-scales", "ours"),
+        Rule("DML-RESAMPLE3-scales", "docs"),
+        Rule("DML-RESAMPLE3-scales-positive", "ours", advice=True),
         Rule("DML-RESAMPLE3-same-type", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-RESAMPLE3-same-rank": "InputTensor.DimensionCount OutputTensor.DimensionCount",
         "DML-RESAMPLE3-dimension-count": "DimensionCount InputTensor.DimensionCount",
         "DML-RESAMPLE3-scales": "Scales",
+        "DML-RESAMPLE3-scales-positive": "Scales",
         "DML-RESAMPLE3-same-type": "InputTensor.DataType OutputTensor.DataType",
     }
     SUPPORT: ClassVar[Tables] = {
@@ -222,12 +226,12 @@ class Resample3(Description):
             judgement.values(self, level, violations)
         # DML-RESAMPLE3-scales
         for d in range(len(scales)):
-            if not as_float(scales[d]) > 0.0:
+            if not as_float(scales[d]) >= 0.0:
                 violations.append(
                     Violation(
                         "DML-RESAMPLE3-scales",
                         "Scales",
-                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be more than 0.0",
+                        f"Scales[{d}] is {as_float(scales[d]):g}; it must be at least 0.0 (a scaled size is not negative)",
                     )
                 )
                 break
@@ -241,6 +245,25 @@ class Resample3(Description):
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        scales = self.Scales
+        if self._state or scales is None:
+            return []
+        violations: list[Violation] = []
+        # DML-RESAMPLE3-scales-positive
+        for d in range(len(scales)):
+            if not as_float(scales[d]) > 0.0:
+                violations.append(
+                    Violation(
+                        "DML-RESAMPLE3-scales-positive",
+                        "Scales",
+                        f"Scales[{d}] is {as_float(scales[d]):g}; it should be more than 0.0 (0 gives no input coordinate)",
+                    )
+                )
+                break
+        return violations
 
     def infer(self) -> Resample3:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.

@@ -57,6 +57,8 @@ class ResampleGrad(Description):
 
     Rules: DML-RESAMPLE_GRAD-same-rank, DML-RESAMPLE_GRAD-dimension-count, DML-RESAMPLE_GRAD-scales,
     DML-RESAMPLE_GRAD-same-type.
+
+    Advice: DML-RESAMPLE_GRAD-scales-positive.
     """
 
     OPERATOR: ClassVar[str] = "RESAMPLE_GRAD"
@@ -73,13 +75,15 @@ class ResampleGrad(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-RESAMPLE_GRAD-same-rank", "docs"),
         Rule("DML-RESAMPLE_GRAD-dimension-count", "docs"),
-        Rule("DML-RESAMPLE_GRAD-scales", "ours"),
+        Rule("DML-RESAMPLE_GRAD-scales", "docs"),
+        Rule("DML-RESAMPLE_GRAD-scales-positive", "ours", advice=True),
         Rule("DML-RESAMPLE_GRAD-same-type", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-RESAMPLE_GRAD-same-rank": "InputGradientTensor.DimensionCount OutputGradientTensor.DimensionCount",
         "DML-RESAMPLE_GRAD-dimension-count": "DimensionCount InputGradientTensor.DimensionCount",
         "DML-RESAMPLE_GRAD-scales": "Scales",
+        "DML-RESAMPLE_GRAD-scales-positive": "Scales",
         "DML-RESAMPLE_GRAD-same-type": "InputGradientTensor.DataType OutputGradientTensor.DataType",
     }
     SUPPORT: ClassVar[Tables] = {
@@ -229,12 +233,12 @@ class ResampleGrad(Description):
             judgement.values(self, level, violations)
         # DML-RESAMPLE_GRAD-scales
         for i in range(len(scales)):
-            if not as_float(scales[i]) > 0.0:
+            if not as_float(scales[i]) >= 0.0:
                 violations.append(
                     Violation(
                         "DML-RESAMPLE_GRAD-scales",
                         "Scales",
-                        f"Scales[{i}] is {as_float(scales[i]):g}; it must be more than 0.0 (output coordinates are divided by it)",
+                        f"Scales[{i}] is {as_float(scales[i]):g}; it must be at least 0.0 (a scaled size is not negative)",
                     )
                 )
                 break
@@ -248,6 +252,25 @@ class ResampleGrad(Description):
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        scales = self.Scales
+        if self._state or scales is None:
+            return []
+        violations: list[Violation] = []
+        # DML-RESAMPLE_GRAD-scales-positive
+        for i in range(len(scales)):
+            if not as_float(scales[i]) > 0.0:
+                violations.append(
+                    Violation(
+                        "DML-RESAMPLE_GRAD-scales-positive",
+                        "Scales",
+                        f"Scales[{i}] is {as_float(scales[i]):g}; it should be more than 0.0 (0 gives no input coordinate)",
+                    )
+                )
+                break
+        return violations
 
     def infer(self) -> ResampleGrad:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.

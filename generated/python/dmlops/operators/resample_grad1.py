@@ -47,6 +47,8 @@ class ResampleGrad1(Description):
 
     Rules: DML-RESAMPLE_GRAD1-same-rank, DML-RESAMPLE_GRAD1-dimension-count, DML-RESAMPLE_GRAD1-scales,
     DML-RESAMPLE_GRAD1-same-type.
+
+    Advice: DML-RESAMPLE_GRAD1-scales-positive.
     """
 
     OPERATOR: ClassVar[str] = "RESAMPLE_GRAD1"
@@ -64,13 +66,15 @@ class ResampleGrad1(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-RESAMPLE_GRAD1-same-rank", "docs"),
         Rule("DML-RESAMPLE_GRAD1-dimension-count", "docs"),
-        Rule("DML-RESAMPLE_GRAD1-scales", "ours"),
+        Rule("DML-RESAMPLE_GRAD1-scales", "docs"),
+        Rule("DML-RESAMPLE_GRAD1-scales-positive", "ours", advice=True),
         Rule("DML-RESAMPLE_GRAD1-same-type", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-RESAMPLE_GRAD1-same-rank": "InputGradientTensor.DimensionCount OutputGradientTensor.DimensionCount",
         "DML-RESAMPLE_GRAD1-dimension-count": "DimensionCount InputGradientTensor.DimensionCount",
         "DML-RESAMPLE_GRAD1-scales": "Scales",
+        "DML-RESAMPLE_GRAD1-scales-positive": "Scales",
         "DML-RESAMPLE_GRAD1-same-type": "InputGradientTensor.DataType OutputGradientTensor.DataType",
     }
     SUPPORT: ClassVar[Tables] = {
@@ -218,12 +222,12 @@ class ResampleGrad1(Description):
             judgement.values(self, level, violations)
         # DML-RESAMPLE_GRAD1-scales
         for i in range(len(scales)):
-            if not as_float(scales[i]) > 0.0:
+            if not as_float(scales[i]) >= 0.0:
                 violations.append(
                     Violation(
                         "DML-RESAMPLE_GRAD1-scales",
                         "Scales",
-                        f"Scales[{i}] is {as_float(scales[i]):g}; it must be more than 0.0 (output coordinates are divided by it)",
+                        f"Scales[{i}] is {as_float(scales[i]):g}; it must be at least 0.0 (a scaled size is not negative)",
                     )
                 )
                 break
@@ -237,6 +241,25 @@ class ResampleGrad1(Description):
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        scales = self.Scales
+        if self._state or scales is None:
+            return []
+        violations: list[Violation] = []
+        # DML-RESAMPLE_GRAD1-scales-positive
+        for i in range(len(scales)):
+            if not as_float(scales[i]) > 0.0:
+                violations.append(
+                    Violation(
+                        "DML-RESAMPLE_GRAD1-scales-positive",
+                        "Scales",
+                        f"Scales[{i}] is {as_float(scales[i]):g}; it should be more than 0.0 (0 gives no input coordinate)",
+                    )
+                )
+                break
+        return violations
 
     def infer(self) -> ResampleGrad1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.

@@ -63,7 +63,9 @@ class Rnn(Description):
     Rules: DML-RNN-activation-desc-count, DML-RNN-same-type, DML-RNN-not-owned, DML-RNN-input-shape,
     DML-RNN-recurrence-shape, DML-RNN-direction-count, DML-RNN-weight-shape, DML-RNN-bias-shape,
     DML-RNN-hidden-init-shape, DML-RNN-sequence-lengths-shape, DML-RNN-output-sequence-shape,
-    DML-RNN-output-single-shape, DML-RNN-output-given.
+    DML-RNN-output-single-shape.
+
+    Advice: DML-RNN-output-given.
 
     A length is at most InputTensor's second size.
     """
@@ -96,7 +98,7 @@ class Rnn(Description):
         Rule("DML-RNN-sequence-lengths-shape", "docs"),
         Rule("DML-RNN-output-sequence-shape", "docs"),
         Rule("DML-RNN-output-single-shape", "docs"),
-        Rule("DML-RNN-output-given", "ours"),
+        Rule("DML-RNN-output-given", "ours", advice=True),
     )
     READS: ClassVar[Mapping[str, str]] = {
         "DML-RNN-activation-desc-count": "ActivationDescCount Direction",
@@ -323,15 +325,6 @@ class Rnn(Description):
                     "DML-RNN-activation-desc-count",
                     "ActivationDescCount",
                     f"ActivationDescCount is {activation_desc_count}; with Direction {name_of(RecurrentNetworkDirection, direction)} it must equal 1 (each direction has its own activations)",
-                )
-            )
-        # DML-RNN-output-given
-        if not (output_sequence_tensor is not None or output_single_tensor is not None):
-            violations.append(
-                Violation(
-                    "DML-RNN-output-given",
-                    "OutputSequenceTensor",
-                    "OutputSequenceTensor and OutputSingleTensor are absent; one of them must be given (without an output there is nothing to compute)",
                 )
             )
         if violations:
@@ -711,6 +704,22 @@ class Rnn(Description):
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        output_sequence_tensor = self.OutputSequenceTensor
+        output_single_tensor = self.OutputSingleTensor
+        violations: list[Violation] = []
+        # DML-RNN-output-given
+        if not (output_sequence_tensor is not None or output_single_tensor is not None):
+            violations.append(
+                Violation(
+                    "DML-RNN-output-given",
+                    "OutputSequenceTensor",
+                    "OutputSequenceTensor and OutputSingleTensor are absent; one of them should be given (without an output there is nothing to compute)",
+                )
+            )
+        return violations
 
     def infer(self) -> Rnn:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.

@@ -104,7 +104,7 @@ class RoiAlign(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ROI_ALIGN-reduction-function", "docs"),
         Rule("DML-ROI_ALIGN-sample-range", "ours", advice=True),
-        Rule("DML-ROI_ALIGN-maximum-samples-range", "ours"),
+        Rule("DML-ROI_ALIGN-maximum-samples-range", "docs"),
         Rule("DML-ROI_ALIGN-same-type", "docs"),
         Rule("DML-ROI_ALIGN-roi-sizes", "docs"),
         Rule("DML-ROI_ALIGN-batch-indices-sizes", "docs"),

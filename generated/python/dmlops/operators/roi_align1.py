@@ -110,7 +110,7 @@ class RoiAlign1(Description):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ROI_ALIGN1-reduction-function", "docs"),
         Rule("DML-ROI_ALIGN1-sample-range", "ours", advice=True),
-        Rule("DML-ROI_ALIGN1-maximum-samples-range", "ours"),
+        Rule("DML-ROI_ALIGN1-maximum-samples-range", "docs"),
         Rule("DML-ROI_ALIGN1-same-type", "docs"),
         Rule("DML-ROI_ALIGN1-roi-sizes", "docs"),
         Rule("DML-ROI_ALIGN1-batch-indices-sizes", "docs"),

@@ -72,11 +72,13 @@ class RoiAlignGrad(Description):
 
     Rules: DML-ROI_ALIGN_GRAD-some-output, DML-ROI_ALIGN_GRAD-reduction-function,
     DML-ROI_ALIGN_GRAD-input-for-roi-gradient, DML-ROI_ALIGN_GRAD-input-for-max,
-    DML-ROI_ALIGN_GRAD-sample-range, DML-ROI_ALIGN_GRAD-maximum-samples-range,
-    DML-ROI_ALIGN_GRAD-same-type, DML-ROI_ALIGN_GRAD-roi-sizes, DML-ROI_ALIGN_GRAD-batch-indices-sizes,
+    DML-ROI_ALIGN_GRAD-maximum-samples-range, DML-ROI_ALIGN_GRAD-same-type,
+    DML-ROI_ALIGN_GRAD-roi-sizes, DML-ROI_ALIGN_GRAD-batch-indices-sizes,
     DML-ROI_ALIGN_GRAD-input-gradient-regions, DML-ROI_ALIGN_GRAD-input-channels,
     DML-ROI_ALIGN_GRAD-output-channels, DML-ROI_ALIGN_GRAD-output-sizes,
     DML-ROI_ALIGN_GRAD-output-roi-sizes.
+
+    Advice: DML-ROI_ALIGN_GRAD-sample-range.
 
     A batch index is below the batch size of the image; the result of any other is undefined.
     """
@@ -105,8 +107,8 @@ class RoiAlignGrad(Description):
         Rule("DML-ROI_ALIGN_GRAD-reduction-function", "docs"),
         Rule("DML-ROI_ALIGN_GRAD-input-for-roi-gradient", "docs"),
         Rule("DML-ROI_ALIGN_GRAD-input-for-max", "docs"),
-        Rule("DML-ROI_ALIGN_GRAD-sample-range", "ours"),
-        Rule("DML-ROI_ALIGN_GRAD-maximum-samples-range", "ours"),
+        Rule("DML-ROI_ALIGN_GRAD-sample-range", "ours", advice=True),
+        Rule("DML-ROI_ALIGN_GRAD-maximum-samples-range", "docs"),
         Rule("DML-ROI_ALIGN_GRAD-same-type", "docs"),
         Rule("DML-ROI_ALIGN_GRAD-roi-sizes", "docs"),
         Rule("DML-ROI_ALIGN_GRAD-batch-indices-sizes", "docs"),
@@ -336,15 +338,6 @@ class RoiAlignGrad(Description):
                     "InputTensor is absent; it must be given (the image tells which sample was the largest)",
                 )
             )
-        # DML-ROI_ALIGN_GRAD-sample-range
-        if minimum_samples_per_output > maximum_samples_per_output:
-            violations.append(
-                Violation(
-                    "DML-ROI_ALIGN_GRAD-sample-range",
-                    "MinimumSamplesPerOutput",
-                    f"MinimumSamplesPerOutput is {minimum_samples_per_output}; it must be at most MaximumSamplesPerOutput, {maximum_samples_per_output} (the number of samples is clamped between the two)",
-                )
-            )
         # DML-ROI_ALIGN_GRAD-maximum-samples-range
         if maximum_samples_per_output < 1:
             violations.append(
@@ -475,6 +468,22 @@ class RoiAlignGrad(Description):
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        minimum_samples_per_output = self.MinimumSamplesPerOutput
+        maximum_samples_per_output = self.MaximumSamplesPerOutput
+        violations: list[Violation] = []
+        # DML-ROI_ALIGN_GRAD-sample-range
+        if minimum_samples_per_output > maximum_samples_per_output:
+            violations.append(
+                Violation(
+                    "DML-ROI_ALIGN_GRAD-sample-range",
+                    "MinimumSamplesPerOutput",
+                    f"MinimumSamplesPerOutput is {minimum_samples_per_output}; it should be at most MaximumSamplesPerOutput, {maximum_samples_per_output} (the number of samples is clamped between the two)",
+                )
+            )
+        return violations
 
     def infer(self) -> RoiAlignGrad:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.

@@ -117,8 +117,10 @@ class ScatterElements(Description):
     Axis: The output dimension that the indices replace.
 
     Rules: DML-SCATTER_ELEMENTS-same-rank, DML-SCATTER_ELEMENTS-axis-range, DML-SCATTER_ELEMENTS-same-type,
-    DML-SCATTER_ELEMENTS-indices-sizes, DML-SCATTER_ELEMENTS-updates-sizes,
+    DML-SCATTER_ELEMENTS-indices-within, DML-SCATTER_ELEMENTS-updates-sizes,
     DML-SCATTER_ELEMENTS-output-sizes.
+
+    Advice: DML-SCATTER_ELEMENTS-indices-sizes.
 
     An index is below the output's size along the axis. From feature level 3.0 on, indices of a signed
     type may also be negative and then count from the end of the axis.
@@ -139,7 +141,8 @@ class ScatterElements(Description):
         Rule("DML-SCATTER_ELEMENTS-same-rank", "docs"),
         Rule("DML-SCATTER_ELEMENTS-axis-range", "docs"),
         Rule("DML-SCATTER_ELEMENTS-same-type", "docs"),
-        Rule("DML-SCATTER_ELEMENTS-indices-sizes", "docs"),
+        Rule("DML-SCATTER_ELEMENTS-indices-within", "docs"),
+        Rule("DML-SCATTER_ELEMENTS-indices-sizes", "docs", advice=True),
         Rule("DML-SCATTER_ELEMENTS-updates-sizes", "docs"),
         Rule("DML-SCATTER_ELEMENTS-output-sizes", "docs"),
     )
@@ -147,6 +150,7 @@ class ScatterElements(Description):
         "DML-SCATTER_ELEMENTS-same-rank": "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount UpdatesTensor.DimensionCount",
         "DML-SCATTER_ELEMENTS-axis-range": "Axis InputTensor.DimensionCount",
         "DML-SCATTER_ELEMENTS-same-type": "InputTensor.DataType OutputTensor.DataType UpdatesTensor.DataType",
+        "DML-SCATTER_ELEMENTS-indices-within": "Axis IndicesTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes",
         "DML-SCATTER_ELEMENTS-indices-sizes": "Axis IndicesTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes",
         "DML-SCATTER_ELEMENTS-updates-sizes": "IndicesTensor.Sizes UpdatesTensor.Sizes",
         "DML-SCATTER_ELEMENTS-output-sizes": "InputTensor.Sizes OutputTensor.Sizes",
@@ -336,14 +340,14 @@ class ScatterElements(Description):
                     f"OutputTensor.DataType is {name_of(TensorDataType, output_tensor_data_type)}; it must equal InputTensor.DataType, {name_of(TensorDataType, input_tensor_data_type)}",
                 )
             )
-        # DML-SCATTER_ELEMENTS-indices-sizes
+        # DML-SCATTER_ELEMENTS-indices-within
         for d in range(input_tensor_rank):
-            if d != axis and indices_tensor_sizes[d] != input_tensor_sizes[d]:
+            if d != axis and indices_tensor_sizes[d] > input_tensor_sizes[d]:
                 violations.append(
                     Violation(
-                        "DML-SCATTER_ELEMENTS-indices-sizes",
+                        "DML-SCATTER_ELEMENTS-indices-within",
                         "IndicesTensor.Sizes",
-                        f"IndicesTensor.Sizes[{d}] is {indices_tensor_sizes[d]}; it must equal InputTensor.Sizes[{d}], {input_tensor_sizes[d]} (only the axis may differ)",
+                        f"IndicesTensor.Sizes[{d}] is {indices_tensor_sizes[d]}; it must be at most InputTensor.Sizes[{d}], {input_tensor_sizes[d]} (off the axis, an update goes to the output element at its own coordinates)",
                     )
                 )
                 break
@@ -367,6 +371,30 @@ class ScatterElements(Description):
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        input_tensor = self.InputTensor
+        indices_tensor = self.IndicesTensor
+        axis = self.Axis
+        if self._state or input_tensor is None or indices_tensor is None:
+            return []
+        violations: list[Violation] = []
+        indices_tensor_sizes = indices_tensor.Sizes
+        input_tensor_sizes = input_tensor.Sizes
+        input_tensor_rank = input_tensor.DimensionCount
+        # DML-SCATTER_ELEMENTS-indices-sizes
+        for d in range(input_tensor_rank):
+            if d != axis and indices_tensor_sizes[d] != input_tensor_sizes[d]:
+                violations.append(
+                    Violation(
+                        "DML-SCATTER_ELEMENTS-indices-sizes",
+                        "IndicesTensor.Sizes",
+                        f"IndicesTensor.Sizes[{d}] is {indices_tensor_sizes[d]}; it should equal InputTensor.Sizes[{d}], {input_tensor_sizes[d]} (only the axis may differ)",
+                    )
+                )
+                break
+        return violations
 
     def infer(self) -> ScatterElements:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.

@@ -89,9 +89,9 @@ class SpaceToDepth(Description):
         Member("BlockSize", "UINT"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-SPACE_TO_DEPTH-block-size-range", "ours"),
+        Rule("DML-SPACE_TO_DEPTH-block-size-range", "docs"),
         Rule("DML-SPACE_TO_DEPTH-same-type", "docs"),
-        Rule("DML-SPACE_TO_DEPTH-blocks-divide", "ours"),
+        Rule("DML-SPACE_TO_DEPTH-blocks-divide", "docs"),
         Rule("DML-SPACE_TO_DEPTH-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {

@@ -80,9 +80,9 @@ class SpaceToDepth1(Description):
         Member("Order", "DEPTH_SPACE_ORDER"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-SPACE_TO_DEPTH1-block-size-range", "ours"),
+        Rule("DML-SPACE_TO_DEPTH1-block-size-range", "docs"),
         Rule("DML-SPACE_TO_DEPTH1-same-type", "docs"),
-        Rule("DML-SPACE_TO_DEPTH1-blocks-divide", "ours"),
+        Rule("DML-SPACE_TO_DEPTH1-blocks-divide", "docs"),
         Rule("DML-SPACE_TO_DEPTH1-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {

@@ -116,6 +116,8 @@ class TopK(Description):
 
     Rules: DML-TOP_K-same-rank, DML-TOP_K-axis-range, DML-TOP_K-k-positive, DML-TOP_K-same-type,
     DML-TOP_K-k-range, DML-TOP_K-output-value-sizes, DML-TOP_K-output-index-sizes.
+
+    Advice: DML-TOP_K-k-below-size.
     """
 
     OPERATOR: ClassVar[str] = "TOP_K"
@@ -132,7 +134,8 @@ class TopK(Description):
         Rule("DML-TOP_K-axis-range", "docs"),
         Rule("DML-TOP_K-k-positive", "docs"),
         Rule("DML-TOP_K-same-type", "docs"),
-        Rule("DML-TOP_K-k-range", "ours"),
+        Rule("DML-TOP_K-k-range", "docs"),
+        Rule("DML-TOP_K-k-below-size", "docs", advice=True),
         Rule("DML-TOP_K-output-value-sizes", "docs"),
         Rule("DML-TOP_K-output-index-sizes", "docs"),
     )
@@ -142,6 +145,7 @@ class TopK(Description):
         "DML-TOP_K-k-positive": "K",
         "DML-TOP_K-same-type": "InputTensor.DataType OutputValueTensor.DataType",
         "DML-TOP_K-k-range": "Axis InputTensor.Sizes K",
+        "DML-TOP_K-k-below-size": "Axis InputTensor.Sizes K",
         "DML-TOP_K-output-value-sizes": "Axis InputTensor.Sizes K OutputValueTensor.Sizes",
         "DML-TOP_K-output-index-sizes": "Axis InputTensor.Sizes K OutputIndexTensor.Sizes",
     }
@@ -345,6 +349,26 @@ class TopK(Description):
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        input_tensor = self.InputTensor
+        axis = self.Axis
+        k = self.K
+        if self._state or input_tensor is None:
+            return []
+        violations: list[Violation] = []
+        input_tensor_sizes = input_tensor.Sizes
+        # DML-TOP_K-k-below-size
+        if k >= entry(input_tensor_sizes, axis):
+            violations.append(
+                Violation(
+                    "DML-TOP_K-k-below-size",
+                    "K",
+                    f"K is {k}; it should be less than InputTensor.Sizes[{axis}], {entry(input_tensor_sizes, axis)}",
+                )
+            )
+        return violations
 
     def infer(self) -> TopK:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.

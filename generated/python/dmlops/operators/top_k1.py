@@ -105,6 +105,8 @@ class TopK1(Description):
 
     Rules: DML-TOP_K1-same-rank, DML-TOP_K1-axis-range, DML-TOP_K1-k-positive, DML-TOP_K1-same-type,
     DML-TOP_K1-k-range, DML-TOP_K1-output-value-sizes, DML-TOP_K1-output-index-sizes.
+
+    Advice: DML-TOP_K1-k-below-size.
     """
 
     OPERATOR: ClassVar[str] = "TOP_K1"
@@ -122,7 +124,8 @@ class TopK1(Description):
         Rule("DML-TOP_K1-axis-range", "docs"),
         Rule("DML-TOP_K1-k-positive", "docs"),
         Rule("DML-TOP_K1-same-type", "docs"),
-        Rule("DML-TOP_K1-k-range", "ours"),
+        Rule("DML-TOP_K1-k-range", "docs"),
+        Rule("DML-TOP_K1-k-below-size", "docs", advice=True),
         Rule("DML-TOP_K1-output-value-sizes", "docs"),
         Rule("DML-TOP_K1-output-index-sizes", "docs"),
     )
@@ -132,6 +135,7 @@ class TopK1(Description):
         "DML-TOP_K1-k-positive": "K",
         "DML-TOP_K1-same-type": "InputTensor.DataType OutputValueTensor.DataType",
         "DML-TOP_K1-k-range": "Axis InputTensor.Sizes K",
+        "DML-TOP_K1-k-below-size": "Axis InputTensor.Sizes K",
         "DML-TOP_K1-output-value-sizes": "Axis InputTensor.Sizes K OutputValueTensor.Sizes",
         "DML-TOP_K1-output-index-sizes": "Axis InputTensor.Sizes K OutputIndexTensor.Sizes",
     }
@@ -338,6 +342,26 @@ class TopK1(Description):
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
+
+    def own_advice(self, level: FeatureLevel | str) -> list[Violation]:
+        """The advice that a valid description draws, its fused activations apart."""
+        input_tensor = self.InputTensor
+        axis = self.Axis
+        k = self.K
+        if self._state or input_tensor is None:
+            return []
+        violations: list[Violation] = []
+        input_tensor_sizes = input_tensor.Sizes
+        # DML-TOP_K1-k-below-size
+        if k >= entry(input_tensor_sizes, axis):
+            violations.append(
+                Violation(
+                    "DML-TOP_K1-k-below-size",
+                    "K",
+                    f"K is {k}; it should be less than InputTensor.Sizes[{axis}], {entry(input_tensor_sizes, axis)}",
+                )
+            )
+        return violations
 
     def infer(self) -> TopK1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.

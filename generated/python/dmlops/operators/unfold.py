@@ -89,12 +89,12 @@ class Unfold(Description):
         Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("DML-UNFOLD-spatial-dimensions", "ours"),
-        Rule("DML-UNFOLD-same-type", "ours"),
-        Rule("DML-UNFOLD-window-sizes-range", "ours"),
-        Rule("DML-UNFOLD-strides-range", "ours"),
-        Rule("DML-UNFOLD-dilations-range", "ours"),
-        Rule("DML-UNFOLD-window-fits", "ours"),
+        Rule("DML-UNFOLD-spatial-dimensions", "docs"),
+        Rule("DML-UNFOLD-same-type", "docs"),
+        Rule("DML-UNFOLD-window-sizes-range", "docs"),
+        Rule("DML-UNFOLD-strides-range", "docs"),
+        Rule("DML-UNFOLD-dilations-range", "docs"),
+        Rule("DML-UNFOLD-window-fits", "docs"),
         Rule("DML-UNFOLD-output-sizes", "docs"),
     )
     READS: ClassVar[Mapping[str, str]] = {
@@ -239,7 +239,7 @@ class Unfold(Description):
                     Violation(
                         "DML-UNFOLD-window-sizes-range",
                         "WindowSizes",
-                        f"WindowSizes[{d}] is {window_sizes[d]}; it must be at least 1",
+                        f"WindowSizes[{d}] is {window_sizes[d]}; it must be at least 1 (an empty window has no elements)",
                     )
                 )
                 break
@@ -284,7 +284,7 @@ class Unfold(Description):
                     Violation(
                         "DML-UNFOLD-strides-range",
                         "Strides",
-                        f"Strides[{d}] is {strides[d]}; it must be at least 1",
+                        f"Strides[{d}] is {strides[d]}; it must be at least 1 (the number of blocks is divided by it)",
                     )
                 )
                 break
@@ -295,7 +295,7 @@ class Unfold(Description):
                     Violation(
                         "DML-UNFOLD-dilations-range",
                         "Dilations",
-                        f"Dilations[{d}] is {dilations[d]}; it must be at least 1",
+                        f"Dilations[{d}] is {dilations[d]}; it must be at least 1 (the distance from one element of the window to the next)",
                     )
                 )
                 break
