@@ -143,7 +143,7 @@ def dimension_counts(desc: Description, level: FeatureLevel | str, violations: l
         if value not in accepted[level] and value not in refused:
             refused.add(value)
             path = f"{path}.DimensionCount"
-            shown = {"member": path, "value": value, "level": level, "choices": _ranks(accepted[level])}
+            shown = {"member": path, "value": value, "level": level, "choices": ranks_text(accepted[level])}
             violations.append(_unsupported("dimension-count", shown, accepted))
 
 
@@ -320,7 +320,7 @@ def _number(value: float) -> str:
     return decimal(value) if isinstance(value, int) else f"{value:g}"
 
 
-def _ranks(ranks: Iterable[int]) -> str:
+def ranks_text(ranks: Iterable[int]) -> str:
     """Dimension counts, with runs of three or more as "1 to 8"."""
     runs: list[list[int]] = []
     for rank in sorted(ranks):
