@@ -152,3 +152,47 @@ def test_integers_that_json_readers_round_may_be_strings() -> None:
         tensor["TotalTensorSizeInBytes"] = text
         with pytest.raises(dmlops.JsonError, match="expected an integer"):
             dmlops.from_json(desc)
+
+
+@pytest.mark.parametrize(
+    ("data_type", "given", "value"),
+    [
+        ("FLOAT32", {"Float32": 2}, 2),
+        ("DML_TENSOR_DATA_TYPE_INT8", {"Int8": -100}, -100),
+        ("UINT64", {"UInt64": 423}, 423),
+        ("FLOAT16", {"UInt16": 0x3C00}, 1.0),  # as IEEE 754 has 1 in 16 bits
+        ("FLOAT32", 2.5, 2.5),
+    ],
+)
+def test_scalar_unions_as_dxdispatch_has_them(data_type: str, given: Any, value: float) -> None:
+    """Its parser takes an object with the field of the data type; of FLOAT16 that is UInt16."""
+    tensor = {"DataType": data_type, "Sizes": [2]}
+    members = {"OutputTensor": tensor, "ValueDataType": data_type, "Value": given}
+    desc = dmlops.from_json({"type": "DML_OPERATOR_FILL_VALUE_CONSTANT", "desc": members})
+    assert desc.Value == value  # type: ignore[attr-defined]
+    assert desc.validate() == []
+
+
+@pytest.mark.parametrize(
+    ("data_type", "given", "path"),
+    [
+        ("FLOAT32", {"Int32": 2}, "desc.Value.Int32"),
+        ("FLOAT32", {}, "desc.Value.Float32"),
+        ("FLOAT16", {"UInt16": 65536}, "desc.Value.UInt16"),
+        ("FLOAT16", {"UInt16": 0.5}, "desc.Value.UInt16"),
+        ("NONSENSE", {"Float32": 2}, "desc.ValueDataType"),
+        (["FLOAT32"], {"Float32": 2}, "desc.ValueDataType"),
+    ],
+)
+def test_scalar_unions_with_another_field(data_type: Any, given: Any, path: str) -> None:
+    tensor = {"DataType": "FLOAT32", "Sizes": [2]}
+    members = {"OutputTensor": tensor, "ValueDataType": data_type, "Value": given}
+    with pytest.raises(dmlops.JsonError) as caught:
+        dmlops.from_json({"type": "DML_OPERATOR_FILL_VALUE_CONSTANT", "desc": members})
+    assert caught.value.path == path
+
+
+def test_an_axis_below_0() -> None:
+    (violation,) = dmlops.from_json(changed("desc.Axis", -1)).validate()
+    assert violation.rule == "DML-OPERATOR-integer-range"
+    assert violation.message.endswith("the range of UINT; axes count from 0, the first dimension")

@@ -941,6 +941,7 @@ GENERAL_RULES: dict[str, GeneralRule] = {
     ),
 }
 
+NEGATIVE_HINT = "; axes count from 0, the first dimension"  # what is said of an axis below 0
 RANK_HINT = "; DirectML adds no dimensions, so those of size 1 must be given too"  # what is said of a tensor with too few dimensions
 
 # Structs of DirectML.h that descriptions are made of.

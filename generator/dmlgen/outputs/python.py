@@ -298,6 +298,7 @@ class OperatorView:
     value: int
     since: FeatureLevel
     in_place: tuple[str, ...]
+    axes: tuple[str, ...]
     summary: str
     data: tuple[str, ...]
     members: tuple[MemberView, ...]
@@ -513,6 +514,20 @@ def _parts(check: Check) -> list[ir.Expr]:
     return [*check.shown, *check.read]
 
 
+def _axes(operator: Operator) -> tuple[str, ...]:
+    """The members that number dimensions: a rule says that they are less than a dimension count."""
+    axes: set[str] = set()
+    for check in (check for rule in operator.rules for check in rule.checks):
+        match check.condition:
+            case ir.Compare(
+                op="<",
+                left=ir.Member(name=name) | ir.Index(sequence=ir.Member(name=name)),
+                right=ir.Field(name="DimensionCount"),
+            ):
+                axes.add(name)
+    return tuple(member.name for member in operator.members if member.name in axes)
+
+
 def _reads(rules: Iterable[Rule]) -> tuple[tuple[str, str], ...]:
     return tuple((rule.id, " ".join(sorted(reads(rule)))) for rule in rules if rule.checks)
 
@@ -566,6 +581,7 @@ def _operator(registry: Registry, operator: Operator) -> OperatorView:
         value=operator.value,
         since=operator.since,
         in_place=operator.in_place,
+        axes=_axes(operator),
         summary=prose(operator.summary),
         data=tuple(prose(requirement.text) for requirement in operator.data),
         members=members,

@@ -72,6 +72,7 @@ class Description(Value):
     LEVELS: ClassVar[tuple[FeatureLevel, ...]]
     CASES: ClassVar[Cases] = {}
     FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {}
+    AXES: ClassVar[tuple[str, ...]] = ()  # the members that number dimensions
     IN_PLACE: ClassVar[tuple[str, ...]] = ()  # the inputs whose buffer an output may share
 
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:

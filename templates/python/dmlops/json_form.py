@@ -10,13 +10,14 @@ which `validate` tells.
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from math import isfinite
 from typing import Any
 
 from .description import Description
-from .enums import ENUMS
+from .enums import ENUMS, PREFIXES
 from .errors import JsonError
 from .forms import WrongType, boolean, enumerator, floating, integer, members_of, number
 from .member import Member
@@ -86,7 +87,7 @@ def _description(value: Any, path: str, also: Iterable[str] = ()) -> Description
     counts = {member.count for member in described.MEMBERS}
     return described(
         **{
-            member.name: _member(member, members.get(member.name), _below(desc_path, member.name))
+            member.name: _member(member, members, _below(desc_path, member.name))
             for member in described.MEMBERS
             if member.name in members or member.name not in counts
         }
@@ -133,9 +134,12 @@ def _tensor_to_json(tensor: TensorDesc) -> dict[str, Any]:
     return fields
 
 
-def _member(member: Member, value: Any, path: str) -> Any:
+def _member(member: Member, members: Mapping[str, Any], path: str) -> Any:
+    value = members.get(member.name)
     if value is None and member.pointer:
         return None
+    if member.typed_by and isinstance(value, dict):
+        return _union(value, members.get(member.typed_by), path)
     reader = _scalar if member.typed_by else _READERS[member.type]
     return _array(value, path, reader) if member.count else reader(value, path)
 
@@ -193,6 +197,24 @@ def _float(value: Any, path: str) -> float:
 def _scalar(value: Any, path: str) -> float:
     value = _number(value)
     return _float(value, path) if isinstance(value, str) else number(value, path)
+
+
+def _union(value: dict[str, Any], typed_by: Any, path: str) -> float:
+    """A scalar union as DxDispatch has it: the field for its type, which for FLOAT16 holds the bits."""
+    while isinstance(typed_by, dict):  # a tensor
+        typed_by = typed_by.get("Desc", typed_by.get("DataType"))
+    fields = {field.name.upper(): field.name for field in STRUCTS["DML_SCALAR_UNION"]}
+    type_ = str(typed_by).removeprefix(PREFIXES["TENSOR_DATA_TYPE"])
+    name = "UInt16" if type_ == "FLOAT16" else fields.get(type_)
+    if name is None:
+        raise WrongType(path, value, "a number")
+    read = _scalar(_object(value, path, [name]).get(name), f"{path}.{name}")
+    if type_ != "FLOAT16":
+        return read
+    least, most = INTEGERS["UINT16"]
+    if type(read) is not int or not least <= read <= most:
+        raise WrongType(f"{path}.{name}", read, "the bits of a FLOAT16, an integer of 16 bits")
+    return float(struct.unpack("<e", struct.pack("<H", read))[0])
 
 
 def _struct(name: str) -> Callable[[Any, str], Any]:

@@ -16,7 +16,7 @@ from .description import Description, Tables
 from .enums import ENUMS, FeatureLevel, TensorDataType, feature_level, name_of
 from .forms import ACTIVATION, faults
 from .member import Member
-from .registry import GENERAL_RULES, INTEGERS, RANK_HINT, STRUCTS
+from .registry import GENERAL_RULES, INTEGERS, NEGATIVE_HINT, RANK_HINT, STRUCTS
 from .tensor import TensorDesc
 from .tensor_rules import READS, check_structure, check_values
 from .violation import Violation
@@ -234,7 +234,7 @@ def _values_fit(desc: Description, member: Member, path: str) -> Iterator[Violat
         for field in STRUCTS[f"DML_{member.type}"]:
             yield from _integer_range(field, f"{path}.{field.name}", getattr(value, field.name))
     else:
-        yield from _integer_range(member, path, value)
+        yield from _integer_range(member, path, value, NEGATIVE_HINT if member.name in desc.AXES else "")
 
 
 def _array_length(desc: Description, member: Member) -> Iterator[Violation]:
@@ -279,7 +279,7 @@ def _inside(path: str, violations: Iterable[Violation]) -> Iterator[Violation]:
     return (Violation(one.rule, f"{path}.{one.member}", one.message) for one in violations)
 
 
-def _integer_range(member: Member, path: str, value: Any) -> Iterator[Violation]:
+def _integer_range(member: Member, path: str, value: Any, if_negative: str = "") -> Iterator[Violation]:
     if member.type not in INTEGERS or value is None:
         return
     least, most = INTEGERS[member.type]
@@ -287,7 +287,8 @@ def _integer_range(member: Member, path: str, value: Any) -> Iterator[Violation]
         if not least <= number <= most:
             where = path if position is None else f"{path}[{position}]"
             shown = {"member": where, "value": decimal(number), "type": member.type}
-            yield _violation("integer-range", where, {**shown, "least": least, "most": most})
+            found = _violation("integer-range", where, {**shown, "least": least, "most": most})
+            yield replace(found, message=found.message + if_negative) if number < 0 else found
             return
 
 

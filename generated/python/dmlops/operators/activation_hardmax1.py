@@ -48,6 +48,7 @@ class ActivationHardmax1(Description):
 
     OPERATOR: ClassVar[str] = "ACTIVATION_HARDMAX1"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_5_1
+    AXES: ClassVar[tuple[str, ...]] = ("Axes",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),

@@ -48,6 +48,7 @@ class ActivationSoftmax1(Description):
 
     OPERATOR: ClassVar[str] = "ACTIVATION_SOFTMAX1"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_5_1
+    AXES: ClassVar[tuple[str, ...]] = ("Axes",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),

@@ -83,6 +83,7 @@ class Argmax(Description):
 
     OPERATOR: ClassVar[str] = "ARGMAX"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_0
+    AXES: ClassVar[tuple[str, ...]] = ("Axes",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),

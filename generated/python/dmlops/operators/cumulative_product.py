@@ -78,6 +78,7 @@ class CumulativeProduct(Description):
     OPERATOR: ClassVar[str] = "CUMULATIVE_PRODUCT"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_1
     IN_PLACE: ClassVar[tuple[str, ...]] = ("InputTensor",)
+    AXES: ClassVar[tuple[str, ...]] = ("Axis",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),

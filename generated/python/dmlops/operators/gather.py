@@ -124,6 +124,7 @@ class Gather(Description):
 
     OPERATOR: ClassVar[str] = "GATHER"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
+    AXES: ClassVar[tuple[str, ...]] = ("Axis",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("IndicesTensor", "tensor", role="input", pointer=True),

@@ -109,6 +109,7 @@ class GatherElements(Description):
 
     OPERATOR: ClassVar[str] = "GATHER_ELEMENTS"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_1
+    AXES: ClassVar[tuple[str, ...]] = ("Axis",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("IndicesTensor", "tensor", role="input", pointer=True),

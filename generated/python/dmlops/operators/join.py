@@ -122,6 +122,7 @@ class Join(Description):
 
     OPERATOR: ClassVar[str] = "JOIN"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
+    AXES: ClassVar[tuple[str, ...]] = ("Axis",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputCount", "UINT"),
         Member("InputTensors", "tensor", role="input", count="InputCount", pointer=True),

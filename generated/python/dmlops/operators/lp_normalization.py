@@ -58,6 +58,7 @@ class LpNormalization(Description):
 
     OPERATOR: ClassVar[str] = "LP_NORMALIZATION"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
+    AXES: ClassVar[tuple[str, ...]] = ("Axis",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),

@@ -74,6 +74,7 @@ class MeanVarianceNormalization1(Description):
 
     OPERATOR: ClassVar[str] = "MEAN_VARIANCE_NORMALIZATION1"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_1
+    AXES: ClassVar[tuple[str, ...]] = ("Axes",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("ScaleTensor", "tensor", role="input", pointer=True, optional=True),

@@ -58,6 +58,7 @@ class MeanVarianceNormalization2(Description):
 
     OPERATOR: ClassVar[str] = "MEAN_VARIANCE_NORMALIZATION2"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_6_3
+    AXES: ClassVar[tuple[str, ...]] = ("Axes",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("ScaleTensor", "tensor", role="input", pointer=True, optional=True),

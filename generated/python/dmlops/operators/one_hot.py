@@ -123,6 +123,7 @@ class OneHot(Description):
 
     OPERATOR: ClassVar[str] = "ONE_HOT"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_0
+    AXES: ClassVar[tuple[str, ...]] = ("Axis",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("IndicesTensor", "tensor", role="input", pointer=True),
         Member("ValuesTensor", "tensor", role="input", pointer=True),

@@ -263,6 +263,7 @@ class Reduce(Description):
 
     OPERATOR: ClassVar[str] = "REDUCE"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
+    AXES: ClassVar[tuple[str, ...]] = ("Axes",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("Function", "REDUCE_FUNCTION"),
         Member("InputTensor", "tensor", role="input", pointer=True),

@@ -134,6 +134,7 @@ class ReverseSubsequences(Description):
 
     OPERATOR: ClassVar[str] = "REVERSE_SUBSEQUENCES"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_1
+    AXES: ClassVar[tuple[str, ...]] = ("Axis",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("SequenceLengthsTensor", "tensor", role="input", pointer=True),

@@ -130,6 +130,7 @@ class ScatterElements(Description):
 
     OPERATOR: ClassVar[str] = "SCATTER_ELEMENTS"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_0
+    AXES: ClassVar[tuple[str, ...]] = ("Axis",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("IndicesTensor", "tensor", role="input", pointer=True),

@@ -105,6 +105,7 @@ class Split(Description):
 
     OPERATOR: ClassVar[str] = "SPLIT"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
+    AXES: ClassVar[tuple[str, ...]] = ("Axis",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputCount", "UINT"),

@@ -122,6 +122,7 @@ class TopK(Description):
 
     OPERATOR: ClassVar[str] = "TOP_K"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_1_0
+    AXES: ClassVar[tuple[str, ...]] = ("Axis",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputValueTensor", "tensor", role="output", pointer=True),

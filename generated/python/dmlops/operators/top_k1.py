@@ -111,6 +111,7 @@ class TopK1(Description):
 
     OPERATOR: ClassVar[str] = "TOP_K1"
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_1
+    AXES: ClassVar[tuple[str, ...]] = ("Axis",)
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputValueTensor", "tensor", role="output", pointer=True),
