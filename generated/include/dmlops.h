@@ -4538,8 +4538,8 @@ typedef struct dmlops_violation {
 
 /* Judges a description at a feature level by all of its rules. The result is the number of violations found, 0 for a
    valid description; the first `capacity` of them are written to `out`, which may be null when capacity is 0. Rules are
-   judged in stages: as long as arrays are missing or counts are wrong, values are not looked at. A rule that reads what
-   another one has found to be broken keeps silent. Every address that is not null must be that of an object of its type;
+   judged in stages: as long as arrays are missing or counts are wrong, values are not looked at. A rule keeps
+   silent where it reads a value that an earlier one has found wrong. Every address that is not null must be that of an object of its type;
    the values in these objects may be anything. Arrays of tensors and of activations have as many entries as their counts
    say; of arrays of numbers no entry is read when a rule refuses the count, however large it is. */
 static inline size_t dmlops_validate(

@@ -43,7 +43,7 @@ def explain_rule(rule: RuleText) -> str:
         rule.id,
         f"    {rule.text}",
         *(f"    {formula}" for formula in rule.formulas),
-        f"Operator: {rule.operator or 'every one'}, from feature level {rule.since}{until}.",
+        f"Operator: {rule.operator or 'all'}, from feature level {rule.since}{until}.",
         f"Source: {_SOURCES[rule.source]}.",
         *([f"Page: {rule.page}"] if rule.page is not None else []),
     ]

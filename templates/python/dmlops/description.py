@@ -53,8 +53,8 @@ class Description(Value):
     takes as activation, each with the level from which it does. `READS` has for each rule the members and
     fields that it reads, with spaces between.
 
-    Members may be given as lists, NumPy numbers and names of enumerators ("FLOAT32"). What has a wrong type
-    stays, for `validate` to tell. An output that is left out is None until `infer` fills it in.
+    Members may be given as lists, NumPy numbers and names of enumerators ("FLOAT32"). A value of a wrong type
+    stays, and `validate` reports it. An output that is left out is None until `infer` fills it in.
     """
 
     __slots__ = ()
@@ -78,8 +78,8 @@ class Description(Value):
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
-        A rule that reads what another one has found to be broken keeps silent. Raises ValueError for a level
-        that does not exist.
+        A rule keeps silent where it reads a value that an earlier one has found wrong. Raises ValueError for a
+        level that does not exist.
         """
         raise NotImplementedError
 

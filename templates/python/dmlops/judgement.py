@@ -134,7 +134,7 @@ def _read_path(member: str) -> str:
 
 
 def dimension_counts(desc: Description, level: FeatureLevel | str, violations: list[Violation]) -> None:
-    """Dimension counts that the level's support table has not."""
+    """Dimension counts that the level's support table does not have."""
     level, support = feature_level(level), desc.support()
     refused: set[int] = set()  # one mistake is often made with all tensors, and told once
     for path, member, tensor in tensors(desc):
@@ -148,7 +148,7 @@ def dimension_counts(desc: Description, level: FeatureLevel | str, violations: l
 
 
 def values(desc: Description, level: FeatureLevel | str, violations: list[Violation]) -> None:
-    """Data types that the level's support table has not, and the rules on the values in tensors."""
+    """Data types that the level's support table does not have, and the rules on the values in tensors."""
     level, support = feature_level(level), desc.support()
     for path, member, tensor in tensors(desc):
         accepted = {one: table[member.name].types for one, table in support.items()}
@@ -301,7 +301,7 @@ def _enum_value(member: Member, path: str, value: int) -> Iterator[Violation]:
 def _unsupported(
     rule: str, shown: dict[str, Any], accepted: Mapping[FeatureLevel, Sequence[int]]
 ) -> Violation:
-    """A value that the level's table has not, with the lowest higher level that has it, if any."""
+    """A value that the level's table does not have, with the lowest higher level that has it, if any."""
     value, level = shown["value"], shown["level"]
     needed = next((one for one, choices in accepted.items() if one > level and value in choices), None)
     too_few = needed is None and rule == "dimension-count" and all(value < one for one in accepted[level])
