@@ -13,12 +13,12 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 
 from c_library import NEEDS_INPUT, Library, Output, Violations, as_c
-from dmlops import Description, FeatureLevel, TensorDesc, Violation, from_json
+from dmlops import Description, FeatureLevel, TensorDataType, TensorDesc, Violation, from_json
 from dmlops.enums import feature_level
 from random_descriptions import Form, level_and_form, matrix_cases, random_forms
 
@@ -85,21 +85,24 @@ def outputs(
     """The outputs that the Python package infers, and what C says of these."""
     names = [member.name for member in desc.MEMBERS if member.role == "output"]
     answers = [library.infer(described, number) for number in range(len(names))]
-    found = [answer if isinstance(answer, Output) else None for answer in answers]
     if any(tensor.DimensionCount > MOST_DIMENSIONS for tensor in _tensors(desc)):
         return [], []
     if NEEDS_INPUT in answers and _miscounts(desc):
         return [], []
-    try:
-        inferred = desc.infer()
-    except ValueError:
-        return [None], [None if None in found else found[0]]
-    pairs: list[tuple[Output | None, Output | None]] = []
-    for name, other in zip(names, found, strict=True):
-        tensor = getattr(inferred, name)
-        if isinstance(tensor, TensorDesc):
-            pairs.append((as_c(tensor, is_given=tensor == getattr(desc, name)), other))
+    found = [answer if isinstance(answer, Output) else None for answer in answers]
+    pairs = [(_output(desc, name), other) for name, other in zip(names, found, strict=True)]
     return [one for one, _ in pairs], [other for _, other in pairs]
+
+
+def _output(desc: Description, name: str) -> Output | None:
+    """An output as the Python package infers it, which must be asked for one that may be absent."""
+    given = getattr(desc, name)
+    asked = desc if given is not None else replace(desc, **{name: TensorDesc(TensorDataType.UNKNOWN, ())})
+    try:
+        tensor = getattr(asked.infer(), name)
+    except ValueError:
+        return None
+    return as_c(tensor, is_given=tensor == given) if isinstance(tensor, TensorDesc) else None
 
 
 def _tensors(desc: Description) -> Iterator[TensorDesc]:

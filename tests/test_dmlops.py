@@ -207,8 +207,11 @@ def test_min_feature_level(type_: str, rank: int, needed: str | None) -> None:
     sizes = [2] * rank
     data = TensorDataType[type_]
     desc = GatherElements(
-        InputTensor=tensor(*sizes, type=data), IndicesTensor=tensor(*sizes, type=UINT32), Axis=0
-    ).infer()
+        InputTensor=tensor(*sizes, type=data),
+        IndicesTensor=tensor(*sizes, type=UINT32),
+        OutputTensor=tensor(*sizes, type=data),
+        Axis=0,
+    )
     assert desc.min_feature_level() == (None if needed is None else feature_level(needed))
     accepting = [level for level in FeatureLevel if not desc.validate(level)]
     assert accepting == ([] if needed is None else [level for level in FeatureLevel if str(level) >= needed])

@@ -161,3 +161,68 @@ def test_explain(tmp_path: Path) -> None:
     assert "feature level 3.0" in out and "DirectML 1.4.0" in out and "build 20348" in out
     file.write_text("{")
     assert run("explain", str(file))[0] == 1
+
+
+def test_levels_with_where_they_are_to_be_had() -> None:
+    """As the page of DirectML's versions has them; build 25398 by the header's NTDDI lines."""
+    status, out, err = run("levels")
+    assert (status, err) == (0, "")
+    lines = [line.split(maxsplit=3) for line in out.splitlines()]
+    assert lines[0][:3] == ["Level", "DirectML", "Build"]
+    assert ["5.0", "1.8.0", "22621", "Windows 11, version 22H2 (docs)"] in lines
+    assert ["6.0", "1.11.0", "25398", "Windows Server, version 23H2 (header)"] in lines
+    assert lines[-1] == ["6.4", "1.15.0", "-", "-"]
+    entries = json.loads(run("levels", "--json")[1])
+    assert [one["level"] for one in entries] == [line[0] for line in lines[1:]]
+    assert entries[-1] == {
+        "level": "6.4",
+        "directml": "1.15.0",
+        "build": None,
+        "windows": None,
+        "source": None,
+    }
+
+
+def test_support_at_a_level() -> None:
+    """GATHER's indices by its page: 4 dimensions and UINT32 at first, 1 to 8 and four types from 3.0 on."""
+    _, out, _ = run("support", "DML_OPERATOR_GATHER", "--level", "2.1")
+    assert ["IndicesTensor", "4", "UINT32"] in [line.split() for line in out.splitlines()]
+    _, out, _ = run("support", "Gather")
+    assert "1 to 8" in out
+    assert "feature level 6.4" in out
+    (indices,) = (
+        one for one in json.loads(run("support", "GATHER", "--json")[1]) if one["tensor"] == "IndicesTensor"
+    )
+    assert indices["dimension_counts"] == list(range(1, 9))
+    assert sorted(indices["data_types"]) == ["INT32", "INT64", "UINT32", "UINT64"]
+    status, out, _ = run("support", "GELU", "--level", "1.0")
+    assert (status, out) == (2, "")
+    _, out, _ = run("support", "ACTIVATION_GELU", "--level", "5.0")
+    assert out == "ACTIVATION_GELU is not part of feature level 5.0; it needs 5.1.\n"
+
+
+def test_an_operator() -> None:
+    status, out, err = run("show", "gather")
+    assert (status, err) == (0, "")
+    for part in (
+        "GATHER, from feature level 1.0",
+        "IndexDimensions",
+        "input tensor",
+        "DML-GATHER-axis-range",
+        "Support",
+    ):
+        assert part in out
+    shown = json.loads(run("show", "ROI_ALIGN", "--json")[1])
+    assert [one["name"] for one in shown["members"]][:4] == [
+        "InputTensor",
+        "ROITensor",
+        "BatchIndicesTensor",
+        "OutputTensor",
+    ]
+    assert ADVICE["rule"] in {one["rule"] for one in shown["rules"] if one["advice"]}
+    rules, advice = run("show", "ROI_ALIGN")[1].split("Advice, which")
+    assert ADVICE["rule"] in advice
+    assert ADVICE["rule"] not in rules
+    status, _, err = run("show", "GATHR")
+    assert status == 2
+    assert err == 'dmlops: there is no operator "GATHR"; did you mean GATHER?\n'

@@ -85,6 +85,32 @@ def structure(desc: Description, level: FeatureLevel | str) -> list[Violation]:
     return reliable(desc, violations)
 
 
+def why_invalid(inferred: Description) -> list[Violation]:
+    """The rules that a description breaks at the newest level, where its outputs follow from the rest of it.
+
+    What is wrong with outputs is told only where nothing else is: they have it from the rest. Sizes that no
+    tensor has would hide the mistake that they come from, so others stand in for them.
+    """
+    outputs = {
+        member.name: getattr(inferred, member.name) for member in inferred.MEMBERS if member.role == "output"
+    }
+    stand_ins: Any = {
+        name: TensorDesc(tensor.DataType, (1,) * max(1, len(tensor.Sizes)))
+        for name, tensor in outputs.items()
+        if type(tensor) is TensorDesc and not _possible(tensor)
+    }
+    dataclass: Any = inferred  # as all descriptions are
+    causes = replace(dataclass, **stand_ins).validate()
+    elsewhere = [one for one in causes if _INDEX.sub("", one.member).partition(".")[0] not in outputs]
+    return elsewhere or (inferred.validate() if stand_ins else causes)
+
+
+def _possible(tensor: TensorDesc) -> bool:
+    """Whether there are tensors with these sizes."""
+    least, most = INTEGERS["UINT"]
+    return bool(tensor.Sizes) and max(least, 1) <= min(tensor.Sizes) and max(tensor.Sizes) <= most
+
+
 def reliable(desc: Description, violations: list[Violation]) -> list[Violation]:
     """Without those of rules that read what another rule before them has found to be broken."""
     if len(violations) < 2:
@@ -119,7 +145,7 @@ def dimension_counts(desc: Description, level: FeatureLevel | str, violations: l
         if value not in accepted[level] and value not in refused:
             refused.add(value)
             path = f"{path}.DimensionCount"
-            shown = {"member": path, "value": value, "level": level, "choices": _ranks(accepted[level])}
+            shown = {"member": path, "value": value, "level": level, "choices": ranks_text(accepted[level])}
             violations.append(_unsupported("dimension-count", shown, accepted))
 
 
@@ -296,7 +322,7 @@ def _number(value: float) -> str:
     return decimal(value) if isinstance(value, int) else f"{value:g}"
 
 
-def _ranks(ranks: Iterable[int]) -> str:
+def ranks_text(ranks: Iterable[int]) -> str:
     """Dimension counts, with runs of three or more as "1 to 8"."""
     runs: list[list[int]] = []
     for rank in sorted(ranks):

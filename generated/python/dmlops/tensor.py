@@ -11,10 +11,8 @@ from operator import mul
 from typing import TYPE_CHECKING, Any, SupportsIndex, final
 
 from .enums import TensorDataType, TensorFlags
-from .registry import INTEGERS
-from .tensor_rules import check_structure, implied_size
+from .tensor_rules import implied_size
 from .value import Value, opened, settle
-from .violation import Violation
 
 if TYPE_CHECKING:
     import numpy as np
@@ -143,8 +141,8 @@ def inferred(
     """An output with the data type and sizes that follow from the rest of a description, if they do.
 
     What else was given stays, and so do the fields named in `defaults`, which no rule demands; strides stay only
-    with the sizes, and a total size with both. Raises ValueError when one of the two neither follows nor is
-    given, and for sizes that no tensor has.
+    with the sizes, and a total size with both, unless it is 0. Raises ValueError when one of the two neither follows nor is
+    given. Where the rest breaks rules, the sizes may be such as no tensor has.
     """
     given = TensorDesc(TensorDataType.UNKNOWN, ()) if tensor is None else tensor
     if "DataType" in defaults and given.DataType != TensorDataType.UNKNOWN:
@@ -157,11 +155,6 @@ def inferred(
     if Sizes is None and not given.Sizes:
         raise ValueError(f"{name}.Sizes does not follow from the other members; give {name} some")
     Sizes = given.Sizes if Sizes is None else Sizes
-    violations: list[Violation] = []
-    check_structure(TensorDesc(DataType, Sizes), name, False, violations)
-    if violations or max(Sizes) > INTEGERS["UINT"][1]:
-        message = f"{name}.Sizes would be {list(Sizes)}, which no tensor has"
-        raise ValueError(f"{message}; validate tells why, given any {name}")
     if tensor is None:
         return TensorDesc(DataType, Sizes)
     same_sizes = tensor.Sizes == Sizes
@@ -171,7 +164,7 @@ def inferred(
         Strides=tensor.Strides if same_sizes else None,
         Flags=tensor.Flags,
         TotalTensorSizeInBytes=(
-            tensor.TotalTensorSizeInBytes if same_sizes and tensor.DataType == DataType else None
+            tensor.TotalTensorSizeInBytes or None if same_sizes and tensor.DataType == DataType else None
         ),
         GuaranteedBaseOffsetAlignment=tensor.GuaranteedBaseOffsetAlignment,
     )

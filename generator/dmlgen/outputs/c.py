@@ -330,6 +330,8 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         flags=[enum.name for enum in registry.enums.values() if enum.flags],
         tensor_fields=[member.name for member in registry.structs["BUFFER_TENSOR_DESC"].members],
         most_members=max(len(operator.members) for operator in registry.operators),
+        most_outputs=max(len(operator.outputs) for operator in registry.operators),
+        longest_desc=max(layout(registry, one, POINTER_SIZES[0]).size for one in registry.operators),
         hints={name: _pieces(text) for name, text in registry.hints.items()},
         newest=registry.levels[-1].value,
         dispatch=dispatch,

@@ -652,7 +652,7 @@ def _operator_imports(
     used: set[str],
 ) -> Imports:
     kinds = {member.kind for member in members}
-    description = {"Description", "Rule", "Support", "Tables", "well_typed"}
+    description = {"Description", "Rule", "Support", "Tables", "valid", "well_typed"}
     if inference.needed or any(output.count for output in operator.outputs):
         description.add("given")
     if cases:

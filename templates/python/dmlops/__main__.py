@@ -1,4 +1,4 @@
-"""`python -m dmlops`: validates descriptions, and explains what is wrong with them."""
+"""`python -m dmlops`: validates descriptions, explains what is wrong with them, and shows what is known."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, BinaryIO, NoReturn
 
-from . import __version__, registry
+from . import __version__, overview, registry
 from .description import Description
 from .enums import NEWEST, FeatureLevel, feature_level
 from .errors import JsonError
@@ -31,8 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.run is None:
         parser.print_help(sys.stderr)
         return 2
-    if options.command == "rule":
-        return int(options.run(options.identifier))
+    if options.command not in ("validate", "explain"):
+        return _tell(options)
     try:
         if options.file == "-":
             return int(options.run(sys.stdin.buffer, options.feature_level))
@@ -72,13 +72,51 @@ def _parser() -> argparse.ArgumentParser:
     summary = "say what a rule demands, and where that is from"
     command = commands.add_parser("rule", help=summary, description=summary)
     command.add_argument("identifier", metavar="ID", help="such as DML-GEMM-inner-size")
-    command.set_defaults(run=_rule)
+    command.set_defaults(run=lambda options: explain_rule(registry.rule(options.identifier)))
+    _add_overviews(commands)
     return parser
 
 
-def _rule(identifier: str) -> int:
+def _add_overviews(commands: Any) -> None:
+    """The commands that show what the registry knows, as text or as JSON."""
+    for name, run, summary in (
+        ("show", _show, "show an operator: its members, its rules, and what its tensors may be"),
+        (
+            "support",
+            _support,
+            "show which dimension counts and data types an operator takes at a feature level",
+        ),
+        ("levels", _levels, "show the feature levels, with the DirectML version and Windows release of each"),
+    ):
+        command = commands.add_parser(name, help=summary, description=summary)
+        if name != "levels":
+            command.add_argument("operator", metavar="OPERATOR", help="such as GATHER, in any spelling")
+        if name == "support":
+            command.add_argument(
+                "--level", type=_level, default=NEWEST, help=f"such as {NEWEST}, the default"
+            )
+        command.add_argument("--json", action="store_true", help="print JSON")
+        command.set_defaults(run=run)
+
+
+def _show(options: argparse.Namespace) -> str:
+    name = options.operator
+    return json.dumps(overview.operator(name)) if options.json else overview.operator_text(name)
+
+
+def _support(options: argparse.Namespace) -> str:
+    name, level = options.operator, options.level
+    return json.dumps(overview.support(name, level)) if options.json else overview.support_text(name, level)
+
+
+def _levels(options: argparse.Namespace) -> str:
+    return json.dumps(overview.levels()) if options.json else overview.levels_text()
+
+
+def _tell(options: argparse.Namespace) -> int:
+    """Prints what a command that reads no file has to say."""
     try:
-        print(explain_rule(registry.rule(identifier)))
+        print(options.run(options))
     except KeyError as error:
         print(f"dmlops: {error.args[0]}", file=sys.stderr)
         return 2

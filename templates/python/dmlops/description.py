@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from .enums import NEWEST, FeatureLevel, TensorDataType
 from .errors import InvalidDescription
@@ -117,9 +117,9 @@ class Description(Value):
 
         Where one of the two is a choice, as the type of a CAST's output or the sizes of a SLICE1's, give the
         output with no more than that: TensorDesc(FLOAT16, ()) or TensorDesc(UNKNOWN, (2, 3)). An output that
-        may be absent stays so. Raises ValueError when a member that outputs follow from is absent, when one
-        of the two neither follows nor is given, and for sizes that no tensor has. Whether the other members
-        are right is for `validate` to say.
+        may be absent stays so. Raises ValueError when a member that outputs follow from is absent and when
+        one of the two neither follows nor is given; InvalidDescription, which is one, with the rules that are
+        broken where the result is not valid at the newest level.
         """
         raise NotImplementedError
 
@@ -153,6 +153,9 @@ class Description(Value):
         return operator_desc(self)
 
 
+Inferred = TypeVar("Inferred", bound=Description)
+
+
 def well_typed(desc: Description) -> None:
     """Raises InvalidDescription if a member holds something of a wrong type."""
     if desc._state:
@@ -168,6 +171,16 @@ def given(desc: Description, name: str) -> Any:
     if value is None or (is_tensor and value == ()):
         raise ValueError(f"{name} is absent; the outputs of {desc.OPERATOR} do not follow without it")
     return value
+
+
+def valid(inferred: Inferred) -> Inferred:
+    """A description whose outputs have been inferred; raises InvalidDescription if it breaks a rule."""
+    from .judgement import why_invalid
+
+    violations = why_invalid(inferred)
+    if violations:
+        raise InvalidDescription(inferred, violations)
+    return inferred
 
 
 def count_of(*arrays: Any) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -234,13 +234,14 @@ class ActivationHardmax1(Description):
     def infer(self) -> ActivationHardmax1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
-        return ActivationHardmax1(
+        completed = ActivationHardmax1(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
                 "OutputTensor",
@@ -251,6 +252,7 @@ class ActivationHardmax1(Description):
             AxisCount=self.AxisCount,
             Axes=self.Axes,
         )
+        return valid(completed)
 
 
 _OPEN = opened(ActivationHardmax1)

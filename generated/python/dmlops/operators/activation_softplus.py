@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsFloat, final
 
 from .. import judgement
 from ..arithmetic import as_float
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -252,13 +252,14 @@ class ActivationSoftplus(Description):
     def infer(self) -> ActivationSoftplus:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
-        return ActivationSoftplus(
+        completed = ActivationSoftplus(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
                 "OutputTensor",
@@ -268,6 +269,7 @@ class ActivationSoftplus(Description):
             ),
             Steepness=self.Steepness,
         )
+        return valid(completed)
 
 
 _OPEN = opened(ActivationSoftplus)

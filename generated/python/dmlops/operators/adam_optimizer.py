@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsFloat, final
 
 from .. import judgement
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -401,13 +401,14 @@ class AdamOptimizer(Description):
     def infer(self) -> AdamOptimizer:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_parameters_tensor = given(self, "InputParametersTensor")
         input_parameters_tensor_data_type = input_parameters_tensor.DataType
         input_parameters_tensor_sizes = input_parameters_tensor.Sizes
-        return AdamOptimizer(
+        completed = AdamOptimizer(
             InputParametersTensor=self.InputParametersTensor,
             InputFirstMomentTensor=self.InputFirstMomentTensor,
             InputSecondMomentTensor=self.InputSecondMomentTensor,
@@ -436,6 +437,7 @@ class AdamOptimizer(Description):
             Beta2=self.Beta2,
             Epsilon=self.Epsilon,
         )
+        return valid(completed)
 
 
 _OPEN = opened(AdamOptimizer)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import enums, judgement
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, AxisDirection, FeatureLevel, TensorDataType
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -274,7 +274,8 @@ class Argmax(Description):
     def infer(self) -> Argmax:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -282,7 +283,7 @@ class Argmax(Description):
         input_tensor_rank = input_tensor.DimensionCount
         input_tensor_sizes = input_tensor.Sizes
         reduced_sizes = tuple(1 if any(entry(axes, i) == d for i in range(len(axes))) else entry(input_tensor_sizes, d) for d in range(input_tensor_rank))  # fmt: skip
-        return Argmax(
+        completed = Argmax(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
                 "OutputTensor",
@@ -293,6 +294,7 @@ class Argmax(Description):
             Axes=self.Axes,
             AxisDirection=self.AxisDirection,
         )
+        return valid(completed)
 
 
 _OPEN = opened(Argmax)

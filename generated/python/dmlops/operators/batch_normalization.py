@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsFloat, final
 
 from .. import judgement
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -462,13 +462,14 @@ class BatchNormalization(Description):
     def infer(self) -> BatchNormalization:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
-        return BatchNormalization(
+        completed = BatchNormalization(
             InputTensor=self.InputTensor,
             MeanTensor=self.MeanTensor,
             VarianceTensor=self.VarianceTensor,
@@ -484,6 +485,7 @@ class BatchNormalization(Description):
             Epsilon=self.Epsilon,
             FusedActivation=self.FusedActivation,
         )
+        return valid(completed)
 
 
 _OPEN = opened(BatchNormalization)

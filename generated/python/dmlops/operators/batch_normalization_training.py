@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsFloat, final
 
 from .. import judgement
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred
@@ -430,7 +430,8 @@ class BatchNormalizationTraining(Description):
     def infer(self) -> BatchNormalizationTraining:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -438,7 +439,7 @@ class BatchNormalizationTraining(Description):
         input_tensor_data_type = input_tensor.DataType
         scale_tensor_sizes = scale_tensor.Sizes
         input_tensor_sizes = input_tensor.Sizes
-        return BatchNormalizationTraining(
+        completed = BatchNormalizationTraining(
             InputTensor=self.InputTensor,
             ScaleTensor=self.ScaleTensor,
             BiasTensor=self.BiasTensor,
@@ -464,6 +465,7 @@ class BatchNormalizationTraining(Description):
             Epsilon=self.Epsilon,
             FusedActivation=self.FusedActivation,
         )
+        return valid(completed)
 
 
 _OPEN = opened(BatchNormalizationTraining)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsFloat, final
 
 from .. import judgement
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -440,7 +440,8 @@ class BatchNormalizationTrainingGrad(Description):
     def infer(self) -> BatchNormalizationTrainingGrad:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -448,7 +449,7 @@ class BatchNormalizationTrainingGrad(Description):
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
         mean_tensor_sizes = mean_tensor.Sizes
-        return BatchNormalizationTrainingGrad(
+        completed = BatchNormalizationTrainingGrad(
             InputTensor=self.InputTensor,
             InputGradientTensor=self.InputGradientTensor,
             MeanTensor=self.MeanTensor,
@@ -474,6 +475,7 @@ class BatchNormalizationTrainingGrad(Description):
             ),
             Epsilon=self.Epsilon,
         )
+        return valid(completed)
 
 
 _OPEN = opened(BatchNormalizationTrainingGrad)

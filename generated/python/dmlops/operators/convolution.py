@@ -11,7 +11,7 @@ from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry, quotient, remainder, saturate
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, ConvolutionDirection, ConvolutionMode, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred
@@ -506,7 +506,8 @@ class Convolution(Description):
     def infer(self) -> Convolution:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -526,7 +527,7 @@ class Convolution(Description):
         dilated_filter_sizes = tuple(saturate(saturate((entry(filter_tensor_sizes, d + 2) - 1) * entry(dilations, d)) + 1) for d in range(input_tensor_rank - 2))  # fmt: skip
         spatial_sizes = tuple(saturate(saturate(saturate(quotient(entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d) - entry(dilated_filter_sizes, d), entry(strides, d)) + 1) if direction == CONVOLUTION_DIRECTION_FORWARD else saturate(saturate((entry(input_tensor_sizes, d + 2) - 1) * entry(strides, d)) + entry(dilated_filter_sizes, d)) - entry(start_padding, d) - entry(end_padding, d)) + entry(output_padding, d)) for d in range(input_tensor_rank - 2))  # fmt: skip
         output_tensor_sizes = (entry(input_tensor_sizes, 0), output_channel_count, *spatial_sizes)
-        return Convolution(
+        completed = Convolution(
             InputTensor=self.InputTensor,
             FilterTensor=self.FilterTensor,
             BiasTensor=self.BiasTensor,
@@ -548,6 +549,7 @@ class Convolution(Description):
             GroupCount=self.GroupCount,
             FusedActivation=self.FusedActivation,
         )
+        return valid(completed)
 
 
 _OPEN = opened(Convolution)

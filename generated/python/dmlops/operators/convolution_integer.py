@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry, quotient, remainder, saturate
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred
@@ -485,7 +485,8 @@ class ConvolutionInteger(Description):
     def infer(self) -> ConvolutionInteger:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -502,7 +503,7 @@ class ConvolutionInteger(Description):
         padded_sizes = tuple(entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d) for d in range(input_tensor_rank - 2))  # fmt: skip
         spatial_sizes = tuple(quotient(max(entry(padded_sizes, d) - entry(dilated_filter_sizes, d), 0), entry(strides, d)) + 1 for d in range(input_tensor_rank - 2))  # fmt: skip
         output_tensor_sizes = (entry(input_tensor_sizes, 0), output_channel_count, *spatial_sizes)
-        return ConvolutionInteger(
+        completed = ConvolutionInteger(
             InputTensor=self.InputTensor,
             InputZeroPointTensor=self.InputZeroPointTensor,
             FilterTensor=self.FilterTensor,
@@ -520,6 +521,7 @@ class ConvolutionInteger(Description):
             EndPadding=self.EndPadding,
             GroupCount=self.GroupCount,
         )
+        return valid(completed)
 
 
 _OPEN = opened(ConvolutionInteger)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry, quotient, remainder, saturate
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, DepthSpaceOrder, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -242,7 +242,8 @@ class DepthToSpace1(Description):
     def infer(self) -> DepthToSpace1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -250,7 +251,7 @@ class DepthToSpace1(Description):
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
         output_tensor_sizes = (entry(input_tensor_sizes, 0), quotient(entry(input_tensor_sizes, 1), saturate(block_size * block_size)), saturate(entry(input_tensor_sizes, 2) * block_size), saturate(entry(input_tensor_sizes, 3) * block_size))  # fmt: skip
-        return DepthToSpace1(
+        completed = DepthToSpace1(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
                 "OutputTensor",
@@ -261,6 +262,7 @@ class DepthToSpace1(Description):
             BlockSize=self.BlockSize,
             Order=self.Order,
         )
+        return valid(completed)
 
 
 _OPEN = opened(DepthToSpace1)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
 from .. import judgement
-from ..description import Description, Rule, Support, Tables, well_typed
+from ..description import Description, Rule, Support, Tables, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -202,10 +202,11 @@ class DiagonalMatrix(Description):
     def infer(self) -> DiagonalMatrix:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
-        return DiagonalMatrix(
+        completed = DiagonalMatrix(
             OutputTensor=inferred(
                 "OutputTensor",
                 self.OutputTensor,
@@ -213,6 +214,7 @@ class DiagonalMatrix(Description):
             Offset=self.Offset,
             Value=self.Value,
         )
+        return valid(completed)
 
 
 _OPEN = opened(DiagonalMatrix)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
 from .. import judgement
-from ..description import Description, Rule, Support, Tables, well_typed
+from ..description import Description, Rule, Support, Tables, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred
@@ -231,7 +231,8 @@ class DiagonalMatrix1(Description):
     def infer(self) -> DiagonalMatrix1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = self.InputTensor
@@ -239,7 +240,7 @@ class DiagonalMatrix1(Description):
         input_tensor_sizes = (input_tensor or ABSENT).Sizes
         output_tensor_data_type = input_tensor_data_type if input_tensor is not None else None
         output_tensor_sizes = input_tensor_sizes if input_tensor is not None else None
-        return DiagonalMatrix1(
+        completed = DiagonalMatrix1(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
                 "OutputTensor",
@@ -252,6 +253,7 @@ class DiagonalMatrix1(Description):
             DiagonalFillBegin=self.DiagonalFillBegin,
             DiagonalFillEnd=self.DiagonalFillEnd,
         )
+        return valid(completed)
 
 
 _OPEN = opened(DiagonalMatrix1)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 from .. import judgement
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -264,7 +264,8 @@ class DynamicQuantizeLinear(Description):
     def infer(self) -> DynamicQuantizeLinear:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -272,7 +273,7 @@ class DynamicQuantizeLinear(Description):
         input_tensor_sizes = input_tensor.Sizes
         output_scale_tensor_sizes = tuple(1 for d in range(input_tensor_rank))
         output_zero_point_tensor_sizes = tuple(1 for d in range(input_tensor_rank))
-        return DynamicQuantizeLinear(
+        completed = DynamicQuantizeLinear(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
                 "OutputTensor",
@@ -290,6 +291,7 @@ class DynamicQuantizeLinear(Description):
                 Sizes=output_zero_point_tensor_sizes,
             ),
         )
+        return valid(completed)
 
 
 _OPEN = opened(DynamicQuantizeLinear)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 from .. import judgement, structs
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..structs import ScaleBias
@@ -208,13 +208,14 @@ class ElementWiseAsin(Description):
     def infer(self) -> ElementWiseAsin:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
-        return ElementWiseAsin(
+        completed = ElementWiseAsin(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
                 "OutputTensor",
@@ -224,6 +225,7 @@ class ElementWiseAsin(Description):
             ),
             ScaleBias=self.ScaleBias,
         )
+        return valid(completed)
 
 
 _OPEN = opened(ElementWiseAsin)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, final
 
 from .. import judgement
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred
@@ -340,14 +340,15 @@ class ElementWiseDequantizeLinear(Description):
     def infer(self) -> ElementWiseDequantizeLinear:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
         scale_tensor = given(self, "ScaleTensor")
         scale_tensor_data_type = scale_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
-        return ElementWiseDequantizeLinear(
+        completed = ElementWiseDequantizeLinear(
             InputTensor=self.InputTensor,
             ScaleTensor=self.ScaleTensor,
             ZeroPointTensor=self.ZeroPointTensor,
@@ -358,6 +359,7 @@ class ElementWiseDequantizeLinear(Description):
                 Sizes=input_tensor_sizes,
             ),
         )
+        return valid(completed)
 
 
 _OPEN = opened(ElementWiseDequantizeLinear)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 from .. import judgement
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -202,12 +202,13 @@ class ElementWiseIsNan(Description):
     def infer(self) -> ElementWiseIsNan:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_sizes = input_tensor.Sizes
-        return ElementWiseIsNan(
+        completed = ElementWiseIsNan(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
                 "OutputTensor",
@@ -215,6 +216,7 @@ class ElementWiseIsNan(Description):
                 Sizes=input_tensor_sizes,
             ),
         )
+        return valid(completed)
 
 
 _OPEN = opened(ElementWiseIsNan)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 from .. import judgement
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -292,13 +292,14 @@ class ElementWiseMax(Description):
     def infer(self) -> ElementWiseMax:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         a_tensor = given(self, "ATensor")
         a_tensor_data_type = a_tensor.DataType
         a_tensor_sizes = a_tensor.Sizes
-        return ElementWiseMax(
+        completed = ElementWiseMax(
             ATensor=self.ATensor,
             BTensor=self.BTensor,
             OutputTensor=inferred(
@@ -308,6 +309,7 @@ class ElementWiseMax(Description):
                 Sizes=a_tensor_sizes,
             ),
         )
+        return valid(completed)
 
 
 _OPEN = opened(ElementWiseMax)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, final
 
 from .. import judgement
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred
@@ -364,7 +364,8 @@ class ElementWiseQuantizeLinear(Description):
     def infer(self) -> ElementWiseQuantizeLinear:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -372,7 +373,7 @@ class ElementWiseQuantizeLinear(Description):
         zero_point_tensor_data_type = (zero_point_tensor or ABSENT).DataType
         input_tensor_sizes = input_tensor.Sizes
         output_tensor_data_type = zero_point_tensor_data_type if zero_point_tensor is not None else None
-        return ElementWiseQuantizeLinear(
+        completed = ElementWiseQuantizeLinear(
             InputTensor=self.InputTensor,
             ScaleTensor=self.ScaleTensor,
             ZeroPointTensor=self.ZeroPointTensor,
@@ -383,6 +384,7 @@ class ElementWiseQuantizeLinear(Description):
                 Sizes=input_tensor_sizes,
             ),
         )
+        return valid(completed)
 
 
 _OPEN = opened(ElementWiseQuantizeLinear)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 from .. import judgement
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred
@@ -478,7 +478,8 @@ class ElementWiseQuantizedLinearAdd(Description):
     def infer(self) -> ElementWiseQuantizedLinearAdd:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         a_tensor = given(self, "ATensor")
@@ -486,7 +487,7 @@ class ElementWiseQuantizedLinearAdd(Description):
         output_zero_point_tensor_data_type = (output_zero_point_tensor or ABSENT).DataType
         a_tensor_sizes = a_tensor.Sizes
         output_tensor_data_type = output_zero_point_tensor_data_type if output_zero_point_tensor is not None else None  # fmt: skip
-        return ElementWiseQuantizedLinearAdd(
+        completed = ElementWiseQuantizedLinearAdd(
             ATensor=self.ATensor,
             AScaleTensor=self.AScaleTensor,
             AZeroPointTensor=self.AZeroPointTensor,
@@ -502,6 +503,7 @@ class ElementWiseQuantizedLinearAdd(Description):
                 Sizes=a_tensor_sizes,
             ),
         )
+        return valid(completed)
 
 
 _OPEN = opened(ElementWiseQuantizedLinearAdd)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsFloat, final
 
 from .. import judgement
-from ..description import Description, Rule, Support, Tables, well_typed
+from ..description import Description, Rule, Support, Tables, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -205,10 +205,11 @@ class FillValueConstant(Description):
     def infer(self) -> FillValueConstant:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
-        return FillValueConstant(
+        completed = FillValueConstant(
             OutputTensor=inferred(
                 "OutputTensor",
                 self.OutputTensor,
@@ -216,6 +217,7 @@ class FillValueConstant(Description):
             ValueDataType=self.ValueDataType,
             Value=self.Value,
         )
+        return valid(completed)
 
 
 _OPEN = opened(FillValueConstant)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsFloat, final
 
 from .. import judgement
-from ..description import Description, Rule, Support, Tables, well_typed
+from ..description import Description, Rule, Support, Tables, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -212,10 +212,11 @@ class FillValueSequence(Description):
     def infer(self) -> FillValueSequence:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
-        return FillValueSequence(
+        completed = FillValueSequence(
             OutputTensor=inferred(
                 "OutputTensor",
                 self.OutputTensor,
@@ -224,6 +225,7 @@ class FillValueSequence(Description):
             ValueStart=self.ValueStart,
             ValueDelta=self.ValueDelta,
         )
+        return valid(completed)
 
 
 _OPEN = opened(FillValueSequence)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..coordinates import align
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -359,7 +359,8 @@ class Gather(Description):
     def infer(self) -> Gather:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -373,7 +374,7 @@ class Gather(Description):
         input_tensor_rank = input_tensor.DimensionCount
         gathered_sizes = input_tensor_sizes[:axis] + indices_tensor_sizes[max(indices_tensor_rank - index_dimensions, 0) :] + input_tensor_sizes[axis + 1 :]  # fmt: skip
         output_tensor_sizes = align(gathered_sizes, input_tensor_rank, 1)
-        return Gather(
+        completed = Gather(
             InputTensor=self.InputTensor,
             IndicesTensor=self.IndicesTensor,
             OutputTensor=inferred(
@@ -385,6 +386,7 @@ class Gather(Description):
             Axis=self.Axis,
             IndexDimensions=self.IndexDimensions,
         )
+        return valid(completed)
 
 
 _OPEN = opened(Gather)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, SupportsIndex, final
 from .. import judgement
 from ..arithmetic import entry
 from ..coordinates import align
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -387,7 +387,8 @@ class GatherNd(Description):
     def infer(self) -> GatherNd:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -404,7 +405,7 @@ class GatherNd(Description):
         index_tuple_size = entry(indices_tensor_sizes, indices_tensor_rank - 1)
         gathered_sizes = indices_tensor_sizes[max(indices_start, 0) : indices_tensor_rank - 1] + input_tensor_sizes[max(input_start + index_tuple_size, 0) :]  # fmt: skip
         output_tensor_sizes = align(gathered_sizes, input_tensor_rank, 1)
-        return GatherNd(
+        completed = GatherNd(
             InputTensor=self.InputTensor,
             IndicesTensor=self.IndicesTensor,
             OutputTensor=inferred(
@@ -416,6 +417,7 @@ class GatherNd(Description):
             InputDimensionCount=self.InputDimensionCount,
             IndicesDimensionCount=self.IndicesDimensionCount,
         )
+        return valid(completed)
 
 
 _OPEN = opened(GatherNd)

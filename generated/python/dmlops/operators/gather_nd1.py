@@ -11,7 +11,7 @@ from typing import Any, ClassVar, SupportsIndex, final
 from .. import judgement
 from ..arithmetic import entry
 from ..coordinates import align
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -404,7 +404,8 @@ class GatherNd1(Description):
     def infer(self) -> GatherNd1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -422,7 +423,7 @@ class GatherNd1(Description):
         index_tuple_size = entry(indices_tensor_sizes, indices_tensor_rank - 1)
         gathered_sizes = indices_tensor_sizes[max(indices_start, 0) : indices_tensor_rank - 1] + input_tensor_sizes[max(input_start + batch_dimension_count + index_tuple_size, 0) :]  # fmt: skip
         output_tensor_sizes = align(gathered_sizes, input_tensor_rank, 1)
-        return GatherNd1(
+        completed = GatherNd1(
             InputTensor=self.InputTensor,
             IndicesTensor=self.IndicesTensor,
             OutputTensor=inferred(
@@ -435,6 +436,7 @@ class GatherNd1(Description):
             IndicesDimensionCount=self.IndicesDimensionCount,
             BatchDimensionCount=self.BatchDimensionCount,
         )
+        return valid(completed)
 
 
 _OPEN = opened(GatherNd1)

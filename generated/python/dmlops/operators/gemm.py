@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsFloat, final
 
 from .. import judgement
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, MatrixTransform, TensorDataType, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred
@@ -395,7 +395,8 @@ class Gemm(Description):
     def infer(self) -> Gemm:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         a_tensor = given(self, "ATensor")
@@ -410,7 +411,7 @@ class Gemm(Description):
         m = entry(a_tensor_sizes, a_tensor_rank - (2 if trans_a == MATRIX_TRANSFORM_NONE else 1))
         n = entry(b_tensor_sizes, b_tensor_rank - (1 if trans_b == MATRIX_TRANSFORM_NONE else 2))
         output_tensor_sizes = (*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n)
-        return Gemm(
+        completed = Gemm(
             ATensor=self.ATensor,
             BTensor=self.BTensor,
             CTensor=self.CTensor,
@@ -426,6 +427,7 @@ class Gemm(Description):
             Beta=self.Beta,
             FusedActivation=self.FusedActivation,
         )
+        return valid(completed)
 
 
 _OPEN = opened(Gemm)

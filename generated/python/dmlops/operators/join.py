@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry, replaced, saturate
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred, tensor_at
@@ -338,14 +338,15 @@ class Join(Description):
     def infer(self) -> Join:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensors = given(self, "InputTensors")
         axis = self.Axis
         output_tensor_data_type = tensor_at(input_tensors, 0).DataType
         output_tensor_sizes = replaced(tensor_at(input_tensors, 0).Sizes, axis, saturate(sum(entry(tensor_at(input_tensors, i).Sizes, axis) for i in range(len(input_tensors)))))  # fmt: skip
-        return Join(
+        completed = Join(
             InputCount=self.InputCount,
             InputTensors=self.InputTensors,
             OutputTensor=inferred(
@@ -356,6 +357,7 @@ class Join(Description):
             ),
             Axis=self.Axis,
         )
+        return valid(completed)
 
 
 _OPEN = opened(Join)

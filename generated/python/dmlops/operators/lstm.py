@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import as_float, entry
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, RecurrentNetworkDirection, TensorDataType, TensorFlags, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred_if_given
@@ -962,7 +962,8 @@ class Lstm(Description):
     def infer(self) -> Lstm:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -977,7 +978,7 @@ class Lstm(Description):
         output_cell_single_tensor_sizes = (1, direction_count, batch_size, hidden_size)
         output_sequence_tensor_sizes = (sequence_length, direction_count, batch_size, hidden_size)
         output_single_tensor_sizes = (1, direction_count, batch_size, hidden_size)
-        return Lstm(
+        completed = Lstm(
             InputTensor=self.InputTensor,
             WeightTensor=self.WeightTensor,
             RecurrenceTensor=self.RecurrenceTensor,
@@ -1011,6 +1012,7 @@ class Lstm(Description):
             UseClipThreshold=self.UseClipThreshold,
             CoupleInputForget=self.CoupleInputForget,
         )
+        return valid(completed)
 
 
 _OPEN = opened(Lstm)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, final
 
 from .. import judgement
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred
@@ -364,7 +364,8 @@ class MatrixMultiplyInteger(Description):
     def infer(self) -> MatrixMultiplyInteger:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         a_tensor = given(self, "ATensor")
@@ -376,7 +377,7 @@ class MatrixMultiplyInteger(Description):
         m = entry(a_tensor_sizes, a_tensor_rank - 2)
         n = entry(b_tensor_sizes, b_tensor_rank - 1)
         output_tensor_sizes = (*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n)
-        return MatrixMultiplyInteger(
+        completed = MatrixMultiplyInteger(
             ATensor=self.ATensor,
             AZeroPointTensor=self.AZeroPointTensor,
             BTensor=self.BTensor,
@@ -387,6 +388,7 @@ class MatrixMultiplyInteger(Description):
                 Sizes=output_tensor_sizes,
             ),
         )
+        return valid(completed)
 
 
 _OPEN = opened(MatrixMultiplyInteger)

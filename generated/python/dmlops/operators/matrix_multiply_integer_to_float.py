@@ -10,7 +10,7 @@ from typing import Any, ClassVar, final
 
 from .. import judgement
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred
@@ -530,7 +530,8 @@ class MatrixMultiplyIntegerToFloat(Description):
     def infer(self) -> MatrixMultiplyIntegerToFloat:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         a_tensor = given(self, "ATensor")
@@ -544,7 +545,7 @@ class MatrixMultiplyIntegerToFloat(Description):
         m = entry(a_tensor_sizes, a_tensor_rank - 2)
         n = entry(b_tensor_sizes, b_tensor_rank - 1)
         output_tensor_sizes = (*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n)
-        return MatrixMultiplyIntegerToFloat(
+        completed = MatrixMultiplyIntegerToFloat(
             ATensor=self.ATensor,
             AScaleTensor=self.AScaleTensor,
             AZeroPointTensor=self.AZeroPointTensor,
@@ -559,6 +560,7 @@ class MatrixMultiplyIntegerToFloat(Description):
                 Sizes=output_tensor_sizes,
             ),
         )
+        return valid(completed)
 
 
 _OPEN = opened(MatrixMultiplyIntegerToFloat)

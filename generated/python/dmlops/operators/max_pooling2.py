@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry, quotient, saturate
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given
@@ -427,7 +427,8 @@ class MaxPooling2(Description):
     def infer(self) -> MaxPooling2:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -442,7 +443,7 @@ class MaxPooling2(Description):
         window_extents = tuple(saturate(saturate((entry(window_size, i) - 1) * entry(dilations, i)) + 1) for i in range(len(window_size)))  # fmt: skip
         padded_sizes = tuple(entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank - 2))  # fmt: skip
         pooled_sizes = input_tensor_sizes[:2] + tuple(quotient(max(entry(padded_sizes, i) - entry(window_extents, i), 0), entry(strides, i)) + 1 for i in range(input_tensor_rank - 2))  # fmt: skip
-        return MaxPooling2(
+        completed = MaxPooling2(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
                 "OutputTensor",
@@ -464,6 +465,7 @@ class MaxPooling2(Description):
             EndPadding=self.EndPadding,
             Dilations=self.Dilations,
         )
+        return valid(completed)
 
 
 _OPEN = opened(MaxPooling2)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, feature_level, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred
@@ -443,13 +443,14 @@ class MeanVarianceNormalization1(Description):
     def infer(self) -> MeanVarianceNormalization1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
-        return MeanVarianceNormalization1(
+        completed = MeanVarianceNormalization1(
             InputTensor=self.InputTensor,
             ScaleTensor=self.ScaleTensor,
             BiasTensor=self.BiasTensor,
@@ -465,6 +466,7 @@ class MeanVarianceNormalization1(Description):
             Epsilon=self.Epsilon,
             FusedActivation=self.FusedActivation,
         )
+        return valid(completed)
 
 
 _OPEN = opened(MeanVarianceNormalization1)

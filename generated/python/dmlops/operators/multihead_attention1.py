@@ -11,7 +11,7 @@ from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 from .. import judgement
 from ..arithmetic import entry, quotient, remainder, saturate
 from ..coordinates import align
-from ..description import Description, Rule, Support, Tables, well_typed
+from ..description import Description, Rule, Support, Tables, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, MultiheadAttentionMaskType, TensorDataType, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given
@@ -984,7 +984,8 @@ class MultiheadAttention1(Description):
     def infer(self) -> MultiheadAttention1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         query_tensor = self.QueryTensor
@@ -992,7 +993,7 @@ class MultiheadAttention1(Description):
         output_present_key_tensor_data_type = query_tensor_data_type if query_tensor is not None else None
         output_present_value_tensor_data_type = query_tensor_data_type if query_tensor is not None else None
         output_tensor_data_type = query_tensor_data_type if query_tensor is not None else None
-        return MultiheadAttention1(
+        completed = MultiheadAttention1(
             QueryTensor=self.QueryTensor,
             KeyTensor=self.KeyTensor,
             ValueTensor=self.ValueTensor,
@@ -1026,6 +1027,7 @@ class MultiheadAttention1(Description):
             KeyValueHeadCount=self.KeyValueHeadCount,
             MaskType=self.MaskType,
         )
+        return valid(completed)
 
 
 _OPEN = opened(MultiheadAttention1)

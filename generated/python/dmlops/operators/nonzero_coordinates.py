@@ -11,7 +11,7 @@ from typing import Any, ClassVar, final
 
 from .. import judgement
 from ..arithmetic import entry, saturate
-from ..description import Description, Rule, Support, Tables, well_typed
+from ..description import Description, Rule, Support, Tables, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -269,10 +269,11 @@ class NonzeroCoordinates(Description):
     def infer(self) -> NonzeroCoordinates:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
-        return NonzeroCoordinates(
+        completed = NonzeroCoordinates(
             InputTensor=self.InputTensor,
             OutputCountTensor=inferred(
                 "OutputCountTensor",
@@ -283,6 +284,7 @@ class NonzeroCoordinates(Description):
                 self.OutputCoordinatesTensor,
             ),
         )
+        return valid(completed)
 
 
 _OPEN = opened(NonzeroCoordinates)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry, replaced, saturate
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -323,12 +323,13 @@ class OneHot(Description):
     def infer(self) -> OneHot:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         values_tensor = given(self, "ValuesTensor")
         values_tensor_data_type = values_tensor.DataType
-        return OneHot(
+        completed = OneHot(
             IndicesTensor=self.IndicesTensor,
             ValuesTensor=self.ValuesTensor,
             OutputTensor=inferred(
@@ -338,6 +339,7 @@ class OneHot(Description):
             ),
             Axis=self.Axis,
         )
+        return valid(completed)
 
 
 _OPEN = opened(OneHot)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
 from .. import enums, judgement
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, PaddingMode, TensorDataType, feature_level, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -279,7 +279,8 @@ class Padding1(Description):
     def infer(self) -> Padding1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -289,7 +290,7 @@ class Padding1(Description):
         input_tensor_rank = input_tensor.DimensionCount
         input_tensor_sizes = input_tensor.Sizes
         output_tensor_sizes = tuple(entry(input_tensor_sizes, i) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank))  # fmt: skip
-        return Padding1(
+        completed = Padding1(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
                 "OutputTensor",
@@ -304,6 +305,7 @@ class Padding1(Description):
             StartPadding=self.StartPadding,
             EndPadding=self.EndPadding,
         )
+        return valid(completed)
 
 
 _OPEN = opened(Padding1)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import enums, judgement
 from ..arithmetic import entry, remainder
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, QuantizationType, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred, tensor_at
@@ -306,12 +306,13 @@ class Quantize(Description):
     def infer(self) -> Quantize:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_sizes = input_tensor.Sizes
-        return Quantize(
+        completed = Quantize(
             InputTensor=self.InputTensor,
             QuantizationType=self.QuantizationType,
             QuantizationTensorCount=self.QuantizationTensorCount,
@@ -322,6 +323,7 @@ class Quantize(Description):
                 Sizes=input_tensor_sizes,
             ),
         )
+        return valid(completed)
 
 
 _OPEN = opened(Quantize)

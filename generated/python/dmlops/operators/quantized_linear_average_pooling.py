@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry, quotient, saturate
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred
@@ -522,7 +522,8 @@ class QuantizedLinearAveragePooling(Description):
     def infer(self) -> QuantizedLinearAveragePooling:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -539,7 +540,7 @@ class QuantizedLinearAveragePooling(Description):
         padded_sizes = tuple(entry(input_tensor_sizes, i + 2) + entry(start_padding, i) + entry(end_padding, i) for i in range(input_tensor_rank - 2))  # fmt: skip
         pooled_sizes = input_tensor_sizes[:2] + tuple(quotient(max(entry(padded_sizes, i) - entry(window_extents, i), 0), entry(strides, i)) + 1 for i in range(input_tensor_rank - 2))  # fmt: skip
         output_tensor_data_type = output_zero_point_tensor_data_type if output_zero_point_tensor is not None else None  # fmt: skip
-        return QuantizedLinearAveragePooling(
+        completed = QuantizedLinearAveragePooling(
             InputTensor=self.InputTensor,
             InputScaleTensor=self.InputScaleTensor,
             InputZeroPointTensor=self.InputZeroPointTensor,
@@ -560,6 +561,7 @@ class QuantizedLinearAveragePooling(Description):
             Dilations=self.Dilations,
             IncludePadding=self.IncludePadding,
         )
+        return valid(completed)
 
 
 _OPEN = opened(QuantizedLinearAveragePooling)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry, quotient, remainder, saturate
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred
@@ -689,7 +689,8 @@ class QuantizedLinearConvolution(Description):
     def infer(self) -> QuantizedLinearConvolution:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -709,7 +710,7 @@ class QuantizedLinearConvolution(Description):
         spatial_sizes = tuple(quotient(max(entry(padded_sizes, d) - entry(dilated_filter_sizes, d), 0), entry(strides, d)) + 1 for d in range(input_tensor_rank - 2))  # fmt: skip
         output_tensor_data_type = output_zero_point_tensor_data_type if output_zero_point_tensor is not None else None  # fmt: skip
         output_tensor_sizes = (entry(input_tensor_sizes, 0), output_channel_count, *spatial_sizes)
-        return QuantizedLinearConvolution(
+        completed = QuantizedLinearConvolution(
             InputTensor=self.InputTensor,
             InputScaleTensor=self.InputScaleTensor,
             InputZeroPointTensor=self.InputZeroPointTensor,
@@ -733,6 +734,7 @@ class QuantizedLinearConvolution(Description):
             EndPadding=self.EndPadding,
             GroupCount=self.GroupCount,
         )
+        return valid(completed)
 
 
 _OPEN = opened(QuantizedLinearConvolution)

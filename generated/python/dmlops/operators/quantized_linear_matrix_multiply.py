@@ -10,7 +10,7 @@ from typing import Any, ClassVar, final
 
 from .. import judgement
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred
@@ -577,7 +577,8 @@ class QuantizedLinearMatrixMultiply(Description):
     def infer(self) -> QuantizedLinearMatrixMultiply:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         a_tensor = given(self, "ATensor")
@@ -592,7 +593,7 @@ class QuantizedLinearMatrixMultiply(Description):
         n = entry(b_tensor_sizes, b_tensor_rank - 1)
         output_tensor_data_type = output_zero_point_tensor_data_type if output_zero_point_tensor is not None else None  # fmt: skip
         output_tensor_sizes = (*a_tensor_sizes[: max(a_tensor_rank - 2, 0)], m, n)
-        return QuantizedLinearMatrixMultiply(
+        completed = QuantizedLinearMatrixMultiply(
             ATensor=self.ATensor,
             AScaleTensor=self.AScaleTensor,
             AZeroPointTensor=self.AZeroPointTensor,
@@ -608,6 +609,7 @@ class QuantizedLinearMatrixMultiply(Description):
                 Sizes=output_tensor_sizes,
             ),
         )
+        return valid(completed)
 
 
 _OPEN = opened(QuantizedLinearMatrixMultiply)

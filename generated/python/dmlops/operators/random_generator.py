@@ -11,7 +11,7 @@ from typing import Any, ClassVar, final
 from .. import judgement
 from ..arithmetic import entry
 from ..coordinates import align
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, RandomGeneratorType, TensorDataType
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred, inferred_if_given
@@ -226,12 +226,13 @@ class RandomGenerator(Description):
     def infer(self) -> RandomGenerator:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_state_tensor = given(self, "InputStateTensor")
         input_state_tensor_sizes = input_state_tensor.Sizes
-        return RandomGenerator(
+        completed = RandomGenerator(
             InputStateTensor=self.InputStateTensor,
             OutputTensor=inferred(
                 "OutputTensor",
@@ -244,6 +245,7 @@ class RandomGenerator(Description):
             ),
             Type=self.Type,
         )
+        return valid(completed)
 
 
 _OPEN = opened(RandomGenerator)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry
-from ..description import Cases, Description, Rule, Support, Tables, given, well_typed
+from ..description import Cases, Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, ReduceFunction, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -510,7 +510,8 @@ class Reduce(Description):
     def infer(self) -> Reduce:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -521,7 +522,7 @@ class Reduce(Description):
         input_tensor_sizes = input_tensor.Sizes
         reduced_sizes = tuple(1 if any(entry(axes, i) == d for i in range(len(axes))) else entry(input_tensor_sizes, d) for d in range(input_tensor_rank))  # fmt: skip
         output_tensor_data_type = input_tensor_data_type if function not in (REDUCE_FUNCTION_ARGMAX, REDUCE_FUNCTION_ARGMIN) else None  # fmt: skip
-        return Reduce(
+        completed = Reduce(
             Function=self.Function,
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
@@ -533,6 +534,7 @@ class Reduce(Description):
             AxisCount=self.AxisCount,
             Axes=self.Axes,
         )
+        return valid(completed)
 
 
 _OPEN = opened(Reduce)

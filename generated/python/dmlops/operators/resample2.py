@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
 from .. import enums, judgement
 from ..arithmetic import as_float
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, AxisDirection, FeatureLevel, InterpolationMode, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -280,12 +280,13 @@ class Resample2(Description):
     def infer(self) -> Resample2:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
-        return Resample2(
+        completed = Resample2(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
                 "OutputTensor",
@@ -299,6 +300,7 @@ class Resample2(Description):
             InputPixelOffsets=self.InputPixelOffsets,
             OutputPixelOffsets=self.OutputPixelOffsets,
         )
+        return valid(completed)
 
 
 _OPEN = opened(Resample2)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
 from .. import enums, judgement
 from ..arithmetic import as_float
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, InterpolationMode, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -275,12 +275,13 @@ class ResampleGrad(Description):
     def infer(self) -> ResampleGrad:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_gradient_tensor = given(self, "InputGradientTensor")
         input_gradient_tensor_data_type = input_gradient_tensor.DataType
-        return ResampleGrad(
+        completed = ResampleGrad(
             InputGradientTensor=self.InputGradientTensor,
             OutputGradientTensor=inferred(
                 "OutputGradientTensor",
@@ -293,6 +294,7 @@ class ResampleGrad(Description):
             InputPixelOffsets=self.InputPixelOffsets,
             OutputPixelOffsets=self.OutputPixelOffsets,
         )
+        return valid(completed)
 
 
 _OPEN = opened(ResampleGrad)

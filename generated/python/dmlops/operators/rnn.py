@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, RecurrentNetworkDirection, TensorDataType, TensorFlags, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred_if_given
@@ -724,7 +724,8 @@ class Rnn(Description):
     def infer(self) -> Rnn:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -738,7 +739,7 @@ class Rnn(Description):
         hidden_size = entry(recurrence_tensor_sizes, 3)
         output_sequence_tensor_sizes = (sequence_length, direction_count, batch_size, hidden_size)
         output_single_tensor_sizes = (1, direction_count, batch_size, hidden_size)
-        return Rnn(
+        completed = Rnn(
             InputTensor=self.InputTensor,
             WeightTensor=self.WeightTensor,
             RecurrenceTensor=self.RecurrenceTensor,
@@ -761,6 +762,7 @@ class Rnn(Description):
             ActivationDescs=self.ActivationDescs,
             Direction=self.Direction,
         )
+        return valid(completed)
 
 
 _OPEN = opened(Rnn)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 from .. import enums, judgement
 from ..arithmetic import entry
 from ..coordinates import align
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, InterpolationMode, ReduceFunction, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -372,12 +372,13 @@ class RoiAlign(Description):
     def infer(self) -> RoiAlign:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
-        return RoiAlign(
+        completed = RoiAlign(
             InputTensor=self.InputTensor,
             ROITensor=self.ROITensor,
             BatchIndicesTensor=self.BatchIndicesTensor,
@@ -394,6 +395,7 @@ class RoiAlign(Description):
             MinimumSamplesPerOutput=self.MinimumSamplesPerOutput,
             MaximumSamplesPerOutput=self.MaximumSamplesPerOutput,
         )
+        return valid(completed)
 
 
 _OPEN = opened(RoiAlign)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 from .. import enums, judgement
 from ..arithmetic import entry
 from ..coordinates import align
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, InterpolationMode, ReduceFunction, TensorDataType, name_of
 from ..member import Member
 from ..tensor import ABSENT, TensorDesc, inferred_if_given
@@ -488,7 +488,8 @@ class RoiAlignGrad(Description):
     def infer(self) -> RoiAlignGrad:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_gradient_tensor = given(self, "InputGradientTensor")
@@ -498,7 +499,7 @@ class RoiAlignGrad(Description):
         input_tensor_sizes = (input_tensor or ABSENT).Sizes
         roi_tensor_sizes = roi_tensor.Sizes
         output_gradient_tensor_sizes = input_tensor_sizes if input_tensor is not None else None
-        return RoiAlignGrad(
+        completed = RoiAlignGrad(
             InputTensor=self.InputTensor,
             InputGradientTensor=self.InputGradientTensor,
             ROITensor=self.ROITensor,
@@ -525,6 +526,7 @@ class RoiAlignGrad(Description):
             MaximumSamplesPerOutput=self.MaximumSamplesPerOutput,
             AlignRegionsToCorners=self.AlignRegionsToCorners,
         )
+        return valid(completed)
 
 
 _OPEN = opened(RoiAlignGrad)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsFloat, final
 
 from .. import judgement
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..structs import Size2d
@@ -272,7 +272,8 @@ class RoiPooling(Description):
     def infer(self) -> RoiPooling:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -283,7 +284,7 @@ class RoiPooling(Description):
         input_tensor_sizes = input_tensor.Sizes
         roi_count = entry(roi_tensor_sizes, 2)
         output_tensor_sizes = (roi_count, entry(input_tensor_sizes, 1), pooled_size.Height, pooled_size.Width)
-        return RoiPooling(
+        completed = RoiPooling(
             InputTensor=self.InputTensor,
             ROITensor=self.ROITensor,
             OutputTensor=inferred(
@@ -295,6 +296,7 @@ class RoiPooling(Description):
             SpatialScale=self.SpatialScale,
             PooledSize=self.PooledSize,
         )
+        return valid(completed)
 
 
 _OPEN = opened(RoiPooling)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry, saturate
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -310,13 +310,14 @@ class Slice(Description):
     def infer(self) -> Slice:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
         sizes = given(self, "Sizes")
         input_tensor_data_type = input_tensor.DataType
-        return Slice(
+        completed = Slice(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
                 "OutputTensor",
@@ -329,6 +330,7 @@ class Slice(Description):
             Sizes=self.Sizes,
             Strides=self.Strides,
         )
+        return valid(completed)
 
 
 _OPEN = opened(Slice)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry, quotient, saturate
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -320,12 +320,13 @@ class SliceGrad(Description):
     def infer(self) -> SliceGrad:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_gradient_tensor = given(self, "InputGradientTensor")
         input_gradient_tensor_data_type = input_gradient_tensor.DataType
-        return SliceGrad(
+        completed = SliceGrad(
             InputGradientTensor=self.InputGradientTensor,
             OutputGradientTensor=inferred(
                 "OutputGradientTensor",
@@ -337,6 +338,7 @@ class SliceGrad(Description):
             InputWindowSizes=self.InputWindowSizes,
             InputWindowStrides=self.InputWindowStrides,
         )
+        return valid(completed)
 
 
 _OPEN = opened(SliceGrad)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry, quotient, remainder, saturate
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, DepthSpaceOrder, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -244,7 +244,8 @@ class SpaceToDepth1(Description):
     def infer(self) -> SpaceToDepth1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -252,7 +253,7 @@ class SpaceToDepth1(Description):
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
         output_tensor_sizes = (entry(input_tensor_sizes, 0), saturate(entry(input_tensor_sizes, 1) * block_size * block_size), quotient(entry(input_tensor_sizes, 2), block_size), quotient(entry(input_tensor_sizes, 3), block_size))  # fmt: skip
-        return SpaceToDepth1(
+        completed = SpaceToDepth1(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
                 "OutputTensor",
@@ -263,6 +264,7 @@ class SpaceToDepth1(Description):
             BlockSize=self.BlockSize,
             Order=self.Order,
         )
+        return valid(completed)
 
 
 _OPEN = opened(SpaceToDepth1)

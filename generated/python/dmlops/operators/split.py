@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry, saturate
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc
@@ -309,15 +309,17 @@ class Split(Description):
     def infer(self) -> Split:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
-        return Split(
+        completed = Split(
             InputTensor=self.InputTensor,
             OutputCount=self.OutputCount,
             OutputTensors=given(self, "OutputTensors"),
             Axis=self.Axis,
         )
+        return valid(completed)
 
 
 _OPEN = opened(Split)

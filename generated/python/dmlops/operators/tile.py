@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry, saturate
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -291,7 +291,8 @@ class Tile(Description):
     def infer(self) -> Tile:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -300,7 +301,7 @@ class Tile(Description):
         input_tensor_rank = input_tensor.DimensionCount
         input_tensor_sizes = input_tensor.Sizes
         output_tensor_sizes = tuple(saturate(entry(input_tensor_sizes, i) * entry(repeats, i)) for i in range(input_tensor_rank))  # fmt: skip
-        return Tile(
+        completed = Tile(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
                 "OutputTensor",
@@ -311,6 +312,7 @@ class Tile(Description):
             RepeatsCount=self.RepeatsCount,
             Repeats=self.Repeats,
         )
+        return valid(completed)
 
 
 _OPEN = opened(Tile)

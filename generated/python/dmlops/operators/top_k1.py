@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import enums, judgement
 from ..arithmetic import entry, replaced
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, AxisDirection, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -366,7 +366,8 @@ class TopK1(Description):
     def infer(self) -> TopK1:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -376,7 +377,7 @@ class TopK1(Description):
         input_tensor_sizes = input_tensor.Sizes
         output_index_tensor_sizes = replaced(input_tensor_sizes, axis, k)
         output_value_tensor_sizes = replaced(input_tensor_sizes, axis, k)
-        return TopK1(
+        completed = TopK1(
             InputTensor=self.InputTensor,
             OutputValueTensor=inferred(
                 "OutputValueTensor",
@@ -393,6 +394,7 @@ class TopK1(Description):
             K=self.K,
             AxisDirection=self.AxisDirection,
         )
+        return valid(completed)
 
 
 _OPEN = opened(TopK1)

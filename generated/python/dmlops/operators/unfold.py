@@ -11,7 +11,7 @@ from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry, quotient, saturate
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -313,7 +313,8 @@ class Unfold(Description):
     def infer(self) -> Unfold:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -328,7 +329,7 @@ class Unfold(Description):
         padded_sizes = tuple(entry(input_tensor_sizes, d + 2) + entry(start_padding, d) + entry(end_padding, d) for d in range(len(start_padding)))  # fmt: skip
         blocks_per_dimension = tuple(saturate(quotient(entry(padded_sizes, d) - entry(window_extents, d), entry(strides, d)) + 1) for d in range(len(strides)))  # fmt: skip
         output_tensor_sizes = (entry(input_tensor_sizes, 0), saturate(entry(input_tensor_sizes, 1) * prod(window_sizes)), saturate(prod(blocks_per_dimension)))  # fmt: skip
-        return Unfold(
+        completed = Unfold(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
                 "OutputTensor",
@@ -343,6 +344,7 @@ class Unfold(Description):
             StartPadding=self.StartPadding,
             EndPadding=self.EndPadding,
         )
+        return valid(completed)
 
 
 _OPEN = opened(Unfold)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, final
 
 from .. import enums, judgement
 from ..arithmetic import entry, saturate
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, InterpolationMode, TensorDataType, name_of
 from ..member import Member
 from ..structs import Size2d
@@ -225,7 +225,8 @@ class Upsample2d(Description):
     def infer(self) -> Upsample2d:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
@@ -234,7 +235,7 @@ class Upsample2d(Description):
         input_tensor_sizes = input_tensor.Sizes
         input_tensor_rank = input_tensor.DimensionCount
         output_tensor_sizes = (*input_tensor_sizes[: max(input_tensor_rank - 2, 0)], saturate(entry(input_tensor_sizes, input_tensor_rank - 2) * scale_size.Height), saturate(entry(input_tensor_sizes, input_tensor_rank - 1) * scale_size.Width))  # fmt: skip
-        return Upsample2d(
+        completed = Upsample2d(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
                 "OutputTensor",
@@ -245,6 +246,7 @@ class Upsample2d(Description):
             ScaleSize=self.ScaleSize,
             InterpolationMode=self.InterpolationMode,
         )
+        return valid(completed)
 
 
 _OPEN = opened(Upsample2d)

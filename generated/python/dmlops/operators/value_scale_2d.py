@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsFloat, SupportsIndex, final
 
 from .. import judgement
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, Tables, given, well_typed
+from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
 from ..tensor import TensorDesc, inferred
@@ -221,13 +221,14 @@ class ValueScale2d(Description):
     def infer(self) -> ValueScale2d:
         """The description with those sizes and data types of its outputs filled in that follow from the rest.
 
-        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given.
+        Raises ValueError when a member that they follow from is absent, or when they neither follow nor are given;
+        InvalidDescription, which is one, when the result breaks a rule at the newest level.
         """
         well_typed(self)
         input_tensor = given(self, "InputTensor")
         input_tensor_data_type = input_tensor.DataType
         input_tensor_sizes = input_tensor.Sizes
-        return ValueScale2d(
+        completed = ValueScale2d(
             InputTensor=self.InputTensor,
             OutputTensor=inferred(
                 "OutputTensor",
@@ -239,6 +240,7 @@ class ValueScale2d(Description):
             ChannelCount=self.ChannelCount,
             Bias=self.Bias,
         )
+        return valid(completed)
 
 
 _OPEN = opened(ValueScale2d)
