@@ -4572,13 +4572,14 @@ typedef enum dmlops_inference {
     DMLOPS_NO_OUTPUT,    /* the operator is unknown, or has no output of this number */
     DMLOPS_NEEDS_INPUT,  /* what outputs follow from is absent, unreadable or miscounted; dmlops_validate tells */
     DMLOPS_NEEDS_CHOICE, /* the data type or the sizes are for the caller to choose */
-    DMLOPS_NO_SIZES      /* no valid sizes follow; dmlops_validate tells why, given any output */
+    DMLOPS_NO_SIZES      /* no valid output follows, as a rule is broken; dmlops_validate tells which, given any output */
 } dmlops_inference;
 
 /* Works out an output from the rest of a description; the first output has number 0. `tensor` becomes its description,
    with `sizes`, which has room for DML_TENSOR_DIMENSION_COUNT_MAX1, as its Sizes. Where the description has that output
    already, its fields stand in for those that do not follow: of a CAST the data type, of a SLICE1 the sizes; so one
-   with no more than a data type will do. Nothing is written unless the result is DMLOPS_INFERRED. */
+   with no more than a data type will do. With all its outputs worked out, optional ones only where it has them, the
+   description must be valid at the newest feature level. Nothing is written unless the result is DMLOPS_INFERRED. */
 static inline dmlops_inference dmlops_infer_output(
     const DML_OPERATOR_DESC* desc, size_t number, DML_BUFFER_TENSOR_DESC* tensor, UINT* sizes);
 
@@ -16818,191 +16819,195 @@ static const dmlops_output dmlops_outputs[] = {
     {DMLOPS_NO_PROGRAM, 372, 1, 0, DMLOPS_NOTHING, 0, 0},
 };
 
-/* The members and programs of each operator, and where its outputs start. */
+#define DMLOPS_MAX_OUTPUTS 3
+#define DMLOPS_DESC_SIZE 144 /* of the longest description, in bytes */
+
+/* The members and programs of each operator, the size of its struct, and where its outputs start. */
 static const struct {
     const dmlops_member* members;
     const uint8_t* code;
+    uint16_t size;
     uint16_t first;
     uint8_t member_count;
     uint8_t output_count;
 } dmlops_inferences[] = {
-    {dmlops_element_wise_identity_members, dmlops_element_wise_identity_code, 0, 3, 1},
-    {dmlops_element_wise_abs_members, dmlops_element_wise_abs_code, 1, 3, 1},
-    {dmlops_element_wise_acos_members, dmlops_element_wise_acos_code, 2, 3, 1},
-    {dmlops_element_wise_add_members, dmlops_element_wise_add_code, 3, 3, 1},
-    {dmlops_element_wise_asin_members, dmlops_element_wise_asin_code, 4, 3, 1},
-    {dmlops_element_wise_atan_members, dmlops_element_wise_atan_code, 5, 3, 1},
-    {dmlops_element_wise_ceil_members, dmlops_element_wise_ceil_code, 6, 3, 1},
-    {dmlops_element_wise_clip_members, dmlops_element_wise_clip_code, 7, 3, 1},
-    {dmlops_element_wise_cos_members, dmlops_element_wise_cos_code, 8, 3, 1},
-    {dmlops_element_wise_divide_members, dmlops_element_wise_divide_code, 9, 3, 1},
-    {dmlops_element_wise_exp_members, dmlops_element_wise_exp_code, 10, 3, 1},
-    {dmlops_element_wise_floor_members, dmlops_element_wise_floor_code, 11, 3, 1},
-    {dmlops_element_wise_log_members, dmlops_element_wise_log_code, 12, 3, 1},
-    {dmlops_element_wise_logical_and_members, dmlops_element_wise_logical_and_code, 13, 3, 1},
-    {dmlops_element_wise_logical_equals_members, dmlops_element_wise_logical_equals_code, 14, 3, 1},
-    {dmlops_element_wise_logical_greater_than_members, dmlops_element_wise_logical_greater_than_code, 15, 3, 1},
-    {dmlops_element_wise_logical_less_than_members, dmlops_element_wise_logical_less_than_code, 16, 3, 1},
-    {dmlops_element_wise_logical_not_members, dmlops_element_wise_logical_not_code, 17, 2, 1},
-    {dmlops_element_wise_logical_or_members, dmlops_element_wise_logical_or_code, 18, 3, 1},
-    {dmlops_element_wise_logical_xor_members, dmlops_element_wise_logical_xor_code, 19, 3, 1},
-    {dmlops_element_wise_max_members, dmlops_element_wise_max_code, 20, 3, 1},
-    {dmlops_element_wise_mean_members, dmlops_element_wise_mean_code, 21, 3, 1},
-    {dmlops_element_wise_min_members, dmlops_element_wise_min_code, 22, 3, 1},
-    {dmlops_element_wise_multiply_members, dmlops_element_wise_multiply_code, 23, 3, 1},
-    {dmlops_element_wise_pow_members, dmlops_element_wise_pow_code, 24, 4, 1},
-    {dmlops_element_wise_constant_pow_members, dmlops_element_wise_constant_pow_code, 25, 3, 1},
-    {dmlops_element_wise_recip_members, dmlops_element_wise_recip_code, 26, 3, 1},
-    {dmlops_element_wise_sin_members, dmlops_element_wise_sin_code, 27, 3, 1},
-    {dmlops_element_wise_sqrt_members, dmlops_element_wise_sqrt_code, 28, 3, 1},
-    {dmlops_element_wise_subtract_members, dmlops_element_wise_subtract_code, 29, 3, 1},
-    {dmlops_element_wise_tan_members, dmlops_element_wise_tan_code, 30, 3, 1},
-    {dmlops_element_wise_threshold_members, dmlops_element_wise_threshold_code, 31, 3, 1},
-    {dmlops_element_wise_quantize_linear_members, dmlops_element_wise_quantize_linear_code, 32, 4, 1},
-    {dmlops_element_wise_dequantize_linear_members, dmlops_element_wise_dequantize_linear_code, 33, 4, 1},
-    {dmlops_activation_elu_members, dmlops_activation_elu_code, 34, 2, 1},
-    {dmlops_activation_hardmax_members, dmlops_activation_hardmax_code, 35, 2, 1},
-    {dmlops_activation_hard_sigmoid_members, dmlops_activation_hard_sigmoid_code, 36, 2, 1},
-    {dmlops_activation_identity_members, dmlops_activation_identity_code, 37, 2, 1},
-    {dmlops_activation_leaky_relu_members, dmlops_activation_leaky_relu_code, 38, 2, 1},
-    {dmlops_activation_linear_members, dmlops_activation_linear_code, 39, 2, 1},
-    {dmlops_activation_log_softmax_members, dmlops_activation_log_softmax_code, 40, 2, 1},
-    {dmlops_activation_parameterized_relu_members, dmlops_activation_parameterized_relu_code, 41, 3, 1},
-    {dmlops_activation_parametric_softplus_members, dmlops_activation_parametric_softplus_code, 42, 2, 1},
-    {dmlops_activation_relu_members, dmlops_activation_relu_code, 43, 2, 1},
-    {dmlops_activation_scaled_elu_members, dmlops_activation_scaled_elu_code, 44, 2, 1},
-    {dmlops_activation_scaled_tanh_members, dmlops_activation_scaled_tanh_code, 45, 2, 1},
-    {dmlops_activation_sigmoid_members, dmlops_activation_sigmoid_code, 46, 2, 1},
-    {dmlops_activation_softmax_members, dmlops_activation_softmax_code, 47, 2, 1},
-    {dmlops_activation_softplus_members, dmlops_activation_softplus_code, 48, 2, 1},
-    {dmlops_activation_softsign_members, dmlops_activation_softsign_code, 49, 2, 1},
-    {dmlops_activation_tanh_members, dmlops_activation_tanh_code, 50, 2, 1},
-    {dmlops_activation_thresholded_relu_members, dmlops_activation_thresholded_relu_code, 51, 2, 1},
-    {dmlops_convolution_members, dmlops_convolution_code, 52, 12, 1},
-    {dmlops_gemm_members, dmlops_gemm_code, 53, 7, 1},
-    {dmlops_reduce_members, dmlops_reduce_code, 54, 4, 1},
-    {dmlops_average_pooling_members, dmlops_average_pooling_code, 55, 6, 1},
-    {dmlops_lp_pooling_members, dmlops_lp_pooling_code, 56, 6, 1},
-    {dmlops_max_pooling_members, dmlops_max_pooling_code, 57, 6, 1},
-    {dmlops_roi_pooling_members, dmlops_roi_pooling_code, 58, 3, 1},
-    {dmlops_slice_members, dmlops_slice_code, 59, 5, 1},
-    {dmlops_cast_members, dmlops_cast_code, 60, 2, 1},
-    {dmlops_split_members, dmlops_split_code, 61, 2, 1},
-    {dmlops_join_members, dmlops_join_code, 62, 2, 1},
-    {dmlops_padding_members, dmlops_padding_code, 63, 5, 1},
-    {dmlops_value_scale_2d_members, dmlops_value_scale_2d_code, 64, 3, 1},
-    {dmlops_upsample_2d_members, dmlops_upsample_2d_code, 65, 3, 1},
-    {dmlops_gather_members, dmlops_gather_code, 66, 3, 1},
-    {dmlops_space_to_depth_members, dmlops_space_to_depth_code, 67, 2, 1},
-    {dmlops_depth_to_space_members, dmlops_depth_to_space_code, 68, 2, 1},
-    {dmlops_tile_members, dmlops_tile_code, 69, 3, 1},
-    {dmlops_top_k_members, dmlops_top_k_code, 70, 3, 2},
-    {dmlops_batch_normalization_members, dmlops_batch_normalization_code, 72, 7, 1},
-    {dmlops_mean_variance_normalization_members, dmlops_mean_variance_normalization_code, 73, 5, 1},
-    {dmlops_local_response_normalization_members, dmlops_local_response_normalization_code, 74, 2, 1},
-    {dmlops_lp_normalization_members, dmlops_lp_normalization_code, 75, 2, 1},
-    {dmlops_rnn_members, dmlops_rnn_code, 76, 10, 2},
-    {dmlops_lstm_members, dmlops_lstm_code, 78, 13, 3},
-    {dmlops_gru_members, dmlops_gru_code, 81, 10, 2},
-    {dmlops_element_wise_sign_members, dmlops_element_wise_sign_code, 83, 2, 1},
-    {dmlops_element_wise_is_nan_members, dmlops_element_wise_is_nan_code, 84, 2, 1},
-    {dmlops_element_wise_erf_members, dmlops_element_wise_erf_code, 85, 3, 1},
-    {dmlops_element_wise_sinh_members, dmlops_element_wise_sinh_code, 86, 3, 1},
-    {dmlops_element_wise_cosh_members, dmlops_element_wise_cosh_code, 87, 3, 1},
-    {dmlops_element_wise_tanh_members, dmlops_element_wise_tanh_code, 88, 3, 1},
-    {dmlops_element_wise_asinh_members, dmlops_element_wise_asinh_code, 89, 3, 1},
-    {dmlops_element_wise_acosh_members, dmlops_element_wise_acosh_code, 90, 3, 1},
-    {dmlops_element_wise_atanh_members, dmlops_element_wise_atanh_code, 91, 3, 1},
-    {dmlops_element_wise_if_members, dmlops_element_wise_if_code, 92, 4, 1},
-    {dmlops_element_wise_add1_members, dmlops_element_wise_add1_code, 93, 4, 1},
-    {dmlops_activation_shrink_members, dmlops_activation_shrink_code, 94, 2, 1},
-    {dmlops_max_pooling1_members, dmlops_max_pooling1_code, 95, 7, 2},
-    {dmlops_max_unpooling_members, dmlops_max_unpooling_code, 97, 3, 1},
-    {dmlops_diagonal_matrix_members, NULL, 98, 1, 1},
-    {dmlops_scatter_elements_members, dmlops_scatter_elements_code, 99, 4, 1},
-    {dmlops_one_hot_members, dmlops_one_hot_code, 100, 3, 1},
-    {dmlops_resample_members, dmlops_resample_code, 101, 4, 1},
-    {dmlops_element_wise_bit_shift_left_members, dmlops_element_wise_bit_shift_left_code, 102, 3, 1},
-    {dmlops_element_wise_bit_shift_right_members, dmlops_element_wise_bit_shift_right_code, 103, 3, 1},
-    {dmlops_element_wise_round_members, dmlops_element_wise_round_code, 104, 3, 1},
-    {dmlops_element_wise_is_infinity_members, dmlops_element_wise_is_infinity_code, 105, 3, 1},
-    {dmlops_element_wise_modulus_truncate_members, dmlops_element_wise_modulus_truncate_code, 106, 3, 1},
-    {dmlops_element_wise_modulus_floor_members, dmlops_element_wise_modulus_floor_code, 107, 3, 1},
-    {dmlops_fill_value_constant_members, dmlops_fill_value_constant_code, 108, 2, 1},
-    {dmlops_fill_value_sequence_members, dmlops_fill_value_sequence_code, 109, 2, 1},
-    {dmlops_cumulative_summation_members, dmlops_cumulative_summation_code, 110, 3, 1},
-    {dmlops_reverse_subsequences_members, dmlops_reverse_subsequences_code, 111, 3, 1},
-    {dmlops_gather_elements_members, dmlops_gather_elements_code, 112, 3, 1},
-    {dmlops_gather_nd_members, dmlops_gather_nd_code, 113, 3, 1},
-    {dmlops_scatter_nd_members, dmlops_scatter_nd_code, 114, 4, 1},
-    {dmlops_max_pooling2_members, dmlops_max_pooling2_code, 115, 8, 2},
-    {dmlops_slice1_members, dmlops_slice1_code, 117, 5, 1},
-    {dmlops_top_k1_members, dmlops_top_k1_code, 118, 4, 2},
-    {dmlops_depth_to_space1_members, dmlops_depth_to_space1_code, 120, 3, 1},
-    {dmlops_space_to_depth1_members, dmlops_space_to_depth1_code, 121, 3, 1},
-    {dmlops_mean_variance_normalization1_members, dmlops_mean_variance_normalization1_code, 122, 6, 1},
-    {dmlops_resample1_members, dmlops_resample1_code, 123, 6, 1},
-    {dmlops_matrix_multiply_integer_members, dmlops_matrix_multiply_integer_code, 124, 5, 1},
-    {dmlops_quantized_linear_matrix_multiply_members, dmlops_quantized_linear_matrix_multiply_code, 125, 9, 1},
-    {dmlops_convolution_integer_members, dmlops_convolution_integer_code, 126, 9, 1},
-    {dmlops_quantized_linear_convolution_members, dmlops_quantized_linear_convolution_code, 127, 14, 1},
-    {dmlops_element_wise_bit_and_members, dmlops_element_wise_bit_and_code, 128, 3, 1},
-    {dmlops_element_wise_bit_or_members, dmlops_element_wise_bit_or_code, 129, 3, 1},
-    {dmlops_element_wise_bit_xor_members, dmlops_element_wise_bit_xor_code, 130, 3, 1},
-    {dmlops_element_wise_bit_not_members, dmlops_element_wise_bit_not_code, 131, 2, 1},
-    {dmlops_element_wise_bit_count_members, dmlops_element_wise_bit_count_code, 132, 2, 1},
-    {dmlops_element_wise_logical_greater_than_or_equal_members, dmlops_element_wise_logical_greater_than_or_equal_code, 133, 3, 1},
-    {dmlops_element_wise_logical_less_than_or_equal_members, dmlops_element_wise_logical_less_than_or_equal_code, 134, 3, 1},
-    {dmlops_activation_celu_members, dmlops_activation_celu_code, 135, 2, 1},
-    {dmlops_activation_relu_grad_members, dmlops_activation_relu_grad_code, 136, 3, 1},
-    {dmlops_average_pooling_grad_members, dmlops_average_pooling_grad_code, 137, 6, 1},
-    {dmlops_max_pooling_grad_members, dmlops_max_pooling_grad_code, 138, 8, 1},
-    {dmlops_random_generator_members, dmlops_random_generator_code, 139, 4, 2},
-    {dmlops_nonzero_coordinates_members, dmlops_nonzero_coordinates_code, 141, 3, 2},
-    {dmlops_resample_grad_members, dmlops_resample_grad_code, 143, 6, 1},
-    {dmlops_slice_grad_members, dmlops_slice_grad_code, 144, 5, 1},
-    {dmlops_adam_optimizer_members, dmlops_adam_optimizer_code, 145, 8, 3},
-    {dmlops_argmin_members, dmlops_argmin_code, 148, 4, 1},
-    {dmlops_argmax_members, dmlops_argmax_code, 149, 4, 1},
-    {dmlops_roi_align_members, dmlops_roi_align_code, 150, 6, 1},
-    {dmlops_gather_nd1_members, dmlops_gather_nd1_code, 151, 3, 1},
-    {dmlops_element_wise_atan_yx_members, dmlops_element_wise_atan_yx_code, 152, 3, 1},
-    {dmlops_element_wise_clip_grad_members, dmlops_element_wise_clip_grad_code, 153, 3, 1},
-    {dmlops_element_wise_difference_square_members, dmlops_element_wise_difference_square_code, 154, 3, 1},
-    {dmlops_local_response_normalization_grad_members, dmlops_local_response_normalization_grad_code, 155, 3, 1},
-    {dmlops_cumulative_product_members, dmlops_cumulative_product_code, 156, 3, 1},
-    {dmlops_batch_normalization_grad_members, dmlops_batch_normalization_grad_code, 157, 8, 3},
-    {dmlops_element_wise_quantized_linear_add_members, dmlops_element_wise_quantized_linear_add_code, 160, 9, 1},
-    {dmlops_dynamic_quantize_linear_members, dmlops_dynamic_quantize_linear_code, 161, 4, 3},
-    {dmlops_roi_align1_members, dmlops_roi_align1_code, 164, 6, 1},
-    {dmlops_roi_align_grad_members, dmlops_roi_align_grad_code, 165, 8, 2},
-    {dmlops_batch_normalization_training_members, dmlops_batch_normalization_training_code, 167, 8, 3},
-    {dmlops_batch_normalization_training_grad_members, dmlops_batch_normalization_training_grad_code, 170, 8, 3},
-    {dmlops_element_wise_clip1_members, dmlops_element_wise_clip1_code, 173, 4, 1},
-    {dmlops_element_wise_clip_grad1_members, dmlops_element_wise_clip_grad1_code, 174, 4, 1},
-    {dmlops_padding1_members, dmlops_padding1_code, 175, 6, 1},
-    {dmlops_element_wise_negate_members, dmlops_element_wise_negate_code, 176, 2, 1},
-    {dmlops_activation_gelu_members, dmlops_activation_gelu_code, 177, 2, 1},
-    {dmlops_activation_softmax1_members, dmlops_activation_softmax1_code, 178, 3, 1},
-    {dmlops_activation_log_softmax1_members, dmlops_activation_log_softmax1_code, 179, 3, 1},
-    {dmlops_activation_hardmax1_members, dmlops_activation_hardmax1_code, 180, 3, 1},
-    {dmlops_resample2_members, dmlops_resample2_code, 181, 7, 1},
-    {dmlops_resample_grad1_members, dmlops_resample_grad1_code, 182, 7, 1},
-    {dmlops_diagonal_matrix1_members, dmlops_diagonal_matrix1_code, 183, 3, 1},
-    {dmlops_multihead_attention_members, dmlops_multihead_attention_code, 184, 15, 3},
-    {dmlops_lp_pooling1_members, dmlops_lp_pooling1_code, 187, 7, 1},
-    {dmlops_average_pooling1_members, dmlops_average_pooling1_code, 188, 7, 1},
-    {dmlops_activation_swish_members, dmlops_activation_swish_code, 189, 2, 1},
-    {dmlops_activation_hard_swish_members, dmlops_activation_hard_swish_code, 190, 2, 1},
-    {dmlops_quantized_linear_average_pooling_members, dmlops_quantized_linear_average_pooling_code, 191, 11, 1},
-    {dmlops_matrix_multiply_integer_to_float_members, dmlops_matrix_multiply_integer_to_float_code, 192, 8, 1},
-    {dmlops_mean_variance_normalization2_members, dmlops_mean_variance_normalization2_code, 193, 6, 1},
-    {dmlops_multihead_attention1_members, dmlops_multihead_attention1_code, 194, 16, 3},
-    {dmlops_quantize_members, dmlops_quantize_code, 197, 4, 1},
-    {dmlops_dequantize_members, dmlops_dequantize_code, 198, 4, 1},
-    {dmlops_resample3_members, dmlops_resample3_code, 199, 7, 1},
-    {dmlops_fold_members, dmlops_fold_code, 200, 7, 1},
-    {dmlops_unfold_members, dmlops_unfold_code, 201, 7, 1},
+    {dmlops_element_wise_identity_members, dmlops_element_wise_identity_code, sizeof(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC), 0, 3, 1},
+    {dmlops_element_wise_abs_members, dmlops_element_wise_abs_code, sizeof(DML_ELEMENT_WISE_ABS_OPERATOR_DESC), 1, 3, 1},
+    {dmlops_element_wise_acos_members, dmlops_element_wise_acos_code, sizeof(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC), 2, 3, 1},
+    {dmlops_element_wise_add_members, dmlops_element_wise_add_code, sizeof(DML_ELEMENT_WISE_ADD_OPERATOR_DESC), 3, 3, 1},
+    {dmlops_element_wise_asin_members, dmlops_element_wise_asin_code, sizeof(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC), 4, 3, 1},
+    {dmlops_element_wise_atan_members, dmlops_element_wise_atan_code, sizeof(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC), 5, 3, 1},
+    {dmlops_element_wise_ceil_members, dmlops_element_wise_ceil_code, sizeof(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC), 6, 3, 1},
+    {dmlops_element_wise_clip_members, dmlops_element_wise_clip_code, sizeof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC), 7, 3, 1},
+    {dmlops_element_wise_cos_members, dmlops_element_wise_cos_code, sizeof(DML_ELEMENT_WISE_COS_OPERATOR_DESC), 8, 3, 1},
+    {dmlops_element_wise_divide_members, dmlops_element_wise_divide_code, sizeof(DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC), 9, 3, 1},
+    {dmlops_element_wise_exp_members, dmlops_element_wise_exp_code, sizeof(DML_ELEMENT_WISE_EXP_OPERATOR_DESC), 10, 3, 1},
+    {dmlops_element_wise_floor_members, dmlops_element_wise_floor_code, sizeof(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC), 11, 3, 1},
+    {dmlops_element_wise_log_members, dmlops_element_wise_log_code, sizeof(DML_ELEMENT_WISE_LOG_OPERATOR_DESC), 12, 3, 1},
+    {dmlops_element_wise_logical_and_members, dmlops_element_wise_logical_and_code, sizeof(DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC), 13, 3, 1},
+    {dmlops_element_wise_logical_equals_members, dmlops_element_wise_logical_equals_code, sizeof(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC), 14, 3, 1},
+    {dmlops_element_wise_logical_greater_than_members, dmlops_element_wise_logical_greater_than_code, sizeof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC), 15, 3, 1},
+    {dmlops_element_wise_logical_less_than_members, dmlops_element_wise_logical_less_than_code, sizeof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC), 16, 3, 1},
+    {dmlops_element_wise_logical_not_members, dmlops_element_wise_logical_not_code, sizeof(DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC), 17, 2, 1},
+    {dmlops_element_wise_logical_or_members, dmlops_element_wise_logical_or_code, sizeof(DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC), 18, 3, 1},
+    {dmlops_element_wise_logical_xor_members, dmlops_element_wise_logical_xor_code, sizeof(DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC), 19, 3, 1},
+    {dmlops_element_wise_max_members, dmlops_element_wise_max_code, sizeof(DML_ELEMENT_WISE_MAX_OPERATOR_DESC), 20, 3, 1},
+    {dmlops_element_wise_mean_members, dmlops_element_wise_mean_code, sizeof(DML_ELEMENT_WISE_MEAN_OPERATOR_DESC), 21, 3, 1},
+    {dmlops_element_wise_min_members, dmlops_element_wise_min_code, sizeof(DML_ELEMENT_WISE_MIN_OPERATOR_DESC), 22, 3, 1},
+    {dmlops_element_wise_multiply_members, dmlops_element_wise_multiply_code, sizeof(DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC), 23, 3, 1},
+    {dmlops_element_wise_pow_members, dmlops_element_wise_pow_code, sizeof(DML_ELEMENT_WISE_POW_OPERATOR_DESC), 24, 4, 1},
+    {dmlops_element_wise_constant_pow_members, dmlops_element_wise_constant_pow_code, sizeof(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC), 25, 3, 1},
+    {dmlops_element_wise_recip_members, dmlops_element_wise_recip_code, sizeof(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC), 26, 3, 1},
+    {dmlops_element_wise_sin_members, dmlops_element_wise_sin_code, sizeof(DML_ELEMENT_WISE_SIN_OPERATOR_DESC), 27, 3, 1},
+    {dmlops_element_wise_sqrt_members, dmlops_element_wise_sqrt_code, sizeof(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC), 28, 3, 1},
+    {dmlops_element_wise_subtract_members, dmlops_element_wise_subtract_code, sizeof(DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC), 29, 3, 1},
+    {dmlops_element_wise_tan_members, dmlops_element_wise_tan_code, sizeof(DML_ELEMENT_WISE_TAN_OPERATOR_DESC), 30, 3, 1},
+    {dmlops_element_wise_threshold_members, dmlops_element_wise_threshold_code, sizeof(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC), 31, 3, 1},
+    {dmlops_element_wise_quantize_linear_members, dmlops_element_wise_quantize_linear_code, sizeof(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC), 32, 4, 1},
+    {dmlops_element_wise_dequantize_linear_members, dmlops_element_wise_dequantize_linear_code, sizeof(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC), 33, 4, 1},
+    {dmlops_activation_elu_members, dmlops_activation_elu_code, sizeof(DML_ACTIVATION_ELU_OPERATOR_DESC), 34, 2, 1},
+    {dmlops_activation_hardmax_members, dmlops_activation_hardmax_code, sizeof(DML_ACTIVATION_HARDMAX_OPERATOR_DESC), 35, 2, 1},
+    {dmlops_activation_hard_sigmoid_members, dmlops_activation_hard_sigmoid_code, sizeof(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC), 36, 2, 1},
+    {dmlops_activation_identity_members, dmlops_activation_identity_code, sizeof(DML_ACTIVATION_IDENTITY_OPERATOR_DESC), 37, 2, 1},
+    {dmlops_activation_leaky_relu_members, dmlops_activation_leaky_relu_code, sizeof(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC), 38, 2, 1},
+    {dmlops_activation_linear_members, dmlops_activation_linear_code, sizeof(DML_ACTIVATION_LINEAR_OPERATOR_DESC), 39, 2, 1},
+    {dmlops_activation_log_softmax_members, dmlops_activation_log_softmax_code, sizeof(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC), 40, 2, 1},
+    {dmlops_activation_parameterized_relu_members, dmlops_activation_parameterized_relu_code, sizeof(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC), 41, 3, 1},
+    {dmlops_activation_parametric_softplus_members, dmlops_activation_parametric_softplus_code, sizeof(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC), 42, 2, 1},
+    {dmlops_activation_relu_members, dmlops_activation_relu_code, sizeof(DML_ACTIVATION_RELU_OPERATOR_DESC), 43, 2, 1},
+    {dmlops_activation_scaled_elu_members, dmlops_activation_scaled_elu_code, sizeof(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC), 44, 2, 1},
+    {dmlops_activation_scaled_tanh_members, dmlops_activation_scaled_tanh_code, sizeof(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC), 45, 2, 1},
+    {dmlops_activation_sigmoid_members, dmlops_activation_sigmoid_code, sizeof(DML_ACTIVATION_SIGMOID_OPERATOR_DESC), 46, 2, 1},
+    {dmlops_activation_softmax_members, dmlops_activation_softmax_code, sizeof(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC), 47, 2, 1},
+    {dmlops_activation_softplus_members, dmlops_activation_softplus_code, sizeof(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC), 48, 2, 1},
+    {dmlops_activation_softsign_members, dmlops_activation_softsign_code, sizeof(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC), 49, 2, 1},
+    {dmlops_activation_tanh_members, dmlops_activation_tanh_code, sizeof(DML_ACTIVATION_TANH_OPERATOR_DESC), 50, 2, 1},
+    {dmlops_activation_thresholded_relu_members, dmlops_activation_thresholded_relu_code, sizeof(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC), 51, 2, 1},
+    {dmlops_convolution_members, dmlops_convolution_code, sizeof(DML_CONVOLUTION_OPERATOR_DESC), 52, 12, 1},
+    {dmlops_gemm_members, dmlops_gemm_code, sizeof(DML_GEMM_OPERATOR_DESC), 53, 7, 1},
+    {dmlops_reduce_members, dmlops_reduce_code, sizeof(DML_REDUCE_OPERATOR_DESC), 54, 4, 1},
+    {dmlops_average_pooling_members, dmlops_average_pooling_code, sizeof(DML_AVERAGE_POOLING_OPERATOR_DESC), 55, 6, 1},
+    {dmlops_lp_pooling_members, dmlops_lp_pooling_code, sizeof(DML_LP_POOLING_OPERATOR_DESC), 56, 6, 1},
+    {dmlops_max_pooling_members, dmlops_max_pooling_code, sizeof(DML_MAX_POOLING_OPERATOR_DESC), 57, 6, 1},
+    {dmlops_roi_pooling_members, dmlops_roi_pooling_code, sizeof(DML_ROI_POOLING_OPERATOR_DESC), 58, 3, 1},
+    {dmlops_slice_members, dmlops_slice_code, sizeof(DML_SLICE_OPERATOR_DESC), 59, 5, 1},
+    {dmlops_cast_members, dmlops_cast_code, sizeof(DML_CAST_OPERATOR_DESC), 60, 2, 1},
+    {dmlops_split_members, dmlops_split_code, sizeof(DML_SPLIT_OPERATOR_DESC), 61, 2, 1},
+    {dmlops_join_members, dmlops_join_code, sizeof(DML_JOIN_OPERATOR_DESC), 62, 2, 1},
+    {dmlops_padding_members, dmlops_padding_code, sizeof(DML_PADDING_OPERATOR_DESC), 63, 5, 1},
+    {dmlops_value_scale_2d_members, dmlops_value_scale_2d_code, sizeof(DML_VALUE_SCALE_2D_OPERATOR_DESC), 64, 3, 1},
+    {dmlops_upsample_2d_members, dmlops_upsample_2d_code, sizeof(DML_UPSAMPLE_2D_OPERATOR_DESC), 65, 3, 1},
+    {dmlops_gather_members, dmlops_gather_code, sizeof(DML_GATHER_OPERATOR_DESC), 66, 3, 1},
+    {dmlops_space_to_depth_members, dmlops_space_to_depth_code, sizeof(DML_SPACE_TO_DEPTH_OPERATOR_DESC), 67, 2, 1},
+    {dmlops_depth_to_space_members, dmlops_depth_to_space_code, sizeof(DML_DEPTH_TO_SPACE_OPERATOR_DESC), 68, 2, 1},
+    {dmlops_tile_members, dmlops_tile_code, sizeof(DML_TILE_OPERATOR_DESC), 69, 3, 1},
+    {dmlops_top_k_members, dmlops_top_k_code, sizeof(DML_TOP_K_OPERATOR_DESC), 70, 3, 2},
+    {dmlops_batch_normalization_members, dmlops_batch_normalization_code, sizeof(DML_BATCH_NORMALIZATION_OPERATOR_DESC), 72, 7, 1},
+    {dmlops_mean_variance_normalization_members, dmlops_mean_variance_normalization_code, sizeof(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC), 73, 5, 1},
+    {dmlops_local_response_normalization_members, dmlops_local_response_normalization_code, sizeof(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC), 74, 2, 1},
+    {dmlops_lp_normalization_members, dmlops_lp_normalization_code, sizeof(DML_LP_NORMALIZATION_OPERATOR_DESC), 75, 2, 1},
+    {dmlops_rnn_members, dmlops_rnn_code, sizeof(DML_RNN_OPERATOR_DESC), 76, 10, 2},
+    {dmlops_lstm_members, dmlops_lstm_code, sizeof(DML_LSTM_OPERATOR_DESC), 78, 13, 3},
+    {dmlops_gru_members, dmlops_gru_code, sizeof(DML_GRU_OPERATOR_DESC), 81, 10, 2},
+    {dmlops_element_wise_sign_members, dmlops_element_wise_sign_code, sizeof(DML_ELEMENT_WISE_SIGN_OPERATOR_DESC), 83, 2, 1},
+    {dmlops_element_wise_is_nan_members, dmlops_element_wise_is_nan_code, sizeof(DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC), 84, 2, 1},
+    {dmlops_element_wise_erf_members, dmlops_element_wise_erf_code, sizeof(DML_ELEMENT_WISE_ERF_OPERATOR_DESC), 85, 3, 1},
+    {dmlops_element_wise_sinh_members, dmlops_element_wise_sinh_code, sizeof(DML_ELEMENT_WISE_SINH_OPERATOR_DESC), 86, 3, 1},
+    {dmlops_element_wise_cosh_members, dmlops_element_wise_cosh_code, sizeof(DML_ELEMENT_WISE_COSH_OPERATOR_DESC), 87, 3, 1},
+    {dmlops_element_wise_tanh_members, dmlops_element_wise_tanh_code, sizeof(DML_ELEMENT_WISE_TANH_OPERATOR_DESC), 88, 3, 1},
+    {dmlops_element_wise_asinh_members, dmlops_element_wise_asinh_code, sizeof(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC), 89, 3, 1},
+    {dmlops_element_wise_acosh_members, dmlops_element_wise_acosh_code, sizeof(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC), 90, 3, 1},
+    {dmlops_element_wise_atanh_members, dmlops_element_wise_atanh_code, sizeof(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC), 91, 3, 1},
+    {dmlops_element_wise_if_members, dmlops_element_wise_if_code, sizeof(DML_ELEMENT_WISE_IF_OPERATOR_DESC), 92, 4, 1},
+    {dmlops_element_wise_add1_members, dmlops_element_wise_add1_code, sizeof(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC), 93, 4, 1},
+    {dmlops_activation_shrink_members, dmlops_activation_shrink_code, sizeof(DML_ACTIVATION_SHRINK_OPERATOR_DESC), 94, 2, 1},
+    {dmlops_max_pooling1_members, dmlops_max_pooling1_code, sizeof(DML_MAX_POOLING1_OPERATOR_DESC), 95, 7, 2},
+    {dmlops_max_unpooling_members, dmlops_max_unpooling_code, sizeof(DML_MAX_UNPOOLING_OPERATOR_DESC), 97, 3, 1},
+    {dmlops_diagonal_matrix_members, NULL, sizeof(DML_DIAGONAL_MATRIX_OPERATOR_DESC), 98, 1, 1},
+    {dmlops_scatter_elements_members, dmlops_scatter_elements_code, sizeof(DML_SCATTER_ELEMENTS_OPERATOR_DESC), 99, 4, 1},
+    {dmlops_one_hot_members, dmlops_one_hot_code, sizeof(DML_ONE_HOT_OPERATOR_DESC), 100, 3, 1},
+    {dmlops_resample_members, dmlops_resample_code, sizeof(DML_RESAMPLE_OPERATOR_DESC), 101, 4, 1},
+    {dmlops_element_wise_bit_shift_left_members, dmlops_element_wise_bit_shift_left_code, sizeof(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC), 102, 3, 1},
+    {dmlops_element_wise_bit_shift_right_members, dmlops_element_wise_bit_shift_right_code, sizeof(DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC), 103, 3, 1},
+    {dmlops_element_wise_round_members, dmlops_element_wise_round_code, sizeof(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC), 104, 3, 1},
+    {dmlops_element_wise_is_infinity_members, dmlops_element_wise_is_infinity_code, sizeof(DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC), 105, 3, 1},
+    {dmlops_element_wise_modulus_truncate_members, dmlops_element_wise_modulus_truncate_code, sizeof(DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC), 106, 3, 1},
+    {dmlops_element_wise_modulus_floor_members, dmlops_element_wise_modulus_floor_code, sizeof(DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC), 107, 3, 1},
+    {dmlops_fill_value_constant_members, dmlops_fill_value_constant_code, sizeof(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC), 108, 2, 1},
+    {dmlops_fill_value_sequence_members, dmlops_fill_value_sequence_code, sizeof(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC), 109, 2, 1},
+    {dmlops_cumulative_summation_members, dmlops_cumulative_summation_code, sizeof(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC), 110, 3, 1},
+    {dmlops_reverse_subsequences_members, dmlops_reverse_subsequences_code, sizeof(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC), 111, 3, 1},
+    {dmlops_gather_elements_members, dmlops_gather_elements_code, sizeof(DML_GATHER_ELEMENTS_OPERATOR_DESC), 112, 3, 1},
+    {dmlops_gather_nd_members, dmlops_gather_nd_code, sizeof(DML_GATHER_ND_OPERATOR_DESC), 113, 3, 1},
+    {dmlops_scatter_nd_members, dmlops_scatter_nd_code, sizeof(DML_SCATTER_ND_OPERATOR_DESC), 114, 4, 1},
+    {dmlops_max_pooling2_members, dmlops_max_pooling2_code, sizeof(DML_MAX_POOLING2_OPERATOR_DESC), 115, 8, 2},
+    {dmlops_slice1_members, dmlops_slice1_code, sizeof(DML_SLICE1_OPERATOR_DESC), 117, 5, 1},
+    {dmlops_top_k1_members, dmlops_top_k1_code, sizeof(DML_TOP_K1_OPERATOR_DESC), 118, 4, 2},
+    {dmlops_depth_to_space1_members, dmlops_depth_to_space1_code, sizeof(DML_DEPTH_TO_SPACE1_OPERATOR_DESC), 120, 3, 1},
+    {dmlops_space_to_depth1_members, dmlops_space_to_depth1_code, sizeof(DML_SPACE_TO_DEPTH1_OPERATOR_DESC), 121, 3, 1},
+    {dmlops_mean_variance_normalization1_members, dmlops_mean_variance_normalization1_code, sizeof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC), 122, 6, 1},
+    {dmlops_resample1_members, dmlops_resample1_code, sizeof(DML_RESAMPLE1_OPERATOR_DESC), 123, 6, 1},
+    {dmlops_matrix_multiply_integer_members, dmlops_matrix_multiply_integer_code, sizeof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC), 124, 5, 1},
+    {dmlops_quantized_linear_matrix_multiply_members, dmlops_quantized_linear_matrix_multiply_code, sizeof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC), 125, 9, 1},
+    {dmlops_convolution_integer_members, dmlops_convolution_integer_code, sizeof(DML_CONVOLUTION_INTEGER_OPERATOR_DESC), 126, 9, 1},
+    {dmlops_quantized_linear_convolution_members, dmlops_quantized_linear_convolution_code, sizeof(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC), 127, 14, 1},
+    {dmlops_element_wise_bit_and_members, dmlops_element_wise_bit_and_code, sizeof(DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC), 128, 3, 1},
+    {dmlops_element_wise_bit_or_members, dmlops_element_wise_bit_or_code, sizeof(DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC), 129, 3, 1},
+    {dmlops_element_wise_bit_xor_members, dmlops_element_wise_bit_xor_code, sizeof(DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC), 130, 3, 1},
+    {dmlops_element_wise_bit_not_members, dmlops_element_wise_bit_not_code, sizeof(DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC), 131, 2, 1},
+    {dmlops_element_wise_bit_count_members, dmlops_element_wise_bit_count_code, sizeof(DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC), 132, 2, 1},
+    {dmlops_element_wise_logical_greater_than_or_equal_members, dmlops_element_wise_logical_greater_than_or_equal_code, sizeof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC), 133, 3, 1},
+    {dmlops_element_wise_logical_less_than_or_equal_members, dmlops_element_wise_logical_less_than_or_equal_code, sizeof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC), 134, 3, 1},
+    {dmlops_activation_celu_members, dmlops_activation_celu_code, sizeof(DML_ACTIVATION_CELU_OPERATOR_DESC), 135, 2, 1},
+    {dmlops_activation_relu_grad_members, dmlops_activation_relu_grad_code, sizeof(DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC), 136, 3, 1},
+    {dmlops_average_pooling_grad_members, dmlops_average_pooling_grad_code, sizeof(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC), 137, 6, 1},
+    {dmlops_max_pooling_grad_members, dmlops_max_pooling_grad_code, sizeof(DML_MAX_POOLING_GRAD_OPERATOR_DESC), 138, 8, 1},
+    {dmlops_random_generator_members, dmlops_random_generator_code, sizeof(DML_RANDOM_GENERATOR_OPERATOR_DESC), 139, 4, 2},
+    {dmlops_nonzero_coordinates_members, dmlops_nonzero_coordinates_code, sizeof(DML_NONZERO_COORDINATES_OPERATOR_DESC), 141, 3, 2},
+    {dmlops_resample_grad_members, dmlops_resample_grad_code, sizeof(DML_RESAMPLE_GRAD_OPERATOR_DESC), 143, 6, 1},
+    {dmlops_slice_grad_members, dmlops_slice_grad_code, sizeof(DML_SLICE_GRAD_OPERATOR_DESC), 144, 5, 1},
+    {dmlops_adam_optimizer_members, dmlops_adam_optimizer_code, sizeof(DML_ADAM_OPTIMIZER_OPERATOR_DESC), 145, 8, 3},
+    {dmlops_argmin_members, dmlops_argmin_code, sizeof(DML_ARGMIN_OPERATOR_DESC), 148, 4, 1},
+    {dmlops_argmax_members, dmlops_argmax_code, sizeof(DML_ARGMAX_OPERATOR_DESC), 149, 4, 1},
+    {dmlops_roi_align_members, dmlops_roi_align_code, sizeof(DML_ROI_ALIGN_OPERATOR_DESC), 150, 6, 1},
+    {dmlops_gather_nd1_members, dmlops_gather_nd1_code, sizeof(DML_GATHER_ND1_OPERATOR_DESC), 151, 3, 1},
+    {dmlops_element_wise_atan_yx_members, dmlops_element_wise_atan_yx_code, sizeof(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC), 152, 3, 1},
+    {dmlops_element_wise_clip_grad_members, dmlops_element_wise_clip_grad_code, sizeof(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC), 153, 3, 1},
+    {dmlops_element_wise_difference_square_members, dmlops_element_wise_difference_square_code, sizeof(DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC), 154, 3, 1},
+    {dmlops_local_response_normalization_grad_members, dmlops_local_response_normalization_grad_code, sizeof(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC), 155, 3, 1},
+    {dmlops_cumulative_product_members, dmlops_cumulative_product_code, sizeof(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC), 156, 3, 1},
+    {dmlops_batch_normalization_grad_members, dmlops_batch_normalization_grad_code, sizeof(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC), 157, 8, 3},
+    {dmlops_element_wise_quantized_linear_add_members, dmlops_element_wise_quantized_linear_add_code, sizeof(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC), 160, 9, 1},
+    {dmlops_dynamic_quantize_linear_members, dmlops_dynamic_quantize_linear_code, sizeof(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC), 161, 4, 3},
+    {dmlops_roi_align1_members, dmlops_roi_align1_code, sizeof(DML_ROI_ALIGN1_OPERATOR_DESC), 164, 6, 1},
+    {dmlops_roi_align_grad_members, dmlops_roi_align_grad_code, sizeof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC), 165, 8, 2},
+    {dmlops_batch_normalization_training_members, dmlops_batch_normalization_training_code, sizeof(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC), 167, 8, 3},
+    {dmlops_batch_normalization_training_grad_members, dmlops_batch_normalization_training_grad_code, sizeof(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC), 170, 8, 3},
+    {dmlops_element_wise_clip1_members, dmlops_element_wise_clip1_code, sizeof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC), 173, 4, 1},
+    {dmlops_element_wise_clip_grad1_members, dmlops_element_wise_clip_grad1_code, sizeof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC), 174, 4, 1},
+    {dmlops_padding1_members, dmlops_padding1_code, sizeof(DML_PADDING1_OPERATOR_DESC), 175, 6, 1},
+    {dmlops_element_wise_negate_members, dmlops_element_wise_negate_code, sizeof(DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC), 176, 2, 1},
+    {dmlops_activation_gelu_members, dmlops_activation_gelu_code, sizeof(DML_ACTIVATION_GELU_OPERATOR_DESC), 177, 2, 1},
+    {dmlops_activation_softmax1_members, dmlops_activation_softmax1_code, sizeof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC), 178, 3, 1},
+    {dmlops_activation_log_softmax1_members, dmlops_activation_log_softmax1_code, sizeof(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC), 179, 3, 1},
+    {dmlops_activation_hardmax1_members, dmlops_activation_hardmax1_code, sizeof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC), 180, 3, 1},
+    {dmlops_resample2_members, dmlops_resample2_code, sizeof(DML_RESAMPLE2_OPERATOR_DESC), 181, 7, 1},
+    {dmlops_resample_grad1_members, dmlops_resample_grad1_code, sizeof(DML_RESAMPLE_GRAD1_OPERATOR_DESC), 182, 7, 1},
+    {dmlops_diagonal_matrix1_members, dmlops_diagonal_matrix1_code, sizeof(DML_DIAGONAL_MATRIX1_OPERATOR_DESC), 183, 3, 1},
+    {dmlops_multihead_attention_members, dmlops_multihead_attention_code, sizeof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC), 184, 15, 3},
+    {dmlops_lp_pooling1_members, dmlops_lp_pooling1_code, sizeof(DML_LP_POOLING1_OPERATOR_DESC), 187, 7, 1},
+    {dmlops_average_pooling1_members, dmlops_average_pooling1_code, sizeof(DML_AVERAGE_POOLING1_OPERATOR_DESC), 188, 7, 1},
+    {dmlops_activation_swish_members, dmlops_activation_swish_code, sizeof(DML_ACTIVATION_SWISH_OPERATOR_DESC), 189, 2, 1},
+    {dmlops_activation_hard_swish_members, dmlops_activation_hard_swish_code, sizeof(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC), 190, 2, 1},
+    {dmlops_quantized_linear_average_pooling_members, dmlops_quantized_linear_average_pooling_code, sizeof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC), 191, 11, 1},
+    {dmlops_matrix_multiply_integer_to_float_members, dmlops_matrix_multiply_integer_to_float_code, sizeof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC), 192, 8, 1},
+    {dmlops_mean_variance_normalization2_members, dmlops_mean_variance_normalization2_code, sizeof(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC), 193, 6, 1},
+    {dmlops_multihead_attention1_members, dmlops_multihead_attention1_code, sizeof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC), 194, 16, 3},
+    {dmlops_quantize_members, dmlops_quantize_code, sizeof(DML_QUANTIZE_OPERATOR_DESC), 197, 4, 1},
+    {dmlops_dequantize_members, dmlops_dequantize_code, sizeof(DML_DEQUANTIZE_OPERATOR_DESC), 198, 4, 1},
+    {dmlops_resample3_members, dmlops_resample3_code, sizeof(DML_RESAMPLE3_OPERATOR_DESC), 199, 7, 1},
+    {dmlops_fold_members, dmlops_fold_code, sizeof(DML_FOLD_OPERATOR_DESC), 200, 7, 1},
+    {dmlops_unfold_members, dmlops_unfold_code, sizeof(DML_UNFOLD_OPERATOR_DESC), 201, 7, 1},
 };
 
 static inline const dmlops_output* dmlops_output_of(int64_t position, size_t number) {
@@ -17058,7 +17063,8 @@ static inline int dmlops_counts_hold(const void* description, const dmlops_opera
     return run.count == 0;
 }
 
-static inline dmlops_inference dmlops_infer_output(
+/* What an output is as far as it follows, whether or not the description breaks rules. */
+static inline dmlops_inference dmlops_work_out(
     const DML_OPERATOR_DESC* desc, size_t number, DML_BUFFER_TENSOR_DESC* tensor, UINT* sizes) {
     const int64_t position = desc == NULL ? -1 : dmlops_position(dmlops_enum(&desc->Type));
     const dmlops_output* output = dmlops_output_of(position, number);
@@ -17144,6 +17150,49 @@ static inline dmlops_inference dmlops_infer_output(
         made.TotalTensorSizeInBytes = dmlops_tensor_size(made.DataType, made.DimensionCount, sizes, made.Strides);
     }
     *tensor = made;
+    return DMLOPS_INFERRED;
+}
+
+static inline dmlops_inference dmlops_infer_output(
+    const DML_OPERATOR_DESC* desc, size_t number, DML_BUFFER_TENSOR_DESC* tensor, UINT* sizes) {
+    union {
+        void* alignment;
+        unsigned char bytes[DMLOPS_DESC_SIZE];
+    } copy;
+    DML_OPERATOR_DESC completed;
+    DML_TENSOR_DESC places[DMLOPS_MAX_OUTPUTS];
+    DML_BUFFER_TENSOR_DESC tensors[DMLOPS_MAX_OUTPUTS];
+    UINT arrays[DMLOPS_MAX_OUTPUTS][DML_TENSOR_DIMENSION_COUNT_MAX1];
+    const int64_t position = desc == NULL ? -1 : dmlops_position(dmlops_enum(&desc->Type));
+    if (dmlops_output_of(position, number) == NULL) {
+        return DMLOPS_NO_OUTPUT;
+    }
+    if (desc->Desc == NULL) {
+        return DMLOPS_NEEDS_INPUT;
+    }
+    memcpy(copy.bytes, desc->Desc, dmlops_inferences[position].size);
+    for (size_t i = 0; i < dmlops_inferences[position].output_count; ++i) {
+        const dmlops_member* member = &dmlops_inferences[position].members[dmlops_output_of(position, i)->member];
+        const int is_left_out = member->optional && dmlops_address(desc->Desc, member) == NULL;
+        if (i == number || (member->count == DMLOPS_ALONE && !is_left_out)) {
+            const void* place = &places[i];
+            const dmlops_inference ended = dmlops_work_out(desc, i, &tensors[i], arrays[i]);
+            if (ended != DMLOPS_INFERRED) {
+                return ended;
+            }
+            places[i].Type = DML_TENSOR_TYPE_BUFFER;
+            places[i].Desc = &tensors[i];
+            memcpy(copy.bytes + member->offset, &place, sizeof place);
+        }
+    }
+    completed.Type = desc->Type;
+    completed.Desc = copy.bytes;
+    if (dmlops_validate(&completed, (DML_FEATURE_LEVEL)dmlops_names_FEATURE_LEVEL[0].value, NULL, 0) > 0) {
+        return DMLOPS_NO_SIZES;
+    }
+    *tensor = tensors[number];
+    memcpy(sizes, arrays[number], tensor->DimensionCount * sizeof *sizes);
+    tensor->Sizes = sizes;
     return DMLOPS_INFERRED;
 }
 
