@@ -35,12 +35,16 @@ class OnnxCase:
 
 @dataclass(frozen=True)
 class Node:
-    """An ONNX node: its attributes, inputs (None where one is left out) and outputs."""
+    """An ONNX node: its attributes, inputs (None where one is left out) and outputs.
+
+    `names` has all outputs, empty for one that is left out, `outputs` the others.
+    """
 
     operator: str
     attributes: Mapping[str, Any]
     inputs: Arrays
     outputs: Arrays
+    names: tuple[str, ...]
     opset: int
 
 
@@ -488,12 +492,12 @@ def node_tests() -> list[Any]:
         return list(collect_testcases(None))
 
 
-def onnx_cases() -> Iterator[OnnxCase]:
-    """Every node test that has a DirectML form."""
+def onnx_cases(adapters: Mapping[str, Callable[[Node], Any]]) -> Iterator[OnnxCase]:
+    """Every node test that has a DirectML form by one of the adapters."""
     for collected_case in node_tests():
         model = collected_case.model
         node = model.graph.node[0]
-        if len(model.graph.node) != 1 or node.op_type not in ADAPTERS:
+        if len(model.graph.node) != 1 or node.op_type not in adapters:
             continue
         attributes = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
         for given, expected in collected_case.data_sets:
@@ -502,7 +506,9 @@ def onnx_cases() -> Iterator[OnnxCase]:
                 inputs = [next(arrays) if name else None for name in node.input]
                 outputs = [array_of(item) for item in expected]
                 opset = model.opset_import[0].version
-                adapted = ADAPTERS[node.op_type](Node(node.op_type, attributes, inputs, outputs, opset))
+                names = tuple(node.output)
+                whole = Node(node.op_type, attributes, inputs, outputs, names, opset)
+                adapted = adapters[node.op_type](whole)
             except Inexpressible:
                 continue
             yield OnnxCase(collected_case.name, *adapted)

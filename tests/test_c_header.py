@@ -89,7 +89,9 @@ def test_compiles_with_clang_cl_without_a_warning(
             int memcmp(const void*, const void*, size_t);
             void* memset(void*, int, size_t);
             size_t strlen(const char*);
+            size_t strcspn(const char*, const char*);
             int strcmp(const char*, const char*);
+            int strncmp(const char*, const char*, size_t);
             const char* strchr(const char*, int);""",
     }
     for name, text in declared.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -176,6 +177,17 @@ def test_negatives_of_the_axis_are_one_past_the_bound(found: dict[str, Cases]) -
         assert case.state.description["Axis"] == tensor.DimensionCount
 
 
+def described(registry: Registry, given: Any) -> Any:
+    """A tensor of an example, or an array of them, as descriptions have it."""
+    if isinstance(given, tuple):
+        return tuple(described(registry, one) for one in given)
+    return Tensor(registry.data_type[given.type].value, given.sizes)
+
+
+def elements_of(given: Any) -> Any:
+    return tuple(map(elements_of, given)) if isinstance(given, tuple) else given.data
+
+
 def test_computation_gives_the_printed_outputs_of_the_pages(registry: Registry, judge: Judge) -> None:
     examples = 0
     for operator in registry.operators:
@@ -183,23 +195,18 @@ def test_computation_gives_the_printed_outputs_of_the_pages(registry: Registry, 
             continue
         computation = Computation(Judge(judge.general, operator), operator.compute)
         for example in filter(lambda one: one.has_data, operator.examples):
-            tensors = {
-                name: Tensor(registry.data_type[data.type].value, data.sizes)
-                for name, data in example.tensors.items()
-            }
-            inputs = {
-                member.name: example.tensors[member.name].data
-                for member in operator.inputs
-                if member.name in example.tensors
-            }
+            tensors = {name: described(registry, given) for name, given in example.tensors.items()}
+            data = {name: elements_of(given) for name, given in example.tensors.items()}
+            inputs = {member.name: data[member.name] for member in operator.inputs if member.name in data}
             members = {
                 name: from_json(registry, operator.member[name], value)
                 for name, value in example.members.items()
             }
             absent = dict.fromkeys(operator.member)
             found = computation.elements({**absent, **tensors, **members}, inputs)  # type: ignore[dict-item]
-            for element in {(one.output, one.place): one for one in found}.values():
-                printed = example.tensors[element.output].data[element.place]
+            for element in {(one.output, one.entry, one.place): one for one in found}.values():
+                given = data[element.output]
+                printed = (given if element.entry is None else given[element.entry])[element.place]
                 assert abs(element.value - printed) <= element.error, (operator.name, example.id, element)
             examples += 1
     assert examples >= 70

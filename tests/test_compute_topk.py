@@ -10,7 +10,7 @@ import pytest
 
 from gather_cases import permuted, random_bits
 from gpu_device import device
-from kernel_runs import Layouts, check, check_example, examples, newest_types, with_gaps
+from kernel_runs import Layouts, check, newest_types, with_gaps
 
 __all__ = ["device"]
 
@@ -186,8 +186,3 @@ def test_nonzero_elements_of_any_number(device: Any, length: int) -> None:
 def test_none_and_all(device: Any, value: int) -> None:
     check_nonzero(device, np.full((40, 50), value, np.float32), 2)
     check_nonzero(device, np.full((1, 3, 20), value, np.uint8), 3, 4, {"InputTensor": [0, 0, 0]})
-
-
-@pytest.mark.parametrize(("operator", "example"), examples("TOP_K", "TOP_K1", "NONZERO_COORDINATES"))
-def test_page_examples(device: Any, operator: Any, example: Any) -> None:
-    check_example(device, operator, example)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dmlgen.diagnostics import SpecError
+from dmlgen.lint import lint
 from dmlgen.resolve import load_registry
 
 SPECS = Path(__file__).parent.parent / "specs"
@@ -106,3 +107,20 @@ def test_a_spoiled_definition_is_a_positioned_finding(spoil: Spoil, tmp_path: Pa
     line, column = text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
     assert str(found[0].position) == f"{path.as_posix()}:{line}:{column}"
     assert spoil.says in f"{found[0].message} {found[0].suggestion}"
+
+
+@pytest.mark.parametrize(
+    ("row", "fits"),
+    [("Product[at]", True), ("2 * Product[at]", False), ("Product[[0 for d in range(r)]]", False)],
+)
+def test_what_an_activation_of_rows_is_applied_to(row: str, fits: bool, tmp_path: Path) -> None:
+    specs = tmp_path / "specs"
+    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators"))
+    for name in (GEMM, "operators/activation/activation_softmax.yaml"):
+        (specs / name).parent.mkdir(parents=True)
+        shutil.copy(SPECS / name, specs / name)
+    path = specs / GEMM
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("activated(Product[at]", f"activated({row}"), encoding="utf-8")
+    codes = [finding.code for finding in lint(load_registry(specs)) if finding.code == "activation-of-rows"]
+    assert codes == ([] if fits else ["activation-of-rows"])

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from dmlgen.cli import ROOT
+from dmlops import registry
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -51,3 +52,13 @@ def test_the_python_examples_pass_a_strict_type_check(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", re.findall(r"\]\((?!https?:)([^)#]+)\)", README))
 def test_links_lead_somewhere(name: str) -> None:
     assert (ROOT / name).exists()
+
+
+def test_the_table_of_feature_levels() -> None:
+    rows = re.findall(r"^\| (\d\.\d) \| ([\d.]+) \| (.*?) ?\|$", README, re.MULTILINE)
+    assert len(rows) == len(registry.LEVELS)
+    for (name, directml, release), (level, known) in zip(rows, registry.LEVELS.items(), strict=True):
+        assert (name, directml) == (str(level), known.directml)
+        box = known.in_box
+        mark = " (header)" if box is not None and box.source == "header" else ""
+        assert release == (f"{box.name}, build {box.build}{mark}" if box is not None else "")

@@ -15304,9 +15304,9 @@ static inline const dmlops_operator* dmlops_find(int64_t type) {
 /* The advice of an operator; of a fused activation, that which speaks of no tensor. */
 DMLOPS_CALLED void dmlops_judge_advice(
     dmlops_run* run, const dmlops_operator* rules, const void* description, int is_fused) {
-    const dmlops_rule* first = rules->rules + rules->count_rules + rules->array_rules + rules->value_rules;
-    for (size_t i = 0; i < rules->advice_rules; ++i) {
-        const dmlops_rule* rule = first + i;
+    const size_t before = (size_t)rules->count_rules + rules->array_rules + rules->value_rules;
+    for (size_t i = before; i < before + rules->advice_rules; ++i) {
+        const dmlops_rule* rule = &rules->rules[i];
         if (!is_fused || rule->alone) {
             rule->judge(run, rules, rule, description);
         }

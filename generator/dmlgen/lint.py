@@ -67,6 +67,7 @@ def _operator(registry: Registry, operator: Operator) -> Iterator[Finding]:
     yield from _unbounded_members(operator)
     yield from _tables(registry, operator)
     yield from _places(registry, operator)
+    yield from _activated_rows(registry, operator)
     inferred = {one.tensor for one in operator.inferences if one.field == "Sizes" and one.when is None}
     for output in operator.outputs:
         if not output.count and (output.name in inferred) == (output.name in operator.free):
@@ -89,6 +90,23 @@ def _places(registry: Registry, operator: Operator) -> Iterator[Finding]:
         if name not in {"any", *able}:
             message = f"{name} is no operator that takes a fused activation"
             yield Finding(operator.position, "unknown-name", message, suggestion=nearest(name, able))
+
+
+def _activated_rows(registry: Registry, operator: Operator) -> Iterator[Finding]:
+    """An activation of rows, such as SOFTMAX, needs all of a row: an intermediate tensor, read at `at`."""
+    computes = {name: registry.operator[name].compute for name in registry.fusable(operator)}
+    rows = sorted(name for name, compute in computes.items() if compute and compute.kernel != "map")
+    if operator.defines is None or not rows:
+        return
+    for node in (node for whole in operator.defines.whole for node in ir.walk(whole)):
+        match node:
+            case ir.Call("activated", (ir.Entry(coordinate=ir.Local(name="at")), _)):
+                continue
+            case ir.Call("activated"):
+                message = (
+                    f"{', '.join(rows)} may be fused, so activated() takes an intermediate tensor at `at`"
+                )
+                yield Finding(operator.position, "activation-of-rows", message)
 
 
 def _expressions(operator: Operator) -> Iterator[ir.Expr]:

@@ -19,9 +19,6 @@ def define(e: Evaluation) -> None:
     def dims() -> Any:
         return desc.DimensionCount
 
-    def stretch(d: Any) -> Any:
-        return 1.0 / e.as_single(f.single(entry(desc.Scales, d))) if desc.Antialiased and (e.as_single(f.single(entry(desc.Scales, d))) > 0.0 and e.as_single(f.single(entry(desc.Scales, d))) < 0.5) else 1.0
-
     def output_offset(d: Any) -> Any:
         return e.as_single(f.single(entry(desc.OutputPixelOffsets, d)))
 
@@ -31,17 +28,20 @@ def define(e: Evaluation) -> None:
     def x(d: Any, o: Any) -> Any:
         return ((e.as_single(o) - output_offset(d)) / e.as_single(f.single(entry(desc.Scales, d))) if e.as_single(f.single(entry(desc.Scales, d))) != 0.0 else 0.0) - input_offset(d)
 
+    def stretch(d: Any) -> Any:
+        return 1.0 / e.as_single(f.single(entry(desc.Scales, d))) if desc.Antialiased and (e.as_single(f.single(entry(desc.Scales, d))) > 0.0 and e.as_single(f.single(entry(desc.Scales, d))) < 0.5) else 1.0
+
     def middle(d: Any, o: Any, size: Any) -> Any:
-        return x(d, o) if stretch(d) > 1.0 else clamp(x(d, o), 0.0, e.as_single(size - 1))
+        return clamp(x(d, o), 1.0 - stretch(d), e.as_single(size - 2) + stretch(d))
 
     def size2(d: Any) -> Any:
         return entry(desc.InputTensor.Sizes, d)
 
     def last(at: Any) -> Any:
-        return tuple(clamp(whole(f.floor(middle(d, entry(at, d), size2(d)) + stretch(d))) + 1, 1, size2(d)) for d in range(dims()))
+        return tuple(clamp(whole(f.ceil(middle(d, entry(at, d), size2(d)) + stretch(d))), 1, size2(d)) for d in range(dims()))
 
     def first(at: Any) -> Any:
-        return tuple(clamp(whole(f.ceil(middle(d, entry(at, d), size2(d)) - stretch(d))), 0, size2(d) - 1) for d in range(dims()))
+        return tuple(clamp(whole(f.floor(middle(d, entry(at, d), size2(d)) - stretch(d))) + 1, 0, size2(d) - 1) for d in range(dims()))
 
     def output_offset2(d: Any) -> Any:
         return e.as_double(f.single(entry(desc.OutputPixelOffsets, d)))
@@ -52,11 +52,11 @@ def define(e: Evaluation) -> None:
     def x2(d: Any, o: Any) -> Any:
         return ((e.as_double(o) - output_offset2(d)) / e.as_double(f.single(entry(desc.Scales, d))) if e.as_single(f.single(entry(desc.Scales, d))) != 0.0 else 0.0) - input_offset2(d)
 
-    def middle2(d: Any, o: Any, size: Any) -> Any:
-        return x2(d, o) if stretch(d) > 1.0 else clamp(x2(d, o), 0.0, e.as_double(size - 1))
-
     def stretch2(d: Any) -> Any:
         return 1.0 / e.as_double(f.single(entry(desc.Scales, d))) if desc.Antialiased and (e.as_single(f.single(entry(desc.Scales, d))) > 0.0 and e.as_single(f.single(entry(desc.Scales, d))) < 0.5) else 1.0
+
+    def middle2(d: Any, o: Any, size: Any) -> Any:
+        return clamp(x2(d, o), 1.0 - stretch2(d), e.as_double(size - 2) + stretch2(d))
 
     def weight(d: Any, o: Any, i: Any, size: Any) -> Any:
         return f.maximum(1.0 - f.absolute(e.as_double(i) - middle2(d, o, size)) / stretch2(d), 0.0)

@@ -34,47 +34,56 @@ def define(e: Evaluation) -> None:
     def first(at: Any) -> Any:
         return tuple(choose(f.either(entry(at, d) == 0, not e.as_single(f.single(entry(desc.Scales, d))) > 0.0), 0, clamp(whole(f.floor(returned(d, entry(at, d) - 1))) - 1, 0, results(d))) for d in range(dims()))
 
+    def output_offset(d: Any) -> Any:
+        return e.as_single(f.single(entry(desc.OutputPixelOffsets, d)))
+
+    def input_offset(d: Any) -> Any:
+        return e.as_single(f.single(entry(desc.InputPixelOffsets, d)))
+
+    def x(d: Any, o: Any) -> Any:
+        return ((e.as_single(o) - output_offset(d)) / e.as_single(f.single(entry(desc.Scales, d))) if e.as_single(f.single(entry(desc.Scales, d))) != 0.0 else 0.0) - input_offset(d)
+
     def stretch(d: Any) -> Any:
         return 1.0
 
-    def output_offset(d: Any) -> Any:
+    def middle(d: Any, o: Any, size: Any) -> Any:
+        return clamp(x(d, o), 1.0 - stretch(d), e.as_single(size - 2) + stretch(d))
+
+    def weight(d: Any, o: Any, i: Any, size: Any) -> Any:
+        return f.maximum(1.0 - f.absolute(e.as_single(i) - middle(d, o, size)) / stretch(d), 0.0)
+
+    def reaches(at: Any, o: Any) -> Any:
+        return f.every(weight(d, entry(o, d), entry(at, d), size2(d)) > 0.0 for d in range(dims()))
+
+    def output_offset2(d: Any) -> Any:
         return e.as_double(f.single(entry(desc.OutputPixelOffsets, d)))
 
-    def input_offset(d: Any) -> Any:
+    def input_offset2(d: Any) -> Any:
         return e.as_double(f.single(entry(desc.InputPixelOffsets, d)))
 
-    def x(d: Any, o: Any) -> Any:
-        return ((e.as_double(o) - output_offset(d)) / e.as_double(f.single(entry(desc.Scales, d))) if e.as_single(f.single(entry(desc.Scales, d))) != 0.0 else 0.0) - input_offset(d)
-
-    def middle(d: Any, o: Any, size: Any) -> Any:
-        return x(d, o) if stretch(d) > 1.0 else clamp(x(d, o), 0.0, e.as_double(size - 1))
+    def x2(d: Any, o: Any) -> Any:
+        return ((e.as_double(o) - output_offset2(d)) / e.as_double(f.single(entry(desc.Scales, d))) if e.as_single(f.single(entry(desc.Scales, d))) != 0.0 else 0.0) - input_offset2(d)
 
     def stretch2(d: Any) -> Any:
         return 1.0
 
-    def weight(d: Any, o: Any, i: Any, size: Any) -> Any:
-        return f.maximum(1.0 - f.absolute(e.as_double(i) - middle(d, o, size)) / stretch2(d), 0.0)
+    def middle2(d: Any, o: Any, size: Any) -> Any:
+        return clamp(x2(d, o), 1.0 - stretch2(d), e.as_double(size - 2) + stretch2(d))
+
+    def weight2(d: Any, o: Any, i: Any, size: Any) -> Any:
+        return f.maximum(1.0 - f.absolute(e.as_double(i) - middle2(d, o, size)) / stretch2(d), 0.0)
 
     def taken(at: Any, o: Any) -> Any:
-        return multiplied(weight(d, entry(o, d), entry(at, d), size2(d)) for d in range(dims()))
-
-    def output_offset2(d: Any) -> Any:
-        return e.as_single(f.single(entry(desc.OutputPixelOffsets, d)))
-
-    def input_offset2(d: Any) -> Any:
-        return e.as_single(f.single(entry(desc.InputPixelOffsets, d)))
-
-    def x2(d: Any, o: Any) -> Any:
-        return ((e.as_single(o) - output_offset2(d)) / e.as_single(f.single(entry(desc.Scales, d))) if e.as_single(f.single(entry(desc.Scales, d))) != 0.0 else 0.0) - input_offset2(d)
+        return multiplied(weight2(d, entry(o, d), entry(at, d), size2(d)) for d in range(dims()))
 
     def nearest(d: Any, o: Any, size: Any) -> Any:
-        return clamp(whole(f.ceil(x2(d, o) - 0.5)), 0, size - 1)
+        return clamp(whole(f.ceil(x(d, o) - 0.5)), 0, size - 1)
 
     def takes(at: Any, o: Any) -> Any:
         return f.every(nearest(d, entry(o, d), size2(d)) == entry(at, d) for d in range(dims()))
 
     e.outputs = {
-        "OutputGradientTensor": lambda at: e.sum(lambda o: (taken(at, o), e.double("InputGradientTensor", o)), Box(first(at), last(at))) if desc.InterpolationMode == InterpolationMode.LINEAR else e.sum(lambda o: e.double("InputGradientTensor", o), Box(first(at), last(at)), where=lambda o: takes(at, o)),
+        "OutputGradientTensor": lambda at: e.sum(lambda o: (taken(at, o), e.double("InputGradientTensor", o)), Box(first(at), last(at)), where=lambda o: reaches(at, o)) if desc.InterpolationMode == InterpolationMode.LINEAR else e.sum(lambda o: e.double("InputGradientTensor", o), Box(first(at), last(at)), where=lambda o: takes(at, o)),
     }
 
 

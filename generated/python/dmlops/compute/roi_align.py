@@ -9,19 +9,7 @@ from typing import Any
 
 from .. import elements as f
 from ..coordinates import align
-from ..definition import (
-    Defined,
-    Evaluation,
-    Range,
-    box,
-    choose,
-    clamp,
-    entry,
-    larger,
-    multiplied,
-    smaller,
-    whole,
-)
+from ..definition import Defined, Evaluation, Range, box, choose, clamp, entry, larger, multiplied, whole
 from ..enums import InterpolationMode, ReduceFunction
 
 
@@ -90,7 +78,7 @@ def define(e: Evaluation) -> None:
         return whole(f.ceil(x - 0.5))
 
     def between(r: Any, c: Any, y: Any, x: Any) -> Any:
-        return e.sum(lambda i, j: (hat(y, i) * hat(x, j), e.double("InputTensor", (batch(r), c, i, j))), Range(low(y), smaller(low(y) + 2, size(0))), Range(low(x), smaller(low(x) + 2, size(1)))) if desc.InterpolationMode == InterpolationMode.LINEAR else e.double("InputTensor", (batch(r), c, near(y), near(x)))
+        return e.sum(lambda i, j: (hat(y, i) * hat(x, j), e.double("InputTensor", (batch(r), c, i, j))), Range(low(y), whole(f.ceil(y)) + 1), Range(low(x), whole(f.ceil(x)) + 1)) if desc.InterpolationMode == InterpolationMode.LINEAR else e.double("InputTensor", (batch(r), c, near(y), near(x)))
 
     def held_in(r: Any, d: Any, o: Any, s: Any) -> Any:
         return clamp(where(r, d, o, s), 0.0, e.as_single(size(d) - 1))

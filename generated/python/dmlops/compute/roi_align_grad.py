@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .. import elements as f
 from ..coordinates import align
 from ..definition import (
@@ -25,7 +23,6 @@ from ..definition import (
     multiplied,
     remainder,
     sizes_of,
-    smaller,
     unflat,
     whole,
 )
@@ -133,7 +130,7 @@ def define(e: Evaluation) -> None:
         return clamp(e.integer("BatchIndicesTensor", align((r,), desc.BatchIndicesTensor.DimensionCount, 0)), 0, batches() - 1)
 
     def between(r: Any, c: Any, y: Any, x: Any) -> Any:
-        return e.as_single(e.sum(lambda i, j: (hat(y, i) * hat(x, j), e.double("InputTensor", (batch(r), c, i, j))), Range(low(y), smaller(low(y) + 2, size(0))), Range(low(x), smaller(low(x) + 2, size(1))))) if desc.InterpolationMode == InterpolationMode.LINEAR else e.single("InputTensor", (batch(r), c, near(y), near(x)))
+        return e.as_single(e.sum(lambda i, j: (hat(y, i) * hat(x, j), e.double("InputTensor", (batch(r), c, i, j))), Range(low(y), whole(f.ceil(y)) + 1), Range(low(x), whole(f.ceil(x)) + 1))) if desc.InterpolationMode == InterpolationMode.LINEAR else e.single("InputTensor", (batch(r), c, near(y), near(x)))
 
     def outside() -> Any:
         return 0.0
@@ -141,11 +138,23 @@ def define(e: Evaluation) -> None:
     def read(r: Any, c: Any, o: Any, s: Any) -> Any:
         return choose(f.both(hit(r, 0, o[0], s[0]), hit(r, 1, o[1], s[1])), between(r, c, held_in2(r, 0, o[0], s[0]), held_in2(r, 1, o[1], s[1])), outside())
 
+    def hat2(x: Any, i: Any) -> Any:
+        return f.maximum(1.0 - f.absolute(e.as_single(i) - x), 0.0)
+
+    def share2(r: Any, d: Any, o: Any, s: Any, i: Any) -> Any:
+        return choose(hit(r, d, o, s), hat2(held_in2(r, d, o, s), i) if desc.InterpolationMode == InterpolationMode.LINEAR else choose(near(held_in2(r, d, o, s)) == i, 1.0, 0.0), 0.0)
+
     def of_sample(at: Any, r: Any, o: Any, s: Any) -> Any:
+        return share2(r, 0, o[0], s[0], at[2]) * share2(r, 1, o[1], s[1], at[3])
+
+    def reaches(at: Any, r: Any, o: Any) -> Any:
+        return f.both(e.single("Rows", (r, o[0], at[2])) > 0.0, e.single("Columns", (r, o[1], at[3])) > 0.0) if desc.ReductionFunction == ReduceFunction.AVERAGE else of_sample(at, r, o, unflat(e.integer("Best", (r, at[1], *o)), grid(r))) > 0.0
+
+    def of_sample2(at: Any, r: Any, o: Any, s: Any) -> Any:
         return share(r, 0, o[0], s[0], at[2]) * share(r, 1, o[1], s[1], at[3])
 
     def part(at: Any, r: Any, o: Any) -> Any:
-        return e.double("Rows", (r, o[0], at[2])) * e.double("Columns", (r, o[1], at[3])) if desc.ReductionFunction == ReduceFunction.AVERAGE else of_sample(at, r, o, unflat(e.integer("Best", (r, at[1], *o)), grid(r)))
+        return e.double("Rows", (r, o[0], at[2])) * e.double("Columns", (r, o[1], at[3])) if desc.ReductionFunction == ReduceFunction.AVERAGE else of_sample2(at, r, o, unflat(e.integer("Best", (r, at[1], *o)), grid(r)))
 
     def region(at: Any) -> Any:
         return entry(at, desc.ROITensor.DimensionCount - 2)
@@ -169,7 +178,7 @@ def define(e: Evaluation) -> None:
         return e.double("InputTensor", (batch(region(at)), c, i, j))
 
     def slope_y(at: Any, c: Any, y: Any, x: Any) -> Any:
-        return e.sum(lambda j: (hat(x, j), image(at, c, whole(f.ceil(y)), j) - image(at, c, low(y), j)), Range(low(x), smaller(low(x) + 2, size(1))))
+        return e.sum(lambda j: (hat(x, j), image(at, c, whole(f.ceil(y)), j) - image(at, c, low(y), j)), Range(low(x), whole(f.ceil(x)) + 1))
 
     def y2(at: Any, o: Any, s: Any) -> Any:
         return held_in2(region(at), 0, o[0], s[0])
@@ -184,21 +193,21 @@ def define(e: Evaluation) -> None:
         return (choose(member(at) >= 2, fraction(at, d, o, s), 1.0 - fraction(at, d, o, s))) * factor2(d)
 
     def slope_x(at: Any, c: Any, y: Any, x: Any) -> Any:
-        return e.sum(lambda i: (hat(y, i), image(at, c, i, whole(f.ceil(x))) - image(at, c, i, low(x))), Range(low(y), smaller(low(y) + 2, size(0))))
+        return e.sum(lambda i: (hat(y, i), image(at, c, i, whole(f.ceil(x))) - image(at, c, i, low(x))), Range(low(y), whole(f.ceil(y)) + 1))
 
     def rises(at: Any, c: Any, o: Any, s: Any) -> Any:
         return choose(vertical(at), slope_y(at, c, y2(at, o, s), x2(at, o, s)) * moves(at, 0, o, s), slope_x(at, c, y2(at, o, s), x2(at, o, s)) * moves(at, 1, o, s))
 
     e.tensors = {
         "Rows": Kept(
-            np.float64,
+            None,
             sizes=lambda: (roi_count(), results(0), size(0)),
-            value=lambda at: e.sum(lambda s: share(at[0], 0, at[1], s, at[2]), Range(0, samples(at[0], 0))) / e.as_double(samples(at[0], 0)),
+            value=lambda at: e.as_single(e.sum(lambda s: share(at[0], 0, at[1], s, at[2]), Range(0, samples(at[0], 0)))) / e.as_single(samples(at[0], 0)),
         ),
         "Columns": Kept(
-            np.float64,
+            None,
             sizes=lambda: (roi_count(), results(1), size(1)),
-            value=lambda at: e.sum(lambda s: share(at[0], 1, at[1], s, at[2]), Range(0, samples(at[0], 1))) / e.as_double(samples(at[0], 1)),
+            value=lambda at: e.as_single(e.sum(lambda s: share(at[0], 1, at[1], s, at[2]), Range(0, samples(at[0], 1)))) / e.as_single(samples(at[0], 1)),
         ),
         "Best": Kept(
             None,
@@ -207,7 +216,7 @@ def define(e: Evaluation) -> None:
         ),
     }
     e.outputs = {
-        "OutputGradientTensor": lambda at: e.sum(lambda r, o: (part(at, r, o), e.double("InputGradientTensor", (r, at[1], *o))), Range(0, roi_count()), box(desc.InputGradientTensor.Sizes[2:]), where=lambda r, o: batch(r) == at[0]),
+        "OutputGradientTensor": lambda at: e.sum(lambda r, o: (part(at, r, o), e.double("InputGradientTensor", (r, at[1], *o))), Range(0, roi_count()), box(desc.InputGradientTensor.Sizes[2:]), where=lambda r, o: f.both(batch(r) == at[0], reaches(at, r, o))),
         "OutputROIGradientTensor": lambda at: e.sum(lambda p, s: (e.double("InputGradientTensor", (region(at), *p)) * part_of(at, p[0], p[1:], s), rises(at, p[0], p[1:], s)), box(desc.InputGradientTensor.Sizes[1:]), box(grid(region(at))), where=lambda p, s: live(at, p[1:], s)) if desc.InterpolationMode == InterpolationMode.LINEAR else 0.0,
     }
 
