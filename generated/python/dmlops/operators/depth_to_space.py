@@ -152,8 +152,8 @@ class DepthToSpace(Description):
     def validate(self, level: FeatureLevel | str = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order to fix them.
 
-        A rule keeps silent where it reads a value that an earlier one has found wrong. Raises ValueError for a
-        level that does not exist.
+        A rule keeps silent where it reads a value that an earlier one has found wrong. Raises ValueError
+        for a level that does not exist.
         """
         try:
             accepted = _ACCEPTED.get(level)
