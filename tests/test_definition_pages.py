@@ -317,6 +317,35 @@ def test_regions(operator: str, function: str, mode: str, corners: bool) -> None
                 agrees(f"{inset} {least}", operator, form, "fractions", [seed])
 
 
+@pytest.mark.parametrize("function", ["AVERAGE", "MAX"])
+def test_regions_without_end_lie_outside(function: str) -> None:
+    """However many samples are allowed, the answer comes."""
+    form = {
+        "InputTensor": f32(1, 1, 4, 4),
+        "ROITensor": f32(4, 4),
+        "BatchIndicesTensor": {"DataType": "UINT32", "Sizes": [4]},
+        "OutputTensor": f32(4, 1, 2, 2),
+        "ReductionFunction": function,
+        "InterpolationMode": "LINEAR",
+        "SpatialScaleX": 1.0,
+        "SpatialScaleY": 1.0,
+        "InputPixelOffset": 0.5,
+        "OutputPixelOffset": -0.5,
+        "OutOfBoundsInputValue": 7.0,
+        "MinimumSamplesPerOutput": 1,
+        "MaximumSamplesPerOutput": 4294967295,
+        "AlignRegionsToCorners": False,
+    }
+    regions = [[0, 0, np.inf, 2], [-np.inf, 0, 2, 2], [np.nan, 0, 2, 2], [0, 0, 2, 2]]
+    inputs = {
+        "InputTensor": np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4),
+        "ROITensor": np.array(regions, np.float32),
+        "BatchIndicesTensor": np.zeros(4, np.uint32),
+    }
+    found = dmlops.reference.run(dmlops.from_json({"type": "ROI_ALIGN1", "desc": form}), inputs)
+    assert found["OutputTensor"].reshape(4, 4).tolist() == [[7.0] * 4] * 3 + [[0.0, 1.0, 4.0, 5.0]]
+
+
 RESAMPLINGS = [  # sizes of the input and the output, scales, offsets
     ([5, 7], [8, 9], [1.5, 1.25], [0.5, 0.5], [-0.5, -0.5]),
     ([9, 8], [2, 3], [0.3, 0.4], [0.5, 0.5], [-0.5, -0.5]),
