@@ -29,9 +29,11 @@ DEFINED = [
 MOST_ELEMENTS, LARGEST_NUMBER = 512, 1000  # of a tensor or a window; of strides, paddings, samples
 TOLERANCE = {"float16": 4e-3, "float32": 3e-5, "float64": 1e-9}
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0)
-LEFT_OUT = {  # members whose elements are never special, and why
+LEFT_OUT = {  # operators whose elements are never special, and why
     "DYNAMIC_QUANTIZE_LINEAR": "no page says what the range of NaN or infinities is",
 }
+
+MEANINGLESS = {"DML-MULTIHEAD_ATTENTION1-present-sequence-length"}  # fewer places than there are new keys
 
 
 def tensors(desc: dict[str, Any]) -> list[dict[str, Any]]:
@@ -54,7 +56,11 @@ def is_small(desc: dict[str, Any]) -> bool:
 
 def small_cases(operator: str) -> list[dict[str, Any]]:
     cases = json.loads((MATRICES / f"{operator.lower()}.json").read_text())["cases"]
-    return [case for case in cases if case["expect"]["ok"] and is_small(case["desc"])]
+    return [
+        case
+        for case in cases
+        if case["expect"]["ok"] and is_small(case["desc"]) and not MEANINGLESS & {*case["expect"]["advice"]}
+    ]
 
 
 def drawn(
@@ -311,6 +317,35 @@ def test_regions(operator: str, function: str, mode: str, corners: bool) -> None
                 agrees(f"{inset} {least}", operator, form, "fractions", [seed])
 
 
+@pytest.mark.parametrize("function", ["AVERAGE", "MAX"])
+def test_regions_without_end_lie_outside(function: str) -> None:
+    """However many samples are allowed, the answer comes."""
+    form = {
+        "InputTensor": f32(1, 1, 4, 4),
+        "ROITensor": f32(4, 4),
+        "BatchIndicesTensor": {"DataType": "UINT32", "Sizes": [4]},
+        "OutputTensor": f32(4, 1, 2, 2),
+        "ReductionFunction": function,
+        "InterpolationMode": "LINEAR",
+        "SpatialScaleX": 1.0,
+        "SpatialScaleY": 1.0,
+        "InputPixelOffset": 0.5,
+        "OutputPixelOffset": -0.5,
+        "OutOfBoundsInputValue": 7.0,
+        "MinimumSamplesPerOutput": 1,
+        "MaximumSamplesPerOutput": 4294967295,
+        "AlignRegionsToCorners": False,
+    }
+    regions = [[0, 0, np.inf, 2], [-np.inf, 0, 2, 2], [np.nan, 0, 2, 2], [0, 0, 2, 2]]
+    inputs = {
+        "InputTensor": np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4),
+        "ROITensor": np.array(regions, np.float32),
+        "BatchIndicesTensor": np.zeros(4, np.uint32),
+    }
+    found = dmlops.reference.run(dmlops.from_json({"type": "ROI_ALIGN1", "desc": form}), inputs)
+    assert found["OutputTensor"].reshape(4, 4).tolist() == [[7.0] * 4] * 3 + [[0.0, 1.0, 4.0, 5.0]]
+
+
 RESAMPLINGS = [  # sizes of the input and the output, scales, offsets
     ([5, 7], [8, 9], [1.5, 1.25], [0.5, 0.5], [-0.5, -0.5]),
     ([9, 8], [2, 3], [0.3, 0.4], [0.5, 0.5], [-0.5, -0.5]),
@@ -346,7 +381,7 @@ def test_resampling(operator: str, mode: str, sizes: Any) -> None:
 
 
 POOLINGS = {
-    "AVERAGE_POOLING1": {"IncludePadding": False},
+    "AVERAGE_POOLING1": {"IncludePadding": True},
     "QUANTIZED_LINEAR_AVERAGE_POOLING": {"IncludePadding": True},
     "LP_POOLING1": {"P": 3},
     "MAX_POOLING2": {},
@@ -356,12 +391,15 @@ POOLINGS = {
 
 @pytest.mark.parametrize("operator", POOLINGS)
 @pytest.mark.parametrize("dims", [2, 3])
+@pytest.mark.parametrize("more", [0, 1, 2])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_windows_with_gaps(operator: str, dims: int) -> None:
+def test_windows_with_gaps_and_more_results(operator: str, dims: int, more: int) -> None:
+    """Sizes that are rounded up, and windows that lie outside of the input."""
     image, window, strides, gaps = [6, 7, 5][:dims], [2, 3, 2][:dims], [2, 1, 3][:dims], [2, 1, 3][:dims]
     start, end = [1, 2, 0][:dims], [0, 3, 2][:dims]
     pooled = [
-        (image[d] + start[d] + end[d] - (window[d] - 1) * gaps[d] - 1) // strides[d] + 1 for d in range(dims)
+        (image[d] + start[d] + end[d] - (window[d] - 1) * gaps[d] - 1) // strides[d] + 1 + more
+        for d in range(dims)
     ]
     type_ = {"DataType": "INT8" if operator in QUANTIZED else "FLOAT32"}
     whole, small = {**type_, "Sizes": [2, 3, *image]}, {**type_, "Sizes": [2, 3, *pooled]}

@@ -32,8 +32,11 @@ def define(e: Evaluation) -> None:
     def results(d: Any) -> Any:
         return entry(desc.OutputTensor.Sizes, d + 2)
 
+    def wanted(r: Any, d: Any) -> Any:
+        return choose(f.is_infinity(length(r, d)), 0, whole(f.ceil(length(r, d) / e.as_single(results(d)))))
+
     def samples(r: Any, d: Any) -> Any:
-        return clamp(whole(f.ceil(length(r, d) / e.as_single(results(d)))), larger(desc.MinimumSamplesPerOutput, 1), desc.MaximumSamplesPerOutput)
+        return clamp(wanted(r, d), larger(desc.MinimumSamplesPerOutput, 1), desc.MaximumSamplesPerOutput)
 
     def grid(r: Any) -> Any:
         return (samples(r, 0), samples(r, 1))

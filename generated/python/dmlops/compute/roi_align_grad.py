@@ -54,8 +54,11 @@ def define(e: Evaluation) -> None:
     def length(r: Any, d: Any) -> Any:
         return corner(r, 3 - d) * factor(d) - start(r, d)
 
+    def wanted(r: Any, d: Any) -> Any:
+        return choose(f.is_infinity(length(r, d)), 0, whole(f.ceil(length(r, d) / e.as_single(results(d)))))
+
     def samples(r: Any, d: Any) -> Any:
-        return clamp(whole(f.ceil(length(r, d) / e.as_single(results(d)))), larger(desc.MinimumSamplesPerOutput, 1), desc.MaximumSamplesPerOutput)
+        return clamp(wanted(r, d), larger(desc.MinimumSamplesPerOutput, 1), desc.MaximumSamplesPerOutput)
 
     def output_offset() -> Any:
         return e.as_single(f.single(desc.OutputPixelOffset))
