@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from c_runner import compiler
-from dmlgen.outputs.render import Templates, c_string
+from dmlgen.outputs.render import Templates, c_string, comment
+from dmlgen.text import Text
 
 NASTY = [
     '??/"; int system(const char*); //',
@@ -51,3 +52,31 @@ def test_templates_of_c_quote_for_c(tmp_path: Path) -> None:
     templates = Templates(tmp_path)
     assert templates.render("c/whole.txt.j2", text="??/\u20ac") == b'"\\?\\?/\\342\\202\\254"'
     assert templates.render("python/whole.txt.j2", text="??/\u20ac") == b'"??/\\u20ac"'
+
+
+@pytest.mark.parametrize(
+    "printed", ["{{ text }}", "{{ 'a' ~ text }}", "{{ '%s' | format(text) }}", "{{ text | upper }}"]
+)
+def test_no_template_prints_a_free_text_as_it_stands(printed: str, tmp_path: Path) -> None:
+    (tmp_path / "raw.txt.j2").write_text(printed, encoding="utf-8")
+    with pytest.raises(TypeError):
+        Templates(tmp_path).render("raw.txt.j2", text=Text("#define min(a, b) (a)"))
+
+
+@pytest.mark.parametrize("text", ["a ???/", "a ????/", "a \\", "a **//", "/*/*/", "x */ int y; /*"])
+def test_a_comment_ends_where_its_line_ends(text: str, tmp_path: Path) -> None:
+    line = comment(Text(text))
+    source = f"// {line}\n/* {line} */\n#define SEEN 7\nint main(void) {{ return SEEN; }}\n"
+    (tmp_path / "comment.c").write_text(source, encoding="utf-8")
+    command = [
+        compiler("gcc"),
+        "-std=c11",
+        "-Wall",
+        "-Wno-trigraphs",
+        "-Werror",
+        "comment.c",
+        "-o",
+        "comment",
+    ]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    assert subprocess.run([tmp_path / "comment"], check=False).returncode == 7

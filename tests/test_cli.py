@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 import dmlgen
 from dmlgen.cli import main
@@ -226,3 +228,84 @@ def test_diff_tells_changes_of_meaning_and_no_others(
         "~ GATHER_ELEMENTS rule DML-GATHER_ELEMENTS-axis-range",
         "+ GATHER_ELEMENTS at 2.1: IndicesTensor is INT32",
     ]
+
+
+LAYOUTS = {
+    "retired first": "retired: [DML-GONE-rule]\nactive: []\n",
+    "name in a comment": "# the active: ones\nactive: []\nretired: [DML-GONE-rule]\n",
+    "quoted keys": "'active': []\n\"retired\": ['DML-GONE-rule']\n",
+    "flow style": "{active: [], retired: [DML-GONE-rule]}\n",
+    "document start": "# head\n---\nactive: []\nretired:\n- DML-GONE-rule\n",
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_fix_keeps_every_layout_of_identifiers(layout: str, specs: Path) -> None:
+    path = specs / "identifiers.yaml"
+    active = yaml.safe_load(path.read_text(encoding="utf-8"))["active"]
+    path.write_text(LAYOUTS[layout], encoding="utf-8")
+    before = set(specs.iterdir())
+    assert main(["lint", "--specs", str(specs), "--fix"]) == 0
+    text = path.read_text(encoding="utf-8")
+    assert yaml.safe_load(text) == {"active": active, "retired": ["DML-GONE-rule"]}
+    assert text.startswith(LAYOUTS[layout].partition("\n")[0]) or not LAYOUTS[layout].startswith("#")
+    assert set(specs.iterdir()) == before
+
+
+def test_fix_refuses_comments_that_it_would_lose(specs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = specs / "identifiers.yaml"
+    text = path.read_text(encoding="utf-8") + "# the last one is from 2020\n"
+    path.write_text(text, encoding="utf-8")
+    assert main(["lint", "--specs", str(specs), "--fix"]) == 1
+    assert f"identifiers.yaml:{text.count(chr(10))}:1: error[comment]" in capsys.readouterr().err
+    assert path.read_text(encoding="utf-8") == text
+
+
+def special(kind: str, path: Path) -> None:
+    match kind:
+        case "link":
+            path.symlink_to("gather.yaml")
+        case "pipe":
+            os.mkfifo(path)
+        case "folder":
+            path.mkdir()
+        case "huge":
+            with path.open("wb") as file:
+                file.truncate(50 << 30)
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder", "huge"])
+def test_what_lint_refuses_generate_refuses_too(
+    kind: str, specs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert main(["generate", "--specs", str(specs), "--out", str(out)]) == 0
+    special(kind, specs / "operators" / "gather" / "other.yaml")
+    capsys.readouterr()
+    assert main(["lint", "--specs", str(specs)]) == 1
+    assert "other.yaml:1:1: error[" in capsys.readouterr().out
+    assert main(["generate", "--specs", str(specs), "--out", str(out)]) == 1
+    assert "other.yaml:1:1: error[" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+def test_findings_can_be_printed_everywhere(encoding: str, specs: Path) -> None:
+    change(specs, ELEMENTS, "role: output", "role: \u03a9")
+    os.rename(specs / ELEMENTS, os.fsencode(specs / "operators/gather/") + b"/bad\xff.yaml")
+    command = [sys.executable, "-m", "dmlgen", "lint", "--specs", str(specs)]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    result = subprocess.run(command, env=environment, capture_output=True, check=False)
+    assert (result.returncode, result.stderr) == (1, b"")
+    assert b"bad\\udcff.yaml:" in result.stdout
+
+
+def test_a_fault_of_the_generator_is_a_line_that_names_the_operator(
+    specs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr("dmlgen.outputs.python._member", broken)
+    assert main(["generate", "--specs", str(specs), "--out", str(tmp_path / "out")]) == 1
+    assert "dmlgen: ZeroDivisionError: oops, in GATHER; " in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

@@ -7,7 +7,7 @@ import string
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from dmlgen.diagnostics import Position, SpecError
@@ -189,3 +189,86 @@ def test_any_text_is_an_expression_or_a_finding(text: str) -> None:
         for part in ir.walk(node)
     ):
         compile_expression(node, {}, frozenset())(dict(ENVIRONMENT))
+
+
+BOUNDED = Scope(
+    {
+        **{name: value for name, value in NAMES.items() if name not in ("Scale", "at")},
+        "Steps": ir.Member("Steps", ir.INTS, signed=True),
+        "Windows": ir.Member("Windows", ir.INTS),
+    },
+    FIELDS,
+    {"TENSOR_DATA_TYPE": TYPES},
+    {},
+)
+UINTS, SINTS = st.integers(0, 2**32 - 1), st.integers(-(2**31), 2**31 - 1)
+
+
+def forms(*texts: str) -> st.SearchStrategy[str]:
+    """Texts in which I stands for an integer and L for an array, both made up."""
+
+    def filled(text: str) -> st.SearchStrategy[str]:
+        parts = [part for part in re.split(r"\b([IL])\b", text) if part]
+        return st.tuples(*(INTEGERS if p == "I" else LISTS if p == "L" else st.just(p) for p in parts)).map(
+            "".join
+        )
+
+    return st.one_of(*map(filled, texts))
+
+
+INTEGERS: st.SearchStrategy[str] = st.deferred(
+    lambda: (
+        st.sampled_from(["Axis", "Offset", "A.DimensionCount", "B.DimensionCount", "bits(A.DataType)"])
+        | st.integers(-9, 9).map(lambda number: f"({number})")
+        | forms("(I + I)", "(I - I)", "(I * I)", "(I // I)", "(I % I)", "min(I, I)", "max(I, I)", "abs(I)")
+        | forms("(-I)", "(I if I < I else I)", "len(L)", "sum(L)", "product(L)", "L[I]")
+        | forms("sum(I for k in range(3))", "min(I for k in range(2))")
+    )
+)
+LISTS: st.SearchStrategy[str] = st.deferred(
+    lambda: (
+        st.sampled_from(["A.Sizes", "B.Sizes", "Steps", "Windows"])
+        | forms("[I, I]", "L[I:]", "L[:I]", "L[I:I]", "(L + L)", "replace(L, I, I)", "align(L, 4, I)")
+        | forms("[I for k in range(3)]", "[I for k in range(max(I, 0), min(I, 8))]", "(L if I < I else L)")
+    )
+)
+
+
+@settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    INTEGERS | LISTS,
+    st.lists(UINTS | st.integers(0, 9), max_size=8),
+    st.lists(SINTS | st.integers(-9, 9), max_size=8),
+    UINTS | st.integers(0, 9),
+    SINTS | st.integers(-9, 9),
+)
+def test_values_are_within_their_bounds(
+    text: str, sizes: list[int], steps: list[int], axis: int, offset: int
+) -> None:
+    try:
+        node = parse(text, BOUNDED, lambda offset: Position("x.yaml"))
+    except SpecError:
+        assume(False)
+    tensor = SimpleNamespace(DataType=1, DimensionCount=len(sizes), Sizes=tuple(sizes), Strides=None)
+    environment = {**ENVIRONMENT, "A": tensor, "Axis": axis, "Offset": offset}
+    environment |= {"Steps": tuple(steps), "Windows": tuple(sizes[::-1])}
+    found = compile_expression(node, {1: 32}, frozenset())(environment)
+    upper, lower = upper_bound(node), lower_bound(node)
+    if isinstance(found, int):
+        assert upper is None or found <= upper, (found, upper)
+        assert lower is None or found >= lower, (found, lower)
+    else:
+        assert isinstance(found, tuple | list)
+        assert upper is None or len(found) <= upper, (found, upper)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sum(1 for k in range((A.DimensionCount - Axis) % Axis)) > 0",
+        "all(k > 0 for k in range(Steps[0:][0], 3))",
+    ],
+)
+def test_loops_whose_bounds_were_taken_for_known(text: str) -> None:
+    with pytest.raises(SpecError, match=r"bound of at most|may start below 0"):
+        parse(text, BOUNDED, lambda offset: Position("x.yaml"))

@@ -58,18 +58,6 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-// The quotient of integers, rounded down, for a positive divisor
-int FloorDivide(int dividend, int divisor)
-{
-    return dividend >= 0 ? dividend / divisor : -((divisor - 1 - dividend) / divisor);
-}
-
-// The remainder of integers, 0 or more, for a positive divisor
-int FloorModulo(int dividend, int divisor)
-{
-    return dividend - FloorDivide(dividend, divisor) * divisor;
-}
-
 INPUT_VALUE LoadInput(uint offset)
 {
 #if INPUT_BITS < 16
@@ -115,8 +103,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const int changed1 = at[0];
     const int channel = (ORDER == 0 /* DEPTH_COLUMN_ROW */ ? (at[1] % channels) : (at[1] / area));
     const int place = (ORDER == 0 /* DEPTH_COLUMN_ROW */ ? (at[1] / channels) : (at[1] % area));
-    const int changed2 = at[2] * blockSize + FloorDivide(place, blockSize);
-    const int changed3 = at[3] * blockSize + FloorModulo(place, blockSize);
+    const int changed2 = at[2] * blockSize + (place / blockSize);
+    const int changed3 = at[3] * blockSize + (place % blockSize);
     uint offset1 = 0;
     [unroll]
     for (int d = 0; d < RANK; d++)

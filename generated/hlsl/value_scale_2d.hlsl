@@ -109,8 +109,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     [unroll]
     for (int d = 0; d < RANK; d++)
         offset1 += (uint)(at[d]) * dimensions[d].inputStride;
-    const float bias = (at[1] == 0 ? first : (at[1] == 1 ? second : third));
-    const OUTPUT_VALUE value = (OUTPUT_VALUE)Scaled(LoadInput(offset1), scale, bias);
+    const float added = (at[1] == 0 ? first : (at[1] == 1 ? second : third));
+    const OUTPUT_VALUE value = (OUTPUT_VALUE)Scaled(LoadInput(offset1), scale, added);
     uint offset2 = 0;
     [unroll]
     for (int d = 0; d < RANK; d++)

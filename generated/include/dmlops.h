@@ -7409,7 +7409,7 @@ static inline void dmlops_same_Sizes(
     if (first != &dmlops_absent && second != &dmlops_absent && !dmlops_same_arrays(first->Sizes, first->DimensionCount, second->Sizes, second->DimensionCount) &&
         !dmlops_unreliable(run, rules, rule)) {
         const dmlops_place place = {NULL, rules->members[rule->members[0]].name, -1};
-        dmlops_report(run, rule->id, &place, "Sizes", "%m is %a; it must equal %s.Sizes, %a%?; DirectML broadcasts by strides: Sizes %a, with a stride of 0 in each dimension that repeats", first->Sizes, (int64_t)first->DimensionCount,
+        dmlops_report(run, rule->id, &place, "Sizes", "%m is %a; it must equal %s.Sizes, %a%\?; DirectML broadcasts by strides: Sizes %a, with a stride of 0 in each dimension that repeats", first->Sizes, (int64_t)first->DimensionCount,
             rules->members[rule->members[1]].name, second->Sizes, (int64_t)second->DimensionCount, (int64_t)(rules->members[rule->members[0]].is_input && dmlops_broadcasts(first, second)), second->Sizes, (int64_t)second->DimensionCount);
     }
 }

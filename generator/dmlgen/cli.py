@@ -6,6 +6,7 @@ Exit codes: 0 all is well, 1 findings or drift, 2 wrong use.
 from __future__ import annotations
 
 import argparse
+import io
 import signal
 import sys
 from collections.abc import Callable, Iterable
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import TextIO, get_args
 
 from dmlgen import __version__
-from dmlgen.diagnostics import Finding, SpecError, nearest
+from dmlgen.diagnostics import Finding, SpecError, nearest, told
 from dmlgen.formats import Format, render
 from dmlgen.project import ROOT as ROOT
 from dmlgen.project import default
@@ -26,6 +27,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     command: Callable[[argparse.Namespace], int] = options.command
     signal.signal(signal.SIGTERM, _stop)  # so that what has begun is undone
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a finding may quote what the console cannot show
+            stream.reconfigure(errors="backslashreplace")
     try:
         return command(options)
     except KeyboardInterrupt:
@@ -34,6 +38,8 @@ def main(arguments: list[str] | None = None) -> int:
         _report(error.findings, "text", sys.stderr)
     except OSError as error:
         print(f"dmlgen: {error}", file=sys.stderr)
+    except Exception as error:
+        print(f"dmlgen: {told(error)}; this is a fault of dmlgen, please report it", file=sys.stderr)
     return 1
 
 

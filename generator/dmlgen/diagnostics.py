@@ -54,6 +54,17 @@ def shown(text: str) -> str:
     return f"'{text}'" if len(text) <= 60 else f"'{text[:57]}...'"
 
 
+def told(error: Exception) -> str:
+    """An error that nobody expected, in a line, with the operator that was under way if there was one."""
+    names, trace = list(getattr(error, "__notes__", ())), error.__traceback__
+    while trace is not None:
+        operator = trace.tb_frame.f_locals.get("operator")
+        names += [name] if isinstance(name := getattr(operator, "name", None), str) else []
+        trace = trace.tb_next
+    where = f", in {names[-1]}" if names else ""
+    return f"{type(error).__name__}: {error}{where}"
+
+
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
     """The candidate that resembles `name` most, in any case of letters; None if none comes close."""
     if len(name) > _LONGEST_NAME:

@@ -28,7 +28,7 @@ def digests(specs: Path) -> dict[str, str]:
     """One digest for each kind of input: the specs, and the generator with its templates and schemas."""
     own = list(project.PACKAGE.rglob("*.py"))
     own += [path for folder in (project.TEMPLATES, project.SCHEMAS) for path in folder.rglob("*")]
-    own = sorted(path for path in {*own, project.LICENSE} if "__pycache__" not in path.parts)
+    own = sorted(p for p in {*own, project.LICENSE} if p.is_file() and "__pycache__" not in p.parts)
     return {"specs": _digest(spec_files(specs)), "generator": _digest(own)}
 
 
@@ -71,12 +71,11 @@ def _digest(files: list[Path]) -> str:
     root = os.path.commonpath(files) if files else ""
     for path in files:
         status = path.lstat()
-        if stat.S_ISDIR(status.st_mode):
-            continue
         data = b""
         if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_BYTES:
             data = path.read_bytes()
         name = os.fsencode(path.relative_to(root).as_posix())
-        digest.update(b"%d %d %d\0" % (len(name), status.st_size, stat.S_IFMT(status.st_mode)))
+        size = 0 if stat.S_ISDIR(status.st_mode) else status.st_size
+        digest.update(b"%d %d %d\0" % (len(name), size, stat.S_IFMT(status.st_mode)))
         digest.update(name + data)
     return digest.hexdigest()

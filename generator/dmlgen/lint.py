@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 
-from dmlgen.diagnostics import Finding, nearest
+from dmlgen.diagnostics import Finding, Position, SpecError, nearest
 from dmlgen.expr import ir
+from dmlgen.names import clashes
 from dmlgen.registry import Operator, Registry, Rule
 
 
@@ -14,6 +18,7 @@ def lint(registry: Registry) -> list[Finding]:
     """All findings, in the order of files and lines."""
     findings = [
         *_identifiers(registry),
+        *clashes(registry),
         *_sources(registry),
         *(finding for operator in registry.operators for finding in _operator(registry, operator)),
     ]
@@ -27,16 +32,34 @@ def all_rules(registry: Registry) -> tuple[Rule, ...]:
 
 
 def list_identifiers(registry: Registry, path: Path) -> None:
-    """Bring the list of identifiers up to date: new rules are added, rules that are gone are retired."""
+    """Bring the list of identifiers up to date: new rules are added, rules that are gone are retired.
+
+    The file is written anew, all or nothing, with the comments at its top. SpecError where it has others.
+    """
     current = {rule.id for rule in all_rules(registry)}
     retired = (registry.retired | registry.identifiers) - current
-    head = path.read_text(encoding="utf-8").partition("active:")[0]
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    head = "".join(takewhile(lambda line: line.startswith("#") or not line.strip(), lines))
+    for number, line in enumerate(lines, 1):
+        if "#" in line and number > head.count("\n"):
+            message = "a comment between identifiers cannot be kept; put it at the top of the file"
+            where = Position(path.as_posix(), number, line.index("#") + 1)
+            raise SpecError([Finding(where, "comment", message)])
     lists = {"active": current, "retired": retired}
     body = "".join(
         f"{name}:\n" + "".join(f"  - {item}\n" for item in sorted(items)) if items else f"{name}: []\n"
         for name, items in lists.items()
     )
-    path.write_text(head + body, encoding="utf-8", newline="\n")
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".identifiers-", delete=False) as staged:
+        try:
+            staged.write((head + body).encode())
+            staged.flush()
+            os.fsync(staged.fileno())
+            os.chmod(staged.name, path.stat().st_mode & 0o777)
+            os.replace(staged.name, path)
+        except BaseException:
+            os.unlink(staged.name)
+            raise
 
 
 def _identifiers(registry: Registry) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from dmlgen.expr import ir
+from dmlgen.text import Message
 
 Part = str | ir.Expr
 
@@ -91,10 +92,12 @@ def subject(node: ir.Expr) -> str | None:
     return None
 
 
-def filled(text: str, values: Mapping[str, ir.Expr]) -> tuple[Part, ...]:
-    """A text in which names in braces stand for values."""
-    pieces = re.split(r"\{(\w+)\}", text)
-    return joined([values[piece] if number % 2 else piece for number, piece in enumerate(pieces)])
+def filled(message: Message, values: Mapping[str, ir.Expr]) -> tuple[Part, ...]:
+    """A message with the values in place of their names."""
+    parts: list[Part] = []
+    for piece in message:
+        parts += [piece.text.plain, *([values[piece.name]] if piece.name is not None else [])]
+    return joined(parts)
 
 
 def joined(parts: Sequence[Part]) -> tuple[Part, ...]:

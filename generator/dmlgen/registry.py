@@ -17,6 +17,7 @@ from typing import Literal, TypeAlias
 from dmlgen.diagnostics import Position
 from dmlgen.expr import ir
 from dmlgen.expr.printer import SOURCE
+from dmlgen.text import NO_TEXT, Message, Text
 
 Provenance: TypeAlias = Literal["docs", "header", "observed", "ours"]
 Role: TypeAlias = Literal["input", "output", "attribute"]
@@ -28,7 +29,7 @@ class InBox:
     """A Windows release that carries a feature level: `build` as in 22621."""
 
     build: int
-    name: str
+    name: Text
     source: Provenance
 
 
@@ -56,7 +57,7 @@ class EnumEntry:
     name: str
     value: int
     since: FeatureLevel
-    summary: str
+    summary: Text
     bits: int = 0
     kind: Literal["float", "signed", "unsigned"] | None = None
 
@@ -69,7 +70,7 @@ class Enum:
     prefix: str
     flags: bool
     since: FeatureLevel
-    summary: str
+    summary: Text
     entries: tuple[EnumEntry, ...]
 
     @property
@@ -84,7 +85,7 @@ class NamedConstant:
     name: str
     value: int
     since: FeatureLevel
-    summary: str
+    summary: Text
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ class Member:
     count: str | None
     pointer: bool
     optional: bool
-    summary: str
+    summary: Text
     typed_by: str | None = None
     length: int | None = None
 
@@ -134,7 +135,7 @@ class Struct:
 
     name: str
     since: FeatureLevel
-    summary: str
+    summary: Text
     members: tuple[Member, ...]
     page: str | None
     union: bool = False
@@ -202,7 +203,7 @@ class Rule:
     """A rule that is decided from the description alone.
 
     `id` is stable and public: DML-GATHER-axis-range. A rule with no checks is one of the general rules that
-    outputs judge by the operator's tables; `message` is its text, with names in braces, and `hint` what may
+    outputs judge by the operator's tables; `message` is what they say then, and `hint` what may
     follow it. `because` is the reason that the spec gives, with expressions in braces. It holds from `since`
     up to, not including, `until`. `form` says whether only JSON and Python descriptions, or only C structs,
     can break it. `broken_by` names shipping callers that break what a page says, and where they do.
@@ -211,17 +212,17 @@ class Rule:
     id: str
     slug: str
     stage: Stage
-    summary: str
+    summary: Text
     checks: tuple[Check, ...]
     since: FeatureLevel
     until: FeatureLevel | None
     form: Form
     source: Provenance
     position: Position = field(repr=False)
-    message: str = ""
-    hint: str = ""
-    because: str = ""
-    broken_by: str = ""
+    message: Message = ()
+    hint: Message = ()
+    because: Text = NO_TEXT
+    broken_by: Text = NO_TEXT
 
     @property
     def advice(self) -> bool:
@@ -396,7 +397,7 @@ class Example:
     """
 
     id: str
-    where: str
+    where: Text
     members: Mapping[str, object]
     tensors: Mapping[str, TensorData | tuple[TensorData, ...]]
 
@@ -412,16 +413,16 @@ class DataRequirement:
 
     id: str
     tensor: str
-    text: str
+    text: Text
 
 
 @dataclass(frozen=True)
 class Erratum:
     """A place where a public source is wrong or silent, and what this registry holds."""
 
-    where: str
-    says: str
-    holds: str
+    where: Text
+    says: Text
+    holds: Text
     source: Provenance
 
 
@@ -439,7 +440,7 @@ class Operator:
     value: int
     since: FeatureLevel
     struct_since: FeatureLevel
-    summary: str
+    summary: Text
     page: str
     in_place: tuple[str, ...]  # inputs whose buffer an output may share
     fused_into: Mapping[str, FeatureLevel]  # operators that take it as activation; "any" for all that can
@@ -524,7 +525,7 @@ class Registry:
     constants: tuple[NamedConstant, ...]
     structs: Mapping[str, Struct]
     operator_rules: tuple[Rule, ...]  # of every operator: DML-OPERATOR-...
-    hints: Mapping[str, str]  # of mistakes that are the same with every operator, with names in braces
+    hints: Mapping[str, Message]  # of mistakes that are the same with every operator
     tensor: TensorRules  # of every tensor of every operator: DML-TENSOR-...
     operators: tuple[Operator, ...]
     identifiers: frozenset[str]

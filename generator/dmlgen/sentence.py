@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dmlgen.expr import ir
 from dmlgen.expr.printer import SOURCE
 from dmlgen.registry import Check, Rule
+from dmlgen.text import Text
 
 _RELATION = {
     "==": "equals",
@@ -26,15 +27,15 @@ _LONGEST = 60  # of a formula in a sentence
 _PROGRAM = re.compile(r"\bfor\b|\bif\b|//|\b[a-z_]+\(|\bnot\b|\band\b|\bor\b")
 
 
-def sentence(rule: Rule) -> str:
+def sentence(rule: Rule) -> Text:
     """One or more sentences of plain English."""
     if rule.summary or not rule.checks:
         return rule.summary
-    text, reason = _same(rule.checks) or _clauses(rule.checks), _without_values(rule.because)
+    text, reason = _same(rule.checks) or _clauses(rule.checks), _without_values(rule.because.plain)
     match rule.checks:
         case [Check(member=member, condition=ir.Compare(op="==", left=ir.Field(name="Sizes")))] if not text:
-            return f"{member} follows from other members{f': {reason}' if reason else ''}."
-    return _capital(f"{text} ({reason})." if text and reason else f"{text or reason}.")
+            return Text(f"{member} follows from other members{f': {reason}' if reason else ''}.")
+    return Text(_capital(f"{text} ({reason})." if text and reason else f"{text or reason}."))
 
 
 def _clauses(checks: tuple[Check, ...]) -> str:

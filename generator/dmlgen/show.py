@@ -19,13 +19,13 @@ def _lines(registry: Registry, operator: Operator) -> Iterator[str]:
     since = operator.since
     version = f"feature level {since.name} (DirectML {since.directml})"
     yield f"{operator.c_constant} = {operator.value}, since {version}"
-    yield f"    {operator.summary}"
+    yield f"    {operator.summary.plain}"
     yield "members"
     width = max(len(member.name) for member in operator.members)
     for member in operator.members:
         kind = f"{member.role} tensor" if member.is_tensor else member.type
         optional = ", optional" if member.optional else ""
-        yield f"    {member.name:<{width}}  {kind}{optional}. {member.summary}"
+        yield f"    {member.name:<{width}}  {kind}{optional}. {member.summary.plain}"
     yield "rules"
     for definition in operator.definitions:
         yield f"    {definition.name} = {SOURCE.print(definition.value)}"
@@ -37,7 +37,7 @@ def _lines(registry: Registry, operator: Operator) -> Iterator[str]:
         when = f", when {SOURCE.print(inference.when)}" if inference.when is not None else ""
         yield f"    infers {inference.tensor}.{inference.field} = {SOURCE.print(inference.value)}{when}"
     for requirement in operator.data:
-        yield f"    data of {requirement.tensor}: {requirement.text}"
+        yield f"    data of {requirement.tensor}: {requirement.text.plain}"
     if operator.compute is not None:
         yield from _computes(operator.compute)
     if operator.defines is not None:
@@ -52,7 +52,8 @@ def _lines(registry: Registry, operator: Operator) -> Iterator[str]:
     if operator.errata:
         yield "errata"
     for erratum in operator.errata:
-        yield f"    {erratum.where}: says {erratum.says}; holds: {erratum.holds} ({erratum.source})"
+        where, says, holds = erratum.where.plain, erratum.says.plain, erratum.holds.plain
+        yield f"    {where}: says {says}; holds: {holds} ({erratum.source})"
 
 
 def _computes(compute: Compute) -> Iterator[str]:

@@ -10,6 +10,7 @@ from dmlgen.diagnostics import Finding, Position, SpecError
 from dmlgen.expr import ir
 from dmlgen.message import Part, circumstance, explain, filled, has_words, joined, settled, subject
 from dmlgen.registry import Check, Hint, Stage
+from dmlgen.text import Message
 
 Loops: TypeAlias = tuple[ir.Loop, ...]
 
@@ -31,7 +32,7 @@ class Wording:
     says: Callable[[Loops], tuple[Part, ...]]
     because: Callable[[Loops], tuple[Part, ...]]
     hint: Callable[[Loops], Hint | None]
-    general: Mapping[str, str]
+    general: Mapping[str, Message]
     inputs: frozenset[str]
 
 

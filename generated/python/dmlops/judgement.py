@@ -315,8 +315,9 @@ def _unsupported(
 
 def _violation(rule: str, member: str, shown: dict[str, Any], hint: bool = False) -> Violation:
     text = GENERAL_RULES[rule]
-    message = text.message + text.hint if hint else text.message
-    return Violation(text.id, member, message.format_map(shown))
+    pieces = text.message + text.hint if hint else text.message
+    message = "".join(f"{piece}{shown[name]}" if name else piece for piece, name in pieces)
+    return Violation(text.id, member, message)
 
 
 def _number(value: float) -> str:

@@ -51,11 +51,11 @@ class Operator:
 
 @dataclass(frozen=True, slots=True)
 class GeneralRule:
-    """A rule of every operator: its message, with names in braces, and what may follow it."""
+    """A rule of every operator: its message, and what may follow it; each text with the value's name after it."""
 
     id: str
-    message: str
-    hint: str
+    message: tuple[tuple[str, str], ...]
+    hint: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -886,58 +886,115 @@ INTEGERS: dict[str, tuple[int, int]] = {
 GENERAL_RULES: dict[str, GeneralRule] = {
     "since": GeneralRule(
         "DML-OPERATOR-since",
-        "{operator} needs feature level {since}; the requested level is {level}",
-        "",
+        (
+            ("", "operator"),
+            (" needs feature level ", "since"),
+            ("; the requested level is ", "level"),
+        ),
+        (),
     ),
     "required": GeneralRule(
         "DML-OPERATOR-required",
-        "{member} is absent; {operator} needs it",
-        "",
+        (
+            ("", "member"),
+            (" is absent; ", "operator"),
+            (" needs it", ""),
+        ),
+        (),
     ),
     "type-of-member": GeneralRule(
         "DML-OPERATOR-type-of-member",
-        "{member} is {value}; it must be {choices}",
-        "",
+        (
+            ("", "member"),
+            (" is ", "value"),
+            ("; it must be ", "choices"),
+        ),
+        (),
     ),
     "integer-range": GeneralRule(
         "DML-OPERATOR-integer-range",
-        "{member} is {value}; it must be between {least} and {most}, the range of {type}",
-        "",
+        (
+            ("", "member"),
+            (" is ", "value"),
+            ("; it must be between ", "least"),
+            (" and ", "most"),
+            (", the range of ", "type"),
+        ),
+        (),
     ),
     "enum-value": GeneralRule(
         "DML-OPERATOR-enum-value",
-        "{member} is {value}; it must be a value of {type}",
-        "",
+        (
+            ("", "member"),
+            (" is ", "value"),
+            ("; it must be a value of ", "type"),
+        ),
+        (),
     ),
     "scalar-range": GeneralRule(
         "DML-OPERATOR-scalar-range",
-        "{member} is {value}; it must be between {least} and {most}, the range of {type}",
-        "",
+        (
+            ("", "member"),
+            (" is ", "value"),
+            ("; it must be between ", "least"),
+            (" and ", "most"),
+            (", the range of ", "type"),
+        ),
+        (),
     ),
     "array-length": GeneralRule(
         "DML-OPERATOR-array-length",
-        "{member} has {value} entries; it must have {count}, the value of {choices}",
-        "",
+        (
+            ("", "member"),
+            (" has ", "value"),
+            (" entries; it must have ", "count"),
+            (", the value of ", "choices"),
+        ),
+        (),
     ),
     "fused-activation": GeneralRule(
         "DML-OPERATOR-fused-activation",
-        "{member} is {value}; {operator} takes {choices}",
-        "",
+        (
+            ("", "member"),
+            (" is ", "value"),
+            ("; ", "operator"),
+            (" takes ", "choices"),
+        ),
+        (),
     ),
     "fused-activation-tensors": GeneralRule(
         "DML-OPERATOR-fused-activation-tensors",
-        "{member} is given; a fused activation takes no tensors of its own",
-        "",
+        (
+            ("", "member"),
+            (" is given; a fused activation takes no tensors of its own", ""),
+        ),
+        (),
     ),
     "dimension-count": GeneralRule(
         "DML-OPERATOR-dimension-count",
-        "{member} is {value}; feature level {level} takes {choices}",
-        "; {value} needs feature level {needed}",
+        (
+            ("", "member"),
+            (" is ", "value"),
+            ("; feature level ", "level"),
+            (" takes ", "choices"),
+        ),
+        (
+            ("; ", "value"),
+            (" needs feature level ", "needed"),
+        ),
     ),
     "data-type": GeneralRule(
         "DML-OPERATOR-data-type",
-        "{member} is {value}; feature level {level} takes {choices}",
-        "; {value} needs feature level {needed}",
+        (
+            ("", "member"),
+            (" is ", "value"),
+            ("; feature level ", "level"),
+            (" takes ", "choices"),
+        ),
+        (
+            ("; ", "value"),
+            (" needs feature level ", "needed"),
+        ),
     ),
 }
 

@@ -7,6 +7,8 @@ offending word in the YAML file, what was found and what is expected there.
 from __future__ import annotations
 
 import ast
+import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -149,6 +151,8 @@ class _Parser:
                     raise self.fail(node, "expression-size", f"{value} does not fit 64 bits")
                 return ir.Number(value, ir.INT)
             case ast.Constant(value=float(value)):
+                if not math.isfinite(value):
+                    raise self.fail(node, "expression-size", "a number that is too large for a double")
                 return ir.Number(value, ir.FLOAT)
             case ast.Name(id=name):
                 return self.name(node, name, hint)
@@ -414,6 +418,9 @@ class _Parser:
             raise self.fail(
                 generator.target, "name-clash", f"loop variable {generator.target.id!r} hides another name"
             )
+        if not re.fullmatch(r"[a-z][A-Za-z0-9]{0,40}", generator.target.id):
+            message = "a loop variable begins with a lower-case letter and has letters and digits only"
+            raise self.fail(generator.target, "expression-form", message)
         lower, upper = self.bounds(generator.iter, depth)
         variable = ir.Local(generator.target.id, ir.INT)
         inner = _Parser(self.scope.with_names({variable.name: variable}), self.at)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from dataclasses import dataclass, replace
 from itertools import accumulate, groupby
 
@@ -14,7 +13,7 @@ from dmlgen.lint import all_rules
 from dmlgen.message import explain
 from dmlgen.outputs.c_dispatch import dispatches
 from dmlgen.outputs.c_layout import POINTER_SIZES, layout
-from dmlgen.outputs.c_printer import CPrinter, escaped, field_bit, parts
+from dmlgen.outputs.c_printer import CPrinter, field_bit, parts
 from dmlgen.outputs.c_program import ENTRY, OPERATIONS, REDUCTIONS, SLOT, SMALL, VALUES, WORD, Program, Slots
 from dmlgen.outputs.render import Templates
 from dmlgen.reads import reads
@@ -32,6 +31,7 @@ from dmlgen.registry import (
 )
 from dmlgen.sentence import sentence
 from dmlgen.sugar import broadcasts
+from dmlgen.text import NO_TEXT, Message, Text
 
 # Number types that C has by another name. BOOL differs from one set of headers to another (signed on Windows,
 # unsigned in DirectX-Headers for Linux), so any declaration of ours would clash with some of them.
@@ -87,7 +87,7 @@ class StructView:
     other_name: str
     needs_d3d12: bool
     since: FeatureLevel
-    summary: str
+    summary: Text
     fields: tuple[FieldView, ...]
     sizes: tuple[int, ...]
 
@@ -127,20 +127,12 @@ class RuleView:
 
 
 @dataclass(frozen=True)
-class MessagePart:
-    """A piece of a general rule's message: a text, then the value of that name, if any."""
-
-    text: str
-    name: str | None
-
-
-@dataclass(frozen=True)
 class GeneralRuleView:
     """A rule that is judged by tables. The second message is that of a value which a higher level takes."""
 
     id: str
-    message: tuple[MessagePart, ...]
-    message_with_hint: tuple[MessagePart, ...]
+    message: Message
+    message_with_hint: Message
 
 
 @dataclass(frozen=True)
@@ -332,7 +324,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         most_members=max(len(operator.members) for operator in registry.operators),
         most_outputs=max(len(operator.outputs) for operator in registry.operators),
         longest_desc=max(layout(registry, one, POINTER_SIZES[0]).size for one in registry.operators),
-        hints={name: _pieces(text) for name, text in registry.hints.items()},
+        hints=registry.hints,
         newest=registry.levels[-1].value,
         dispatch=dispatch,
     )
@@ -346,17 +338,20 @@ def _enums(registry: Registry) -> list[Enum]:
     """The enumerations of the header, with those that are put together from operators and levels."""
     lowest = registry.levels[0]
     operators = (
-        EnumEntry("INVALID", 0, lowest, ""),
-        *(EnumEntry(operator.name, operator.value, operator.since, "") for operator in registry.operators),
+        EnumEntry("INVALID", 0, lowest, NO_TEXT),
+        *(
+            EnumEntry(operator.name, operator.value, operator.since, NO_TEXT)
+            for operator in registry.operators
+        ),
     )
     declared = registry.levels_declared
     levels = tuple(
-        EnumEntry(level.name.replace(".", "_"), level.value, declared, "") for level in registry.levels
+        EnumEntry(level.name.replace(".", "_"), level.value, declared, NO_TEXT) for level in registry.levels
     )
     return [
         *registry.enums.values(),
-        Enum(_OPERATOR_TYPE, "DML_OPERATOR_", False, lowest, "", operators),
-        Enum("FEATURE_LEVEL", "DML_FEATURE_LEVEL_", False, declared, "", levels),
+        Enum(_OPERATOR_TYPE, "DML_OPERATOR_", False, lowest, NO_TEXT, operators),
+        Enum("FEATURE_LEVEL", "DML_FEATURE_LEVEL_", False, declared, NO_TEXT, levels),
     ]
 
 
@@ -369,7 +364,7 @@ def _names(registry: Registry) -> dict[str, list[tuple[int, str]]]:
 
 def _enum(registry: Registry, enum: Enum) -> EnumView:
     aliases = [
-        EnumEntry(operator.alias, operator.value, operator.since, "")
+        EnumEntry(operator.alias, operator.value, operator.since, NO_TEXT)
         for operator in registry.operators
         if operator.alias and enum.name == _OPERATOR_TYPE
     ]
@@ -731,9 +726,4 @@ def _longest_list(registry: Registry) -> int:
 
 
 def _general(rule: Rule) -> GeneralRuleView:
-    return GeneralRuleView(rule.id, _pieces(rule.message), _pieces(rule.message + rule.hint))
-
-
-def _pieces(message: str) -> tuple[MessagePart, ...]:
-    parsed = string.Formatter().parse(message)
-    return tuple(MessagePart(escaped(text), name) for text, name, _, _ in parsed)
+    return GeneralRuleView(rule.id, rule.message, rule.message + rule.hint)

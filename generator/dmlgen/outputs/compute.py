@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.expr.printer import ATOM
-from dmlgen.outputs.python import AssignmentView, Imports, assignments_of, imports_of, prose, used_definitions
-from dmlgen.outputs.python_printer import PythonPrinter, pascal, snake
+from dmlgen.names import pascal, python_variable
+from dmlgen.outputs.python import AssignmentView, Imports, assignments_of, imports_of, used_definitions
+from dmlgen.outputs.python_printer import PythonPrinter
 from dmlgen.outputs.render import Templates
 from dmlgen.outputs.uniforms import loads, macro, plain, tensors_read, uniforms_of
 from dmlgen.registry import Compute, Definition, Operator, Registry, Stage
+from dmlgen.text import Text
 
 _ELEMENT_NAMES = {"abs": "absolute", "min": "minimum", "max": "maximum"}  # names that Python has for itself
 _BIT_OPERATORS, _BIT_FUNCTIONS = ("&", "|", "^", "<<", ">>"), ("bit_not", "bit_count")
@@ -29,7 +31,7 @@ class FunctionView:
 @dataclass(frozen=True)
 class ComputeView:
     operator: Operator
-    summary: str
+    summary: Text
     kernel: str
     kernel_class: str
     output: str
@@ -189,7 +191,7 @@ def _view(registry: Registry, operator: Operator) -> ComputeView:
     enum_values = printer.enum_values.items()
     return ComputeView(
         operator=operator,
-        summary=prose(operator.summary),
+        summary=operator.summary,
         kernel=compute.kernel,
         kernel_class=kernel_class,
         output=compute.output,
@@ -244,7 +246,7 @@ class ComputePrinter(PythonPrinter):
 
     def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
         if not isinstance(node, ir.Member | ir.Tensors):
-            return snake(node.name)
+            return python_variable(node.name)
         text = f"desc.{node.name}"
         if node.type == ir.FLOAT:
             return f"{self._use('single')}({text})"

@@ -15,10 +15,11 @@ from dmlgen.expr import ir
 from dmlgen.expr.deciding import deciding_parameters
 from dmlgen.expr.define import NUMBERS, PLACES, varies
 from dmlgen.expr.printer import ATOM, SUM, Printer
-from dmlgen.outputs.python import Imports, imports_of, prose
-from dmlgen.outputs.python_printer import pascal, snake
+from dmlgen.names import pascal, snake
+from dmlgen.outputs.python import Imports, imports_of
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import Operator, OutputDefinitions, Registry
+from dmlgen.text import Text
 
 _NUMPY = {"int": "np.int64", "bool": "np.bool_"}
 _LIST_FOLDS = {
@@ -73,7 +74,7 @@ class TensorView:
 @dataclass(frozen=True)
 class DefinitionView:
     operator: Operator
-    summary: str
+    summary: Text
     imports: Imports
     elements: bool  # whether it uses functions of elements
     numpy: bool  # whether it names types of NumPy
@@ -110,7 +111,7 @@ def _view(operator: Operator) -> DefinitionView:
     outputs = tuple((name, printer.free(value)) for name, value in defines.outputs.items())
     return DefinitionView(
         operator=operator,
-        summary=prose(operator.summary),
+        summary=operator.summary,
         elements="f" in printer.modules,
         numpy=any(tensor.type.startswith("np.") for tensor in tensors),
         imports=imports_of(

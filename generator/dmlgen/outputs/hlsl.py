@@ -16,6 +16,7 @@ from dmlgen.outputs.hlsl_printer import HlslPrinter
 from dmlgen.outputs.render import Templates
 from dmlgen.outputs.uniforms import Uniforms, camel, macro, plain, tensors_read, uniforms_of
 from dmlgen.registry import EnumEntry, Operator, Registry
+from dmlgen.text import Text
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Gather:
     """
 
     operator: str
-    summary: str
+    summary: Text
     input: str
     indices: str
     output: str
@@ -64,7 +65,7 @@ class Shader:
     """
 
     operator: str
-    summary: str
+    summary: Text
     moves: tuple[str, ...]
     limited: tuple[str, ...]  # tensors whose least and greatest values matter
     inputs: tuple[Tensor, ...]
@@ -197,7 +198,7 @@ class KernelShader:
     """
 
     operator: str
-    summary: str
+    summary: Text
     moves: tuple[str, ...]
     tensors: tuple[Tensor, ...]
     role: Mapping[str, Tensor]

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import lower_bound
 from dmlgen.expr.printer import ATOM, COMPARISON, Printer
+from dmlgen.names import shader_variable
 from dmlgen.outputs.uniforms import Uniforms, camel, macro, plain
 
 _COMPARISONS = {
@@ -106,7 +107,7 @@ class HlslPrinter(Printer):
                     self._defined.add(name)
                 return camel(name)
             case ir.Local(name=name):
-                return name
+                return name if name in ("at", "index", *ir.STEP_NAMES) else shader_variable(name)
         raise TypeError(f"{node.name} is told to no shader")
 
     def field(self, node: ir.Field) -> str:
@@ -115,11 +116,7 @@ class HlslPrinter(Printer):
         return "RANK"
 
     def index(self, node: ir.Index) -> str:
-        match node.index:
-            case ir.Local(name=name):
-                return self.entry(node.sequence, name)
-            case index:
-                return self.entry(node.sequence, self.print(index))
+        return self.entry(node.sequence, self.print(node.index))
 
     def entry(self, sequence: ir.Expr, dimension: str) -> str:
         """The entry of an array for a dimension."""
@@ -239,7 +236,7 @@ class HlslPrinter(Printer):
         self._add(f"if ({test})", *_braces(then), "else", *_braces(otherwise))
 
     def reduce(self, node: ir.Reduce) -> str:
-        name, variable = self._new(node.kind), node.loop.variable.name
+        name, variable = self._new(node.kind), self.print(node.loop.variable)
         over_rank = isinstance(node.loop.upper, ir.Field) and node.loop.upper.name == "DimensionCount"
         lower, upper = self.print(node.loop.lower), "RANK" if over_rank else self.print(node.loop.upper)
         with self.block() as lines:

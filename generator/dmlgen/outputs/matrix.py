@@ -80,7 +80,11 @@ def _of_worker(name: str) -> bytes:
 
 def _one(search: CaseSearch, name: str) -> bytes:
     operator = search.registry.operator[name]
-    return matrix(search.registry, operator, search.cases(operator))
+    try:
+        return matrix(search.registry, operator, search.cases(operator))
+    except Exception as error:
+        error.add_note(name)  # the frames of a worker are lost
+        raise
 
 
 def matrix(registry: Registry, operator: Operator, cases: Cases) -> bytes:

@@ -11,14 +11,8 @@ from dmlgen.banner import head
 from dmlgen.expr import ir
 from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS
 from dmlgen.expr.printer import SOURCE
-from dmlgen.outputs.python_printer import (
-    InferencePrinter,
-    PythonPrinter,
-    field_local,
-    opposite,
-    pascal,
-    snake,
-)
+from dmlgen.names import field_local, pascal, python_variable
+from dmlgen.outputs.python_printer import InferencePrinter, PythonPrinter, opposite
 from dmlgen.outputs.python_soundness import Soundness, SoundnessView
 from dmlgen.outputs.render import Templates
 from dmlgen.project import LICENSE
@@ -38,6 +32,7 @@ from dmlgen.registry import (
 )
 from dmlgen.sentence import sentence
 from dmlgen.show import condition_text
+from dmlgen.text import Text
 
 TENSOR, OPERATOR = "BUFFER_TENSOR_DESC", "OPERATOR_DESC"
 
@@ -83,11 +78,6 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     return files
 
 
-def prose(text: str) -> str:
-    """A text that cannot end the docstring it stands in."""
-    return " ".join(text.split()).replace("\\", "\\\\").replace('"', "'")
-
-
 # Views.
 
 
@@ -95,7 +85,7 @@ def prose(text: str) -> str:
 class EnumView:
     name: str
     python: str
-    summary: str
+    summary: Text
     spec: Enum
 
 
@@ -132,7 +122,7 @@ class RuleTextView:
 
     id: str
     operator: str | None
-    text: str
+    text: Text
     formulas: tuple[str, ...]
     source: str
     page: str | None
@@ -209,7 +199,7 @@ class ValueView:
 
     name: str
     python: str
-    summary: str
+    summary: Text
     fields: tuple[tuple[str, str], ...]
 
 
@@ -227,7 +217,7 @@ class MemberView:
     python: str
     kind: str
     may_be_absent: bool
-    summary: str
+    summary: Text
     integers: tuple[IntegerView, ...]
     counted: tuple[str, ...]
     spec: Member
@@ -299,8 +289,8 @@ class OperatorView:
     since: FeatureLevel
     in_place: tuple[str, ...]
     axes: tuple[str, ...]
-    summary: str
-    data: tuple[str, ...]
+    summary: Text
+    data: tuple[Text, ...]
     members: tuple[MemberView, ...]
     rules: tuple[Rule, ...]
     reads: tuple[tuple[str, str], ...]  # for each rule the paths that it reads, with spaces between
@@ -341,9 +331,7 @@ class OperatorView:
 
 
 def _enums(registry: Registry) -> tuple[EnumView, ...]:
-    return tuple(
-        EnumView(name, pascal(name), prose(enum.summary), enum) for name, enum in registry.enums.items()
-    )
+    return tuple(EnumView(name, pascal(name), enum.summary, enum) for name, enum in registry.enums.items())
 
 
 def _values(registry: Registry) -> tuple[ValueView, ...]:
@@ -354,7 +342,7 @@ def _values(registry: Registry) -> tuple[ValueView, ...]:
         ValueView(
             name,
             pascal(name),
-            prose(registry.structs[name].summary),
+            registry.structs[name].summary,
             tuple(
                 (field.name, "float" if registry.types[field.type].kind == "float" else "int")
                 for field in registry.structs[name].members
@@ -490,7 +478,9 @@ def _check(rule: Rule, check: Check, printer: PythonPrinter, of_tensor: bool) ->
         conditions += [check.guard] if check.guard is not None else []
         failure = printer.print(_all([*conditions, opposite(check.condition)]))
         member = f'f"{{path}}.{check.member}"' if of_tensor else f'"{check.member}"'
-        loops = tuple(LoopView(snake(loop.variable.name), printer.range(loop)) for loop in check.loops)
+        loops = tuple(
+            LoopView(python_variable(loop.variable.name), printer.range(loop)) for loop in check.loops
+        )
         hint = printer.hint(check.hint) if check.hint is not None else None
         return CheckView(rule.id, loops, failure, member, printer.message(check), hint)
 
@@ -539,7 +529,7 @@ def used_definitions(definitions: Iterable[Definition], expressions: Iterable[ir
 
 
 def assignments_of(printer: PythonPrinter, definitions: Iterable[Definition]) -> tuple[AssignmentView, ...]:
-    return tuple(AssignmentView(snake(d.name), printer.print(d.value)) for d in definitions)
+    return tuple(AssignmentView(python_variable(d.name), printer.print(d.value)) for d in definitions)
 
 
 # Operators.
@@ -582,8 +572,8 @@ def _operator(registry: Registry, operator: Operator) -> OperatorView:
         since=operator.since,
         in_place=operator.in_place,
         axes=_axes(operator),
-        summary=prose(operator.summary),
-        data=tuple(prose(requirement.text) for requirement in operator.data),
+        summary=operator.summary,
+        data=tuple(requirement.text for requirement in operator.data),
         members=members,
         rules=operator.rules,
         reads=_reads(operator.rules),
@@ -613,7 +603,9 @@ def _stage(
 ) -> StageView:
     """The rules, and the variables that they need beside those `assigned`, which grow by them."""
     parts = [part for rule in rules for check in rule.checks for part in _parts(check)]
-    definitions = [d for d in used_definitions(operator.definitions, parts) if snake(d.name) not in assigned]
+    definitions = [
+        d for d in used_definitions(operator.definitions, parts) if python_variable(d.name) not in assigned
+    ]
     read = [*parts, *(d.value for d in definitions)]
     fields = [a for a in _fields(operator, read) if a.name not in assigned]
     assignments = (*fields, *assignments_of(printer, definitions))
@@ -726,7 +718,7 @@ def _array_tests(kinds: set[str]) -> list[str]:
 
 
 def _member(registry: Registry, operator: Operator, member: Member) -> MemberView:
-    kind, local = _kind(registry, member), snake(member.name)
+    kind, local = _kind(registry, member), python_variable(member.name)
     integers: list[IntegerView] = []
     if kind in ("integer", "boolean", "integers"):
         integers.append(IntegerView(local, *registry.types[member.type].range))
@@ -740,7 +732,7 @@ def _member(registry: Registry, operator: Operator, member: Member) -> MemberVie
         python=pascal(member.type),
         kind=kind,
         may_be_absent=bool(by_choice),
-        summary=prose(member.summary),
+        summary=member.summary,
         integers=tuple(integers),
         counted=tuple(other.name for other in operator.members if other.count == member.name),
         spec=member,
@@ -768,7 +760,7 @@ def _fields(operator: Operator, expressions: Iterable[ir.Expr]) -> tuple[Assignm
     for expression in expressions:
         for node in ir.walk(expression):
             if isinstance(node, ir.Field) and node.tensor.index is None and node.tensor.name:
-                tensor = snake(node.tensor.name)
+                tensor = python_variable(node.tensor.name)
                 if operator.member[node.tensor.name].optional:
                     tensor = f"({tensor} or ABSENT)"
                 fields[field_local(node.tensor.name, node.name)] = f"{tensor}.{node.name}"
@@ -825,7 +817,7 @@ def _cases(conditions: Sequence[ir.Expr], printer: PythonPrinter) -> CasesView:
     """The conditions, in terms of members that are no tensors."""
     nodes = [node for condition in conditions for node in ir.walk(condition)]
     names = dict.fromkeys(node.name for node in nodes if isinstance(node, ir.Member))
-    read = [AssignmentView(snake(name), f"self.{name}") for name in names]
+    read = [AssignmentView(python_variable(name), f"self.{name}") for name in names]
     holds = [AssignmentView(f"case_{i}", printer.print(condition)) for i, condition in enumerate(conditions)]
     return CasesView((*read, *holds), tuple(assignment.name for assignment in holds))
 

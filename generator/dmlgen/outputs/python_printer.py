@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import builtins
 import json
-import keyword
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
 from typing import TypeAlias
 
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import lower_bound, upper_bound
 from dmlgen.expr.evaluate import LIMIT
 from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SUM, Printer
+from dmlgen.names import field_local, pascal, python_variable
 from dmlgen.registry import Check, Hint, Operator, Registry, Stage
 
 Interval: TypeAlias = tuple[int, int]
@@ -23,27 +21,9 @@ _ENDLESS = 1 << 1024  # stands for no bound
 _INVERSE: dict[str, ir.CompareOp] = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
-@cache
-def snake(name: str) -> str:
-    """A name of the ABI as a Python variable: InputTensor, input_tensor."""
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
-    return f"{words}_" if keyword.iskeyword(words) or hasattr(builtins, words) else words
-
-
-def pascal(name: str) -> str:
-    """A name of the header as a Python class: TENSOR_DATA_TYPE, TensorDataType."""
-    return "".join(word.capitalize() for word in name.split("_"))
-
-
 def literal(text: str) -> str:
     """A text as the inside of a Python string in double quotes."""
     return json.dumps(text, ensure_ascii=False)[1:-1]
-
-
-def field_local(tensor: str, field: str) -> str:
-    """The variable that holds a tensor's field."""
-    prefix = f"{snake(tensor)}_" if tensor else ""
-    return prefix + ("rank" if field == "DimensionCount" else snake(field))
 
 
 class PythonPrinter(Printer):
@@ -134,16 +114,16 @@ class PythonPrinter(Printer):
         return name
 
     def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
-        name = snake(node.name)
+        name = python_variable(node.name)
         is_float = isinstance(node, ir.Member) and node.type == ir.FLOAT
         return f"{self._use('as_float')}({name})" if is_float else name
 
     def tensor(self, node: ir.Tensor) -> str:
         if node.index is None:
-            return snake(node.name)
+            return python_variable(node.name)
         if self._within(node.index, ir.Tensors(node.name)):
-            return f"{snake(node.name)}[{self.print(node.index)}]"
-        return f"{self._use('tensor_at')}({snake(node.name)}, {self.print(node.index)})"
+            return f"{python_variable(node.name)}[{self.print(node.index)}]"
+        return f"{self._use('tensor_at')}({python_variable(node.name)}, {self.print(node.index)})"
 
     def field(self, node: ir.Field) -> str:
         if node.tensor.index is not None:

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.outputs.python_printer import PythonPrinter, bound_of, field_local, opposite, snake
+from dmlgen.names import field_local, python_variable
+from dmlgen.outputs.python_printer import PythonPrinter, bound_of, opposite
 from dmlgen.registry import Check, Registry, Rule, Stage
 
 COUNTABLE = 1 << 56  # no tensor that spans more elements is sound; up to here, sizes in bits fit 64 bits
@@ -164,7 +165,7 @@ class Soundness:
                 kept[definition.name] = value
                 value = ir.Local(definition.name, value.type)
             elif BITS in ir.walk(value) and not any(_reads_more(node) for node in ir.walk(value)):
-                table = snake(definition.name).upper()
+                table = python_variable(definition.name).upper()
                 self.tables[table] = ir.substitute(value, {BITS: ir.Local("bits", ir.INT)})
                 self.printer.known[table] = self.printer.interval(value)
                 value = ir.Index(ir.Local(table, ir.INTS), BITS)

@@ -6,6 +6,8 @@ A text begins with its head, but for JSON, whose templates print `banner` in a "
 from __future__ import annotations
 
 import json
+import re
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import jinja2
 
 from dmlgen import __version__
 from dmlgen.banner import banner, head
+from dmlgen.text import Text
 
 
 class Templates:
@@ -27,11 +30,12 @@ class Templates:
             lstrip_blocks=True,
             keep_trailing_newline=True,
             autoescape=False,  # no HTML here: every language has a filter of its own
+            finalize=_quoted,
         )
         self._environment.globals["version"] = __version__
-        self._environment.filters.update(string=string, comment=comment)
+        self._environment.filters.update(string=python_string, comment=comment, docstring=docstring)
         self._for_c = self._environment.overlay()
-        self._for_c.filters = {**self._environment.filters, "string": c_string}
+        self._for_c.filters = {**self._environment.filters, "string": c_string, "conversions": conversions}
 
     def render(self, name: str, **context: Any) -> bytes:
         """The template's text for this context, after its head."""
@@ -51,20 +55,54 @@ class Templates:
         }
 
 
-def string(text: str) -> str:
-    """A string literal, the same in Python and HLSL: ASCII in double quotes."""
-    return json.dumps(text)
+def _quoted(value: object) -> object:
+    """What a template prints, unless it is a free text that no filter has quoted."""
+    if isinstance(value, Text):
+        raise TypeError(f"a template prints {value.plain!r} as it stands")
+    return value
 
 
-def c_string(text: str) -> str:
+def plain(text: Text | str) -> str:
+    return text.plain if isinstance(text, Text) else text
+
+
+def python_string(text: Text | str) -> str:
+    """A string literal of Python: ASCII in double quotes."""
+    return "".join(_python_character(char) for char in json.dumps(plain(text), ensure_ascii=False))
+
+
+def _python_character(char: str) -> str:
+    if " " <= char <= "~":
+        return char
+    return f"\\U{ord(char):08x}" if ord(char) > 0xFFFF else f"\\u{ord(char):04x}"
+
+
+def docstring(text: Text, width: int = 0) -> str:
+    """A text as it stands in a docstring, which it cannot end; in lines of that width, if any."""
+    lines = textwrap.wrap(text.plain, width, break_on_hyphens=False) if width else [text.plain]
+    return "\n".join(line.replace("\\", "\\\\").replace('"', "'") for line in lines)
+
+
+def conversions(text: Text) -> str:
+    """A text as it stands in a format, where % starts a conversion; the format is still to be quoted."""
+    return text.plain.replace("%", "%%")
+
+
+def c_string(text: Text | str) -> str:
     """A string literal of C11 and C++11: printable ASCII as it is, other bytes of its UTF-8 in octal.
 
     An octal escape ends after three digits, whatever follows it, and `?` escaped is no trigraph.
     """
-    plain = {ord('"'): '\\"', ord("\\"): "\\\\", ord("?"): "\\?"}
-    return '"' + "".join(plain.get(b, chr(b) if 32 <= b < 127 else f"\\{b:03o}") for b in text.encode()) + '"'
+    escapes = {ord('"'): '\\"', ord("\\"): "\\\\", ord("?"): "\\?"}
+    octets = plain(text).encode()
+    return '"' + "".join(escapes.get(b, chr(b) if 32 <= b < 127 else f"\\{b:03o}") for b in octets) + '"'
 
 
-def comment(text: str) -> str:
-    """Text that cannot leave a comment: one line, no end of comment, no trailing backslash."""
-    return " ".join(text.split()).replace("*/", "* /").replace("/*", "/ *").rstrip("\\")
+def comment(text: Text | str) -> str:
+    """Text that cannot leave a comment of C or HLSL: one line, no end of comment, nothing that splices lines.
+
+    A backslash at the end of a line does, and so does the trigraph for it.
+    """
+    line = " ".join(plain(text).split()).replace("*/", "* /").replace("/*", "/ *")
+    line = re.sub(r"\?(?=\?)", "? ", line)
+    return line + "." if line.endswith("\\") else line

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from dmlgen.expr import ir
+from dmlgen.names import shader_macro, shader_variable
 from dmlgen.registry import Compute, Operator
 
 ACTIVATION_PARAMETERS = 2  # that any activation has
@@ -44,7 +45,7 @@ class Uniforms:
             name += "Member"
         match node.type.kind:
             case "bool" | "enum":
-                self.switches[macro(name)] = node
+                self.switches[shader_macro(macro(name))] = node
             case "element":
                 self.elements[camel(name)] = node
             case "int" | "float":
@@ -136,7 +137,7 @@ def plain(tensor: str) -> str:
 
 def camel(name: str) -> str:
     """A name of the ABI as a variable of a shader: InputTensor, inputTensor."""
-    return name[0].lower() + name[1:]
+    return shader_variable(name[0].lower() + name[1:])
 
 
 def macro(name: str) -> str:

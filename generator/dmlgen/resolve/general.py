@@ -24,10 +24,46 @@ from dmlgen.registry import (
     Stage,
     Struct,
 )
-from dmlgen.resolve.nodes import fault, flag, integer, mapping, mappings, place, scalar, text
+from dmlgen.resolve.nodes import (
+    fault,
+    flag,
+    free_text,
+    integer,
+    mapping,
+    mappings,
+    message,
+    place,
+    scalar,
+    text,
+)
 from dmlgen.source import Mapping, Node, Scalar
 
 FILES = ("feature_levels", "constants", "enums", "structs", "rules", "identifiers")
+
+# The values that outputs have at hand where they report a general rule, or add a general hint.
+_VALUES = {
+    "type": {"value"},
+    "feature-level": {"value"},
+    "since": {"operator", "since", "level"},
+    "required": {"member", "operator"},
+    "type-of-member": {"member", "value", "choices"},
+    "integer-range": {"member", "value", "least", "most", "type"},
+    "enum-value": {"member", "value", "type"},
+    "scalar-range": {"member", "value", "least", "most", "type"},
+    "array-length": {"member", "value", "count", "choices"},
+    "fused-activation": {"member", "value", "operator", "choices"},
+    "fused-activation-tensors": {"member"},
+    "dimension-count": {"member", "value", "level", "choices"},
+    "data-type": {"member", "value", "level", "choices"},
+}
+_HINT_VALUES: dict[str, set[str]] = {
+    "broadcast": {"expected"},
+    "rank": set(),
+    "negative": set(),
+    "axis": {"value", "negative"},
+}
+
+_DATA_TYPES = 32  # bits of the masks in which the header and its validators hold data types
 
 _BUILT_IN_STAGES = {"dimension-count": Stage.COUNTS, "data-type": Stage.VALUES}
 
@@ -51,7 +87,7 @@ class General:
         structs = mapping(files["structs"], "structs")
         self._by_address = {name for name, node in _entries(structs) if flag(node, "by_address")}
         self.constants = tuple(
-            NamedConstant(name, integer(node, "value"), self.since(node), text(node, "summary"))
+            NamedConstant(name, integer(node, "value"), self.since(node), free_text(node, "summary"))
             for name, node in _entries(constants)
         )
         self.enums = {
@@ -78,14 +114,15 @@ class General:
             }
             for name, struct in self.structs.items()
         }
-        self.hints = {
-            name: str(node.value)
-            for name, node in mapping(files["rules"], "hints").items()
-            if isinstance(node, Scalar)
-        }
+        hints = mapping(files["rules"], "hints")
+        self.hints = {name: message(hints, name, _HINT_VALUES[name]) for name, _ in hints.items()}
         self.operator_rules = tuple(
             self._operator_rule(node) for node in mappings(files["rules"], "operator")
         )
+        missing = sorted(_VALUES.keys() - {rule.slug for rule in self.operator_rules})
+        if missing:
+            where = place(files["rules"], "operator")
+            raise fault(where, "missing", f"the general rule {missing[0]} is missing")
 
     def scope(self, names: Map[str, ir.Expr]) -> Scope:
         """The scope of expressions that may use these names beside the constants."""
@@ -112,8 +149,8 @@ class General:
         assert isinstance(node, Mapping)
         type_ = text(node, "type")
         if (node.get("role") is None) == (type_ == ""):
-            message = f"{name} needs either a role (a tensor) or a type (anything else)"
-            raise fault(node.position, "member-kind", message)
+            either = f"{name} needs either a role (a tensor) or a type (anything else)"
+            raise fault(node.position, "member-kind", either)
         count = text(node, "count") or None
         return Member(
             name=name,
@@ -122,7 +159,7 @@ class General:
             count=count,
             pointer=count is not None or type_ in ("", *self._by_address) or flag(node, "pointer"),
             optional=flag(node, "optional"),
-            summary=text(node, "summary"),
+            summary=free_text(node, "summary"),
             typed_by=text(node, "of") or None,
             length=integer(node, "length") or None,
         )
@@ -139,8 +176,8 @@ class General:
         if member.type in self.structs:
             return ir.Type("struct", member.type)
         known = [*self.types, *self.enums, *self.structs]
-        message = f"{member.name} has type {member.type}, which is not a number type, enumeration or struct"
-        raise fault(place(node, "type"), "unknown-type", message, nearest(member.type, known))
+        unknown = f"{member.name} has type {member.type}, which is not a number type, enumeration or struct"
+        raise fault(place(node, "type"), "unknown-type", unknown, nearest(member.type, known))
 
     def _enum(self, name: str, node: Mapping) -> Enum:
         since = self.since(node)
@@ -149,34 +186,50 @@ class General:
                 name=key,
                 value=integer(entry, "value"),
                 since=self.since(entry, since),
-                summary=text(entry, "summary"),
+                summary=free_text(entry, "summary"),
                 bits=integer(entry, "bits"),
                 kind=_kind(entry) if entry.get("kind") else None,
             )
             for key, entry in _entries(mapping(node, "values"))
         )
-        return Enum(name, text(node, "prefix"), flag(node, "flags"), since, text(node, "summary"), entries)
+        first: dict[int, EnumEntry] = {}
+        for one in entries:
+            where = place(mapping(mapping(node, "values"), one.name), "value")
+            if one.kind is not None and one.value >= _DATA_TYPES:
+                large = (
+                    f"a data type's value is below {_DATA_TYPES}; outputs hold data types as bits of a mask"
+                )
+                raise fault(where, "wrong-value", large)
+            if first.setdefault(one.value, one) is not one:
+                raise fault(
+                    where, "duplicate-value", f"{first[one.value].name} has the same value, {one.value}"
+                )
+        summary = free_text(node, "summary")
+        return Enum(name, text(node, "prefix"), flag(node, "flags"), since, summary, entries)
 
     def _struct(self, name: str, node: Mapping) -> Struct:
         members = tuple(self.member(key, value) for key, value in mapping(node, "members").items())
         page = text(node, "page") or None
-        return Struct(name, self.since(node), text(node, "summary"), members, page, flag(node, "union"))
+        return Struct(name, self.since(node), free_text(node, "summary"), members, page, flag(node, "union"))
 
     def _operator_rule(self, node: Mapping) -> Rule:
         slug = text(node, "id")
+        if slug not in _VALUES:
+            unknown = f"there is no general rule {slug}; outputs judge each of them in their own way"
+            raise fault(place(node, "id"), "unknown-name", unknown, nearest(slug, _VALUES))
         return Rule(
             id=f"DML-OPERATOR-{slug}",
             slug=slug,
             stage=_BUILT_IN_STAGES.get(slug, Stage.STRUCTURE),
-            summary=text(node, "summary"),
+            summary=free_text(node, "summary"),
             checks=(),
             since=self.levels[0],
             until=None,
             form=cast(Form, text(node, "form", "any")),
             source="docs",
             position=node.position,
-            message=text(node, "message"),
-            hint=text(node, "hint"),
+            message=message(node, "message", _VALUES[slug]),
+            hint=message(node, "hint", {*_VALUES[slug], "needed"}),
         )
 
 
@@ -193,7 +246,7 @@ def _kind(node: Mapping) -> Literal["float", "signed", "unsigned"]:
 
 
 def _in_box(node: Mapping) -> InBox:
-    return InBox(integer(node, "build"), text(node, "name"), cast(Provenance, text(node, "source")))
+    return InBox(integer(node, "build"), free_text(node, "name"), cast(Provenance, text(node, "source")))
 
 
 def _levels(node: Mapping) -> tuple[FeatureLevel, ...]:
@@ -209,7 +262,7 @@ def _levels(node: Mapping) -> tuple[FeatureLevel, ...]:
             ntddi=text(entry, "ntddi") or None,
         )
         if levels and level.value <= levels[-1].value:
-            message = f"level {name} has value {level.value:#x}, not above that of {levels[-1].name}"
-            raise fault(place(entry, "value"), "level-order", message)
+            low = f"level {name} has value {level.value:#x}, not above that of {levels[-1].name}"
+            raise fault(place(entry, "value"), "level-order", low)
         levels.append(level)
     return tuple(levels)

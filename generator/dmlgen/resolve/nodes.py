@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from types import TracebackType
 
-from dmlgen.diagnostics import Finding, Position, SpecError
+from dmlgen.diagnostics import Finding, Position, SpecError, nearest, shown
 from dmlgen.source import Mapping, Node, Scalar, Sequence
+from dmlgen.text import Message, Piece, Text
 
 
 class Faults(list[Finding]):
@@ -71,6 +74,36 @@ def text(node: Mapping, name: str, default: str = "") -> str:
     """The scalar below a key as text."""
     value = node.get(name)
     return str(value.value) if isinstance(value, Scalar) else default
+
+
+def free_text(node: Mapping, name: str) -> Text:
+    """The scalar below a key as free text: one line, white space folded."""
+    return Text(folded(text(node, name).strip()))
+
+
+def message(node: Mapping, key: str, names: Collection[str]) -> Message:
+    """The scalar below a key as a message, in which these names in braces stand for values."""
+    value = scalar(node, key)
+    if value is None:
+        return ()
+    line, pieces, start = str(value.value), list[Piece](), 0
+    for match in re.finditer(r"\{([^{}]*)\}|[{}]", line):
+        name = match[1]
+        if name is None:
+            raise fault(value.at(match.start()), "message", "unmatched brace")
+        if name not in names:
+            known = ", ".join(sorted(names)) or "none"
+            text_ = f"{shown(name)} is not a name that this message can show; it knows {known}"
+            raise fault(value.at(match.start(1)), "unknown-name", text_, nearest(name, names))
+        pieces.append(Piece(Text(folded(line[start : match.start()])), name))
+        start = match.end()
+    rest = Text(folded(line[start:].rstrip()))
+    return (*pieces, Piece(rest)) if rest else tuple(pieces)
+
+
+def folded(part: str) -> str:
+    """A part of a text with every run of white space, line ends above all, made one space."""
+    return re.sub(r"\s+", " ", part)
 
 
 def integer(node: Mapping, name: str, default: int = 0) -> int:

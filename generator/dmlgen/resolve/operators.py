@@ -35,6 +35,7 @@ from dmlgen.resolve.general import General
 from dmlgen.resolve.nodes import (
     Faults,
     fault,
+    free_text,
     integer,
     mapping,
     mappings,
@@ -89,7 +90,7 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
     for item in mappings(node, "data"):
         with faults:
             rules.known_tensor(required(item, "tensor"), tensors)
-            data.append(DataRequirement(text(item, "id"), text(item, "tensor"), text(item, "text")))
+            data.append(DataRequirement(text(item, "id"), text(item, "tensor"), free_text(item, "text")))
     faults.stop()
     return Operator(
         name=name,
@@ -98,7 +99,7 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
         value=integer(node, "value"),
         since=since,
         struct_since=general.level_at(node, "struct_since") or since,
-        summary=text(node, "summary"),
+        summary=free_text(node, "summary"),
         page=text(node, "page"),
         in_place=in_place,
         fused_into=fused_into,
@@ -120,7 +121,7 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
 def erratum(node: Mapping) -> Erratum:
     """One erratum."""
     source = cast(Provenance, text(node, "source"))
-    return Erratum(text(node, "where"), text(node, "says"), text(node, "holds"), source)
+    return Erratum(free_text(node, "where"), free_text(node, "says"), free_text(node, "holds"), source)
 
 
 def _members(general: General, node: Mapping, faults: Faults) -> dict[str, Member]:
@@ -321,7 +322,7 @@ def _example(general: General, node: Mapping, members: Map[str, Member]) -> Exam
             else:
                 tensors[entry.name] = _tensor_data(general, mapping(given, entry.name), faults)
     faults.stop()
-    return Example(text(node, "id"), text(node, "where"), mapping(node, "members").plain(), tensors)
+    return Example(text(node, "id"), free_text(node, "where"), mapping(node, "members").plain(), tensors)
 
 
 def _tensor_data(general: General, node: Mapping, faults: Faults) -> TensorData:

@@ -26,7 +26,20 @@ from dmlgen.registry import (
     TensorRules,
 )
 from dmlgen.resolve.general import General
-from dmlgen.resolve.nodes import Faults, fault, flag, mapping, mappings, place, required, scalars, text
+from dmlgen.resolve.nodes import (
+    Faults,
+    fault,
+    flag,
+    folded,
+    free_text,
+    mapping,
+    mappings,
+    message,
+    place,
+    required,
+    scalars,
+    text,
+)
 from dmlgen.source import Mapping, Node, Scalar
 from dmlgen.sugar import Wording
 
@@ -88,7 +101,7 @@ def template(node: Node | None, scope: Scope) -> tuple[Part, ...]:
     if node is None:
         return ()
     assert isinstance(node, Scalar)
-    text_, parts, start = str(node.value), list[Part](), 0
+    text_, parts, start = str(node.value).rstrip(), list[Part](), 0
     for match in re.finditer(r"\{([^{}]*)\}|[{}]", text_):
         if match[1] is None:
             raise fault(node.at(match.start()), "message", "unmatched brace")
@@ -96,9 +109,9 @@ def template(node: Node | None, scope: Scope) -> tuple[Part, ...]:
         value = parse(match[1], scope, lambda i, offset=offset: node.at(offset + i))  # type: ignore[misc]
         if value.type.kind not in _SHOWN:
             raise fault(node.at(offset), "message", f"a {value.type} cannot be shown in a message")
-        parts += [text_[start : match.start()], value]
+        parts += [folded(text_[start : match.start()]), value]
         start = match.end()
-    return joined([*parts, text_[start:]])
+    return joined([*parts, folded(text_[start:])])
 
 
 def known_tensor(node: Scalar, tensors: Map[str, Member]) -> Member:
@@ -140,8 +153,8 @@ def tensor_rules(general: General, node: Mapping) -> TensorRules:
     for entry in mapping(node, "defaults").entries:
         with faults:
             if entry.name not in general.fields:
-                message = f"a tensor has no field {entry.name!r}"
-                raise fault(entry.key.position, "unknown-name", message, nearest(entry.name, general.fields))
+                message_ = f"a tensor has no field {entry.name!r}"
+                raise fault(entry.key.position, "unknown-name", message_, nearest(entry.name, general.fields))
             defaults[entry.name] = expression(entry.value, scope, general.fields[entry.name])
     faults.stop()
     return TensorRules(definitions, tuple(rules), defaults)
@@ -154,14 +167,14 @@ def operator_rule(
     forms = [name for name in ("require", "same", "shape", "infer") if node.get(name) is not None]
     if len(forms) != 1:
         found = " and ".join(forms) or "no condition"
-        message = f"rule {text(node, 'id')} has {found}; one of require, same, shape or infer is expected"
-        raise fault(node.position, "rule-form", message)
+        message_ = f"rule {text(node, 'id')} has {found}; one of require, same, shape or infer is expected"
+        raise fault(node.position, "rule-form", message_)
     advice = flag(node, "advice")
     if advice and node.get("stage") is not None:
         raise fault(place(node, "stage"), "rule-form", "advice is judged last; it takes no stage")
     if not advice and node.get("broken_by") is not None:
-        message = "a rule that shipping callers break is advice: add `advice: true`"
-        raise fault(place(node, "broken_by"), "rule-form", message)
+        message_ = "a rule that shipping callers break is advice: add `advice: true`"
+        raise fault(place(node, "broken_by"), "rule-form", message_)
     inferences: tuple[Inference, ...] = ()
     if forms == ["same"]:
         checks, inferences = _same(general, node, scope, tensors)
@@ -182,22 +195,22 @@ def _rule(general: General, node: Mapping, owner: str, checks: tuple[Check, ...]
     automatic = sugar.stage_of(checks) if checks else Stage.STRUCTURE
     stage = Stage.ADVICE if flag(node, "advice") else _STAGES.get(text(node, "stage"), automatic)
     if stage is Stage.COUNTS and automatic is Stage.VALUES:
-        message = "a rule that reads an array is judged where counts are right: with arrays or values"
-        raise fault(place(node, "stage"), "stage", message)
+        message_ = "a rule that reads an array is judged where counts are right: with arrays or values"
+        raise fault(place(node, "stage"), "stage", message_)
     return Rule(
         id=f"DML-{owner}-{slug}",
         slug=slug,
         stage=stage,
-        summary=text(node, "summary"),
+        summary=free_text(node, "summary"),
         checks=checks,
         since=general.since(node),
         until=general.level_at(node, "until"),
         form=cast(Form, text(node, "form", "any")),
         source=cast(Provenance, text(node, "source", "header")),
         position=node.position,
-        message=text(node, "message"),
-        because=text(node, "because"),
-        broken_by=text(node, "broken_by"),
+        message=message(node, "message", ("member", "value")),
+        because=free_text(node, "because"),
+        broken_by=free_text(node, "broken_by"),
     )
 
 
@@ -307,8 +320,8 @@ def infers(
     tensor, field, start = match[1], match[2], match.end()
     outputs = {name: member for name, member in tensors.items() if member.role == "output"}
     if tensor not in outputs:
-        message = f"{tensor} is not an output tensor; only outputs are inferred"
-        raise fault(source.at(0), "unknown-name", message, nearest(tensor, outputs))
+        message_ = f"{tensor} is not an output tensor; only outputs are inferred"
+        raise fault(source.at(0), "unknown-name", message_, nearest(tensor, outputs))
     type_ = general.fields[field]
     value = parse(statement[start:], scope, lambda offset: source.at(start + offset), type_)
     inference = Inference(tensor, field, value, when)

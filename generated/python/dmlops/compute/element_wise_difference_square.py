@@ -12,8 +12,8 @@ from ..kernels.map import Map, Shader, Uniforms
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
-    difference = load("ATensor", at) - load("BTensor", at)
-    return difference * difference
+    difference_ = load("ATensor", at) - load("BTensor", at)
+    return difference_ * difference_
 
 
 def uniforms(desc: Any) -> Uniforms:

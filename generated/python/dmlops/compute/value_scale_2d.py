@@ -17,8 +17,8 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
     first = as_float(desc.Bias[0])
     second = as_float(desc.Bias[1]) if desc.ChannelCount == 3 else as_float(desc.Bias[0])
     third = as_float(desc.Bias[2]) if desc.ChannelCount == 3 else as_float(desc.Bias[0])
-    bias = where(at[1] == 0, first, where(at[1] == 1, second, third))
-    return scaled(load("InputTensor", at), single(desc.Scale), bias)
+    added = where(at[1] == 0, first, where(at[1] == 1, second, third))
+    return scaled(load("InputTensor", at), single(desc.Scale), added)
 
 
 def uniforms(desc: Any) -> Uniforms:

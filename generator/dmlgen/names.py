@@ -1,0 +1,216 @@
+"""Names of specs as outputs spell them, and the names that outputs have for themselves.
+
+A variable that would take such a name is spelled with an underscore behind it; other names are public, so
+`clashes` finds what cannot be.
+"""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+from dmlgen.diagnostics import Finding, Position
+from dmlgen.expr import ir
+from dmlgen.registry import Definition, Operator, Registry
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Variables and functions of the modules of operators, of tensors' rules and of computations. A test compares
+# them with what the modules have.
+PYTHON_NAMES = _words(
+    """
+    above absolute accepted acos acosh activated activation_parameter activation_type align annotations
+    as_float asin asinh atan atan2 atanh attribute_advice attribute_violations below bit_count
+    bit_not both case ceil check_structure check_values cls computation convert cos cosh dataclass desc
+    difference divide divide_exactly either element entry enums erf every exp expm1 feature_level final
+    floor given greatest hint infer inferred inferred_if_given is_infinity is_nan is_sound
+    judgement larger least load log log1p made maximum mean minimum modulus_floor modulus_truncate
+    name_of new one opened opposite own_advice part path power_of_two prod quantize quotient
+    remainder replace replaced round_away round_even saturate scaled self settle sign sin single sinh
+    some sound sqrt structs tan tanh tensor tensor_at trunc uniforms valid validate violations well_typed
+    where wrap
+    """
+)
+# Classes that the module of an operator has; its members are parameters there, of just their names.
+PYTHON_CLASSES = _words(
+    """
+    Any Cases ClassVar Description FeatureLevel Iterable Mapping Member OperatorType Rule Size2d Support
+    SupportsFloat SupportsIndex Tables TensorDataType TensorDesc TensorFlags Violation
+    """
+)
+_PACKAGE = {"Description", "InvalidDescription", "JsonError", "Support", "TensorDesc", "Violation"}
+_PACKAGE |= {"FeatureLevel", "OperatorType", "Any"}
+_FILES = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}
+
+# Words of HLSL that are lower case, and variables of the templates.
+_HLSL_WORDS = _words(
+    """
+    abs acos all any asdouble asfloat asin asint asm asm_fragment asuint atan atan2 auto bool break
+    buffer case catch cbuffer ceil centroid char clamp class clip column_major compile const const_cast
+    continue cos cosh countbits cross ddx ddy default degrees delete determinant discard distance do dot
+    double dst dword dynamic_cast else enum exp exp2 explicit export extern f16tof32 f32tof16 false
+    firstbithigh firstbitlow fixed float floor fma fmod for frac frexp friend fwidth globallycoherent
+    goto groupshared half if in inline inout int interface isfinite isinf isnan ldexp
+    lerp line lineadj linear lit log log10 log2 long mad matrix max min modf mul mutable namespace new
+    nointerpolation noise noperspective normalize null operator out packoffset pass payload
+    pixelfragment pixelshader point pow precise primitives private protected public radians rcp reflect
+    refract register reinterpret_cast return reversebits round row_major rsqrt sample sampler saturate
+    shared short sign signed sin sincos sinh sizeof smoothstep snorm sqrt stateblock static static_cast
+    string struct switch tan tanh tbuffer template texture this throw transpose triangle
+    triangleadj true trunc try typedef typename uint uniform union unorm unsigned using vector
+    vertexfragment vertexshader vertices virtual void volatile while at count dimensions group
+    groupColumns halving item multiplier outer params rest shift size thread value
+    """
+)
+_HLSL_NUMBERED = re.compile(
+    r"(min\d+)?(bool|int|uint|float|half|double|dword|snorm|unorm)\d*(_t|x\d)?|"
+    r"(all|any|sum|product|min|max|chosen|changed|value|reserved|activationParameter)\d+"
+)
+_HLSL_MACROS = re.compile(r"RANK|NUM_THREADS|ACTIVATION|.*_(VALUE|STORED|BITS|LOWEST|HIGHEST|KIND)")
+
+
+@cache
+def snake(name: str) -> str:
+    """A name of the ABI as a Python variable: InputTensor, input_tensor."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+    return f"{words}_" if keyword.iskeyword(words) or hasattr(builtins, words) else words
+
+
+def python_variable(name: str) -> str:
+    """The same, spelled otherwise where a module has the name for itself."""
+    return f"{snake(name)}_" if snake(name) in PYTHON_NAMES else snake(name)
+
+
+def pascal(name: str) -> str:
+    """A name of the header as a Python class: TENSOR_DATA_TYPE, TensorDataType."""
+    return "".join(word.capitalize() for word in name.split("_"))
+
+
+def field_local(tensor: str, field: str) -> str:
+    """The Python variable that holds a tensor's field."""
+    prefix = f"{python_variable(tensor)}_" if tensor else ""
+    return prefix + ("rank" if field == "DimensionCount" else python_variable(field))
+
+
+def shader_variable(name: str) -> str:
+    """A name as a variable of a shader."""
+    return f"{name}_" if name in _HLSL_WORDS or _HLSL_NUMBERED.fullmatch(name) else name
+
+
+def shader_macro(name: str) -> str:
+    """A name as a macro of a shader."""
+    return f"{name}_" if _HLSL_MACROS.fullmatch(name) else name
+
+
+def clashes(registry: Registry) -> Iterator[Finding]:
+    """Names that outputs cannot have beside others, or at all."""
+    yield from _of_header(registry)
+    classes = {pascal(name): f"the enumeration {name}" for name in registry.enums}
+    classes |= {pascal(name): f"the struct {name}" for name in registry.structs}
+    classes |= dict.fromkeys(_PACKAGE, "a class of the package dmlops")
+    for operator in registry.operators:
+        python = pascal(operator.name)
+        if python in classes:
+            yield _clash(operator.position, operator.name, python, classes[python])
+        classes[python] = operator.name
+        if keyword.iskeyword(operator.slug) or keyword.iskeyword(python):
+            yield _clash(operator.position, operator.name, operator.slug, "a keyword of Python")
+        if operator.slug in _FILES:
+            yield _clash(operator.position, operator.name, operator.slug, "a device of Windows")
+        yield from _of_members(operator, registry)
+        yield from _of_variables(operator, registry)
+
+
+def _of_header(registry: Registry) -> Iterator[Finding]:
+    """Two things that the header declares by one name."""
+    named: dict[str, str] = {}
+    where = registry.identifiers_position  # general files come first; their entries have no other place
+    entries = [(constant.name, constant.name) for constant in registry.constants]
+    entries += [(enum.c_name, enum.name) for enum in registry.enums.values()]
+    entries += [
+        (f"{enum.prefix}{entry.name}", f"{enum.name}.{entry.name}")
+        for enum in registry.enums.values()
+        for entry in enum.entries
+    ]
+    entries += [(struct.c_name, struct.name) for struct in registry.structs.values()]
+    entries += [("DML_OPERATOR_INVALID", "no operator"), ("DML_OPERATOR_TYPE", "the type of operators")]
+    general = len(entries)
+    positions = [where] * general
+    for operator in registry.operators:
+        own = [operator.c_constant, operator.c_name, *([operator.c_alias] if operator.alias else [])]
+        entries += [(name, operator.name) for name in own]
+        positions += [operator.position] * len(own)
+    for (name, what), position in zip(entries, positions, strict=True):
+        if name in named:
+            yield _clash(position, what, name, named[name])
+        named[name] = what
+
+
+def _of_members(operator: Operator, registry: Registry) -> Iterator[Finding]:
+    """Members whose names a class or a keyword has."""
+    types = {pascal(name) for name in (*registry.enums, *registry.structs)}
+    taken = PYTHON_CLASSES | types | {pascal(operator.name)}
+    for member in operator.members:
+        own = pascal(member.type)  # a member may have the name of its type
+        if (
+            member.name in taken - {own}
+            or keyword.iskeyword(member.name)
+            or member.name in ("None", "True", "False")
+        ):
+            yield _clash(operator.position, member.name, member.name, "a class that Python's bindings need")
+
+
+def _of_variables(operator: Operator, registry: Registry) -> Iterator[Finding]:
+    """Names of members, definitions and loops that are the same variable in an output."""
+    fields = [field.name for field in registry.structs["BUFFER_TENSOR_DESC"].members]
+    named = dict.fromkeys(("at", "is_input", "level"), "a name of the expression language")
+    for member in operator.members:
+        locals_ = [python_variable(member.name)]
+        if member.is_tensor:
+            locals_ += [field_local(member.name, field) for field in fields]
+            locals_ += [f"{locals_[0]}_{part}" for part in ("ranks", "types")]
+        for local in locals_:
+            if local in named:
+                yield _clash(operator.position, member.name, local, named[local])
+            named[local] = member.name
+    checks = [check for rule in operator.rules for check in rule.checks]
+    judged = [node for check in checks for node in (*check.read, *check.shown)]
+    inferred = [node for inference in operator.inferences for node in inference.expressions]
+    computed = list(operator.compute.expressions) if operator.compute is not None else []
+    loops = [loop.variable.name for check in checks for loop in check.loops]
+    yield from _of_scope(operator, dict(named), operator.definitions, [*judged, *inferred], loops)
+    if operator.compute is not None:
+        whole = (*operator.definitions, *operator.compute.definitions)
+        yield from _of_scope(operator, dict(named), whole, computed, [])
+
+
+def _of_scope(
+    operator: Operator,
+    named: dict[str, str],
+    definitions: Iterable[Definition],
+    expressions: Iterable[ir.Expr],
+    loops: Iterable[str],
+) -> Iterator[Finding]:
+    variables = {definition.name for definition in definitions}
+    for definition in definitions:
+        if python_variable(definition.name) in named:
+            local = python_variable(definition.name)
+            yield _clash(operator.position, definition.name, local, named[local])
+        named[python_variable(definition.name)] = definition.name
+    values = [*expressions, *(definition.value for definition in definitions)]
+    nodes = [node for value in values for node in ir.walk(value)]
+    found = {node.loop.variable.name for node in nodes if isinstance(node, ir.Reduce)}
+    for name in sorted({*loops, *found} - variables):
+        if python_variable(name) in named:
+            yield _clash(operator.position, name, python_variable(name), named[python_variable(name)])
+
+
+def _clash(position: Position, name: str, spelled: str, other: str) -> Finding:
+    message = f"{name} would be {spelled} in an output, and so is {other}; choose another name"
+    return Finding(position, "name-clash", message)

@@ -1,0 +1,37 @@
+"""Free texts of specs (summaries, reasons, messages): only the filter of a language prints them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NoReturn, TypeAlias
+
+
+@dataclass(frozen=True, order=True)
+class Text:
+    """A free text of a spec.
+
+    It is no `str`, so that whatever would print it as it stands has to say so: `plain` is the text, and
+    outputs.render has the filters that quote it for each language.
+    """
+
+    plain: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.plain)
+
+    def __str__(self) -> NoReturn:
+        raise TypeError("a free text of a spec is printed through a filter of the target language only")
+
+
+NO_TEXT = Text()
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of a message: a text, then the value that is known by a name, if any."""
+
+    text: Text
+    name: str | None = None
+
+
+Message: TypeAlias = tuple[Piece, ...]
