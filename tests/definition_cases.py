@@ -1,14 +1,33 @@
-"""Descriptions and random inputs for operators that specs define, and how their references are run."""
+"""Descriptions and random inputs for operators that specs define, and what computes their outputs."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import pytest
 
 import dmlops
 
 Desc = dict[str, Any]
+
+
+computed = dmlops.reference.run
+"""What computes the outputs of a description; the fixture `target` says which."""
+
+
+@pytest.fixture(params=["reference", "shader"], autouse=True)
+def target(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test of a module that has this fixture runs twice: with the reference, and with the shaders.
+
+    Both get the same numbers, whatever ran before: gradients against differences need some that lie apart.
+    """
+    monkeypatch.setattr(request.module, "RANDOM", np.random.default_rng(11))
+    if request.param == "shader":
+        device = request.getfixturevalue("device")
+        monkeypatch.setattr(
+            "definition_cases.computed", lambda desc, inputs: dmlops.gpu.run(desc, inputs, device)
+        )
 
 
 def tensor(array: np.ndarray) -> Desc:
@@ -24,12 +43,12 @@ def empty(type_: Any, *sizes: int) -> Desc:
 def run(
     operator: str, inputs: dict[str, np.ndarray], outputs: dict[str, Desc], **members: Any
 ) -> dict[str, Any]:
-    """The outputs of the reference, for a description that is valid."""
+    """The outputs, for a description that is valid."""
     given = {name: tensor(array) for name, array in inputs.items()}
     desc = dmlops.from_json({"type": operator, "desc": {**given, **outputs, **members}})
     violations = [violation.message for violation in desc.validate("6.4")]
     assert violations == [], violations
-    result = dmlops.reference.run(desc, inputs)
+    result = computed(desc, inputs)
     for name, description in outputs.items():
         assert result[name].shape == tuple(description["Sizes"])
         assert result[name].dtype.name.upper() == description["DataType"]

@@ -99,10 +99,11 @@ def test_beta_0_lets_not_a_number_through() -> None:
     assert np.isnan(one("GEMM", inputs, empty(np.float32, 1, 1, 1, 1), **members)).all()
 
 
-def test_there_is_no_shader_yet_and_it_says_so() -> None:
+def test_an_activation_of_whole_rows_has_no_shader_yet_and_it_says_so() -> None:
     a = {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 2]}
     members = {"TransA": "NONE", "TransB": "NONE", "Alpha": 1.0, "Beta": 0.0}
+    members["FusedActivation"] = {"type": "ACTIVATION_SOFTMAX", "desc": {}}
     tensors = dict.fromkeys(("ATensor", "BTensor", "OutputTensor"), a)
     desc = dmlops.from_json({"type": "GEMM", "desc": {**tensors, **members}})
-    with pytest.raises(dmlops.gpu.Unsupported, match="GEMM has no shader yet"):
+    with pytest.raises(dmlops.gpu.Unsupported, match="GEMM with ACTIVATION_SOFTMAX fused has no shader yet"):
         dmlops.gpu.planned(desc)

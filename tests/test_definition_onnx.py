@@ -1,4 +1,4 @@
-"""References from definitions against ONNX's reference implementation and formulas in plain NumPy."""
+"""References and shaders from definitions against ONNX's reference and formulas in plain NumPy."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from definition_cases import close, empty, one, run
+from definition_cases import close, empty, one, run, target
+from gpu_device import device
 
+__all__ = ["device", "target"]
 RANDOM = np.random.default_rng(11)
 
 

@@ -1,4 +1,4 @@
-"""References from definitions against PyTorch, gradients by its automatic differentiation.
+"""References and shaders from definitions against PyTorch, gradients by its automatic differentiation.
 
 PyTorch is not among the development tools: `pip install '.[oracle]'` brings it. ONNX's reference judges the
 same operators without it.
@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from definition_cases import close, empty, one, run, tensor
+from definition_cases import close, empty, one, run, target, tensor
+from gpu_device import device
 
 torch = pytest.importorskip("torch", reason="PyTorch is absent: pip install '.[oracle]'")
 functional: Any = torch.nn.functional
+__all__ = ["device", "target"]
 RANDOM = np.random.default_rng(7)
 
 

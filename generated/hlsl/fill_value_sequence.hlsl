@@ -82,9 +82,10 @@ float WideToFloat(uint64_t x)
     return (float)((uint)(x >> shift) | (uint)lost) * (float)(1u << (shift - 1)) * 2.0f;
 }
 
+// By the upper word: a driver takes a widened negative integer for a positive one where x < 0 is asked.
 float WideToFloat(int64_t x)
 {
-    return x < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
+    return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
 }
 
 // The bit pattern of a number.

@@ -92,6 +92,7 @@ class Evaluation:
         self.desc = desc
         self.tensors: Mapping[str, Kept] = {}
         self.outputs: Mapping[str, Callable[[Any], Any]] = {}
+        self.known: Mapping[str, Callable[[], Any]] = {}  # constants of the shader
         outputs = [getattr(desc, member.name) for member in desc.MEMBERS if member.role == "output"]
         doubles = any(o is not None and o.DataType == TensorDataType.FLOAT64 for o in outputs)
         self.real: Any = np.float64 if doubles else np.float32
@@ -635,11 +636,46 @@ def greatest_of(values: Iterator[Any]) -> Any:
 
 
 @dataclass(frozen=True)
+class Pass:
+    """A pass of a shader: the tensor that it writes, and the intermediate tensors that it reads.
+
+    `along`: it is part of a recurrence with the passes beside it that are, too.
+    """
+
+    target: str
+    reads: tuple[str, ...]
+    along: bool
+
+
+@dataclass(frozen=True)
+class Shader:
+    """What the shader of a definition is told.
+
+    `tensors` gives, in the order of the bindings, what the names of a tensor's macros and constants begin
+    with; `kept` the same of intermediate tensors, and the type of their entries. `lists` and `scalars` are
+    the constants in their order in memory: kind, name, and of a list its macro. `limited` are tensors whose
+    least and greatest values matter, `held` outputs that are read; `fused` is the member with activations,
+    `activations` the operators that it may name.
+    """
+
+    tensors: Mapping[str, tuple[str, str]]
+    kept: Mapping[str, tuple[str, str, str]]
+    passes: tuple[Pass, ...]
+    lists: tuple[tuple[str, str, str], ...]
+    scalars: tuple[tuple[str, str], ...]
+    limited: tuple[str, ...]
+    held: tuple[str, ...]
+    fused: str
+    activations: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Defined:
     """A computation by definition: `define` gives an evaluation its tensors and outputs."""
 
     desc: Description
     define: Callable[[Evaluation], None]
+    shader: Shader
 
     def run(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
         """The outputs that are present, shaped as their Sizes."""

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
+from dmlgen.outputs.hlsl_activation import activations_of
+from dmlgen.outputs.hlsl_definition import shader_of
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import Operator, Registry
 
@@ -36,10 +38,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Left:
-    """Operators of one family that have a reference but no shader."""
+    """Fused activations that the shader of an operator does not take."""
 
-    family: str
-    operators: tuple[str, ...]
+    operator: str
+    activations: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -73,11 +75,12 @@ def render(registry: Registry, templates: Templates, matrices: Mapping[str, byte
         for field in fields(Row)
         if field.name != "operator"
     }
-    families: dict[str, list[str]] = {}
+    left: list[Left] = []
     for operator in registry.operators:
-        if operator.compute is None:
-            families.setdefault(operator.family, []).append(operator.name)
-    left = [Left(family, tuple(names)) for family, names in sorted(families.items())]
+        if operator.defines is not None and (fused := shader_of(registry, operator).fused):
+            taken = {one.operator for one in activations_of(registry, operator, "REAL")}
+            missing = tuple(name for name in registry.fusable(operator) if name not in taken)
+            left += [Left(f"{operator.name}.{fused}", missing)] if missing else []
     return {
         "coverage.md": templates.render(
             "docs/coverage.md.j2",
@@ -109,5 +112,5 @@ def _row(operator: Operator, matrix: Mapping[str, object]) -> Row:
         errata=len(operator.errata),
         open=sum(erratum.source == "ours" for erratum in operator.errata),
         reference=int(operator.compute is not None or operator.defines is not None),
-        shader=int(operator.compute is not None),
+        shader=1,
     )

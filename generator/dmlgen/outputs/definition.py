@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 
 from dmlgen.expr import ir
 from dmlgen.expr.deciding import deciding_parameters
 from dmlgen.expr.define import NUMBERS, PLACES, varies
+from dmlgen.expr.defined import uses_at
 from dmlgen.expr.printer import ATOM, SUM, Printer
 from dmlgen.names import pascal, snake
+from dmlgen.outputs.hlsl_definition import DefinitionShader, shader_of
 from dmlgen.outputs.python import Imports, imports_of
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import Operator, OutputDefinitions, Registry
@@ -81,22 +82,25 @@ class DefinitionView:
     functions: tuple[FunctionView, ...]
     tensors: tuple[TensorView, ...]
     outputs: tuple[tuple[str, str], ...]
+    known: tuple[tuple[str, str], ...]  # constants of the shader, and their values
+    shader: DefinitionShader
 
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     """The modules, by path below generated/."""
     return {
         f"python/dmlops/compute/{operator.slug}.py": templates.render(
-            "python/dmlops/compute/definition.py.j2", compute=_view(operator)
+            "python/dmlops/compute/definition.py.j2", compute=_view(registry, operator)
         )
         for operator in registry.operators
         if operator.defines is not None
     }
 
 
-def _view(operator: Operator) -> DefinitionView:
+def _view(registry: Registry, operator: Operator) -> DefinitionView:
     defines = operator.defines
     assert defines is not None
+    shader = shader_of(registry, operator)
     printer = DefinitionPrinter(operator)
     tensors = tuple(
         TensorView(
@@ -109,6 +113,8 @@ def _view(operator: Operator) -> DefinitionView:
         for tensor in defines.tensors
     )
     outputs = tuple((name, printer.free(value)) for name, value in defines.outputs.items())
+    constants = (*shader.lists, *shader.scalars)
+    known = tuple((one.name, printer.deciding(one.node)) for one in constants if one.node is not None)
     return DefinitionView(
         operator=operator,
         summary=operator.summary,
@@ -118,7 +124,7 @@ def _view(operator: Operator) -> DefinitionView:
             {
                 "typing": ["Any"],
                 "..coordinates": printer.used & _COORDINATES,
-                "..definition": {"Defined", "Evaluation", *(printer.used - _COORDINATES)}
+                "..definition": {"Defined", "Evaluation", "Pass", "Shader", *(printer.used - _COORDINATES)}
                 | ({"Kept"} if tensors else set()),
                 "..enums": printer.enums,
             },
@@ -128,6 +134,8 @@ def _view(operator: Operator) -> DefinitionView:
         functions=tuple(printer.functions),
         tensors=tensors,
         outputs=outputs,
+        known=known,
+        shader=shader,
     )
 
 
@@ -207,7 +215,7 @@ class DefinitionPrinter(Printer):
     def apply(self, node: ir.Apply) -> str:
         function = node.function
         parameters = tuple(_local(parameter.name) for parameter in function.parameters)
-        places = ("at",) if _function_uses_at(function) else ()
+        places = ("at",) if uses_at(function.body) else ()
         name = self._function(function, function.name, (*places, *parameters), function.body)
         needed = deciding_parameters(function)
         given = [
@@ -487,19 +495,3 @@ def _variables(defines: OutputDefinitions) -> Iterator[str]:
 def _rule_definitions(defines: OutputDefinitions) -> Iterator[ir.Definition]:
     for whole in defines.whole:
         yield from (node for node in ir.walk(whole) if isinstance(node, ir.Definition))
-
-
-@cache
-def _function_uses_at(function: ir.Function) -> bool:
-    return uses_at(function.body)
-
-
-def uses_at(node: ir.Expr) -> bool:
-    """Whether a value depends on the coordinate of the tensor being defined, functions included."""
-    for part in ir.walk(node):
-        match part:
-            case ir.Local(name="at") | ir.Call(function="held"):
-                return True
-            case ir.Apply(function=function) if _function_uses_at(function):
-                return True
-    return False

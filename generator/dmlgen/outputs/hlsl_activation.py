@@ -26,11 +26,16 @@ class Activation:
 
 
 def activations_of(registry: Registry, operator: Operator, macro: str) -> tuple[Activation, ...]:
-    """The element-wise activations that an operator can take; their elements have the type `macro`_VALUE."""
+    """The activations that an operator's shader can take; their elements have the type `macro`_VALUE.
+
+    They are those that work element by element and have few members: no SOFTMAX, no ELEMENT_WISE_CLIP.
+    """
     return tuple(
         _activation(other, other.compute.value, uniforms_of(other.compute), macro)
         for other in map(registry.operator.__getitem__, registry.fusable(operator))
-        if other.compute is not None and other.compute.value is not None
+        if other.compute is not None
+        and other.compute.value is not None
+        and len(other.attributes) <= ACTIVATION_PARAMETERS
     )
 
 
@@ -38,7 +43,6 @@ def _activation(operator: Operator, value: ir.Expr, uniforms: Uniforms, macro: s
     printer = _Printer(uniforms, macro)
     lines, text = printer.value(value)
     parameters = tuple(camel(member.name) for member in operator.attributes)
-    assert len(parameters) <= ACTIVATION_PARAMETERS
     return Activation(
         operator.name, operator.value, parameters, tuple(lines), text, frozenset(printer.functions)
     )

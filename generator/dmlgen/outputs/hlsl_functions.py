@@ -50,6 +50,11 @@ class Functions:
         for overload in self._all:
             self._overloads.setdefault(overload.name, []).append(overload)
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of all of them."""
+        return frozenset(self._overloads)
+
     def closure(self, names: Iterable[str], types: Iterable[str]) -> tuple[str, ...]:
         """The texts of functions that are called with elements of these types, and of all that they call.
 

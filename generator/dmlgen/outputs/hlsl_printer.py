@@ -16,7 +16,7 @@ from dmlgen.expr.printer import ATOM, COMPARISON, Printer
 from dmlgen.names import shader_variable
 from dmlgen.outputs.uniforms import Uniforms, camel, macro, plain
 
-_COMPARISONS = {
+COMPARISONS = {
     "==": "Equal({0}, {1})",
     "!=": "!Equal({0}, {1})",
     "<": "Less({0}, {1})",
@@ -289,7 +289,7 @@ class HlslPrinter(Printer):
             case ir.Logic(op=op, operands=operands):
                 return f"({self.logic(op).join(self.print(item, COMPARISON) for item in operands)})", ATOM
             case ir.Compare(op=op, left=left, right=right) if left.type.kind == "element":
-                text = _COMPARISONS[op]  # compilers may assume that floats are no NaN
+                text = COMPARISONS[op]  # compilers may assume that floats are no NaN
                 self._use(text.lstrip("!").partition("(")[0])
                 return text.format(self.print(left), self.print(right)), ATOM
             case ir.Conditional():

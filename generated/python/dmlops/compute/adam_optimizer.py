@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..definition import Defined, Evaluation
+from ..definition import Defined, Evaluation, Pass, Shader
 
 
 def define(e: Evaluation) -> None:
@@ -32,8 +32,66 @@ def define(e: Evaluation) -> None:
         "OutputFirstMomentTensor": lambda at: first(at),
         "OutputSecondMomentTensor": lambda at: second(at),
     }
+    e.known = {
+        "number": lambda: tuple(0 for d in range(desc.TrainingStepTensor.DimensionCount)),
+        "learningRate": lambda: e.as_single(f.single(desc.LearningRate)),
+        "beta2": lambda: e.as_single(f.single(desc.Beta2)),
+        "beta1": lambda: e.as_single(f.single(desc.Beta1)),
+        "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "InputParametersTensor": ("INPUT_PARAMETERS", "inputParameters"),
+        "InputFirstMomentTensor": ("INPUT_FIRST_MOMENT", "inputFirstMoment"),
+        "InputSecondMomentTensor": ("INPUT_SECOND_MOMENT", "inputSecondMoment"),
+        "GradientTensor": ("GRADIENT", "gradient"),
+        "TrainingStepTensor": ("TRAINING_STEP", "trainingStep"),
+        "OutputParametersTensor": ("OUTPUT_PARAMETERS", "outputParameters"),
+        "OutputFirstMomentTensor": ("OUTPUT_FIRST_MOMENT", "outputFirstMoment"),
+        "OutputSecondMomentTensor": ("OUTPUT_SECOND_MOMENT", "outputSecondMoment"),
+    },
+    kept={
+    },
+    passes=(
+        Pass("OutputParametersTensor", (), False),
+        Pass("OutputFirstMomentTensor", (), False),
+        Pass("OutputSecondMomentTensor", (), False),
+    ),
+    lists=(
+        ("ints", "inputParametersSizes", "INPUT_PARAMETERS_SIZES"),
+        ("ints", "inputParametersStrides", "INPUT_PARAMETERS_STRIDES"),
+        ("ints", "inputFirstMomentSizes", "INPUT_FIRST_MOMENT_SIZES"),
+        ("ints", "inputFirstMomentStrides", "INPUT_FIRST_MOMENT_STRIDES"),
+        ("ints", "inputSecondMomentSizes", "INPUT_SECOND_MOMENT_SIZES"),
+        ("ints", "inputSecondMomentStrides", "INPUT_SECOND_MOMENT_STRIDES"),
+        ("ints", "gradientSizes", "GRADIENT_SIZES"),
+        ("ints", "gradientStrides", "GRADIENT_STRIDES"),
+        ("ints", "trainingStepSizes", "TRAINING_STEP_SIZES"),
+        ("ints", "trainingStepStrides", "TRAINING_STEP_STRIDES"),
+        ("ints", "outputParametersSizes", "OUTPUT_PARAMETERS_SIZES"),
+        ("ints", "outputParametersStrides", "OUTPUT_PARAMETERS_STRIDES"),
+        ("ints", "outputFirstMomentSizes", "OUTPUT_FIRST_MOMENT_SIZES"),
+        ("ints", "outputFirstMomentStrides", "OUTPUT_FIRST_MOMENT_STRIDES"),
+        ("ints", "outputSecondMomentSizes", "OUTPUT_SECOND_MOMENT_SIZES"),
+        ("ints", "outputSecondMomentStrides", "OUTPUT_SECOND_MOMENT_STRIDES"),
+        ("ints", "number", "NUMBER"),
+    ),
+    scalars=(
+        ("float", "learningRate"),
+        ("float", "beta2"),
+        ("float", "beta1"),
+        ("float", "epsilon"),
+    ),
+    limited=(),
+    held=(),
+    fused="",
+    activations=(
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

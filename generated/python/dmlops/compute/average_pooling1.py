@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..definition import Defined, Evaluation, box, entry, inside, larger
+from ..definition import Defined, Evaluation, Pass, Shader, box, entry, inside, larger
 
 
 def define(e: Evaluation) -> None:
@@ -41,8 +41,52 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputTensor": lambda at: e.sum(lambda w: e.double("InputTensor", at[:2] + place(at[2:], w)), box(desc.WindowSize), where=lambda w: valid(at, w)) / e.as_double(count(at[2:])),
     }
+    e.known = {
+        "strides": lambda: desc.Strides,
+        "dilations": lambda: desc.Dilations,
+        "startPadding": lambda: desc.StartPadding,
+        "spatial": lambda: spatial(),
+        "windowSize": lambda: desc.WindowSize,
+        "paddedSizes": lambda: padded_sizes(),
+        "dims": lambda: dims(),
+        "includePadding": lambda: desc.IncludePadding,
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "InputTensor": ("INPUT", "input"),
+        "OutputTensor": ("OUTPUT", "output"),
+    },
+    kept={
+    },
+    passes=(
+        Pass("OutputTensor", (), False),
+    ),
+    lists=(
+        ("ints", "inputSizes", "INPUT_SIZES"),
+        ("ints", "inputStrides", "INPUT_STRIDES"),
+        ("ints", "outputSizes", "OUTPUT_SIZES"),
+        ("ints", "outputStrides", "OUTPUT_STRIDES"),
+        ("ints", "strides", "STRIDES"),
+        ("ints", "dilations", "DILATIONS"),
+        ("ints", "startPadding", "START_PADDING"),
+        ("ints", "spatial", "SPATIAL"),
+        ("ints", "windowSize", "WINDOW_SIZE"),
+        ("ints", "paddedSizes", "PADDED_SIZES"),
+    ),
+    scalars=(
+        ("int", "dims"),
+        ("int", "includePadding"),
+    ),
+    limited=(),
+    held=(),
+    fused="",
+    activations=(
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

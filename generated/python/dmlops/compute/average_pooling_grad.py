@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, box, entry, inside, larger, quotient, remainder
+from ..definition import Defined, Evaluation, Pass, Shader, box, entry, inside, larger, quotient, remainder
 
 
 def define(e: Evaluation) -> None:
@@ -51,8 +51,52 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputGradientTensor": lambda at: e.sum(lambda w: e.double("InputGradientTensor", at[:2] + covering(at, w)) / e.as_double(count(covering(at, w))), box(desc.WindowSize), where=lambda w: covers(at, w)),
     }
+    e.known = {
+        "startPadding": lambda: desc.StartPadding,
+        "strides": lambda: desc.Strides,
+        "paddedSizes": lambda: padded_sizes(),
+        "spatial": lambda: spatial(),
+        "windowSize": lambda: desc.WindowSize,
+        "inputGradientSizes2": lambda: desc.InputGradientTensor.Sizes[2:],
+        "dims": lambda: dims(),
+        "includePadding": lambda: desc.IncludePadding,
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "InputGradientTensor": ("INPUT_GRADIENT", "inputGradient"),
+        "OutputGradientTensor": ("OUTPUT_GRADIENT", "outputGradient"),
+    },
+    kept={
+    },
+    passes=(
+        Pass("OutputGradientTensor", (), False),
+    ),
+    lists=(
+        ("ints", "inputGradientSizes", "INPUT_GRADIENT_SIZES"),
+        ("ints", "inputGradientStrides", "INPUT_GRADIENT_STRIDES"),
+        ("ints", "outputGradientSizes", "OUTPUT_GRADIENT_SIZES"),
+        ("ints", "outputGradientStrides", "OUTPUT_GRADIENT_STRIDES"),
+        ("ints", "startPadding", "START_PADDING"),
+        ("ints", "strides", "STRIDES"),
+        ("ints", "paddedSizes", "PADDED_SIZES"),
+        ("ints", "spatial", "SPATIAL"),
+        ("ints", "windowSize", "WINDOW_SIZE"),
+        ("ints", "inputGradientSizes2", "INPUT_GRADIENT_SIZES2"),
+    ),
+    scalars=(
+        ("int", "dims"),
+        ("int", "includePadding"),
+    ),
+    limited=(),
+    held=(),
+    fused="",
+    activations=(
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, entry
+from ..definition import Defined, Evaluation, Pass, Shader, entry
 
 
 def define(e: Evaluation) -> None:
@@ -30,8 +30,75 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputTensor": lambda at: e.activated(spread(at) * (e.double("InputTensor", at) - spread2(at)) / f.sqrt(spread3(at) + e.as_double(f.single(desc.Epsilon))) + spread4(at), desc.FusedActivation),
     }
+    e.known = {
+        "scaleDimensionCount": lambda: desc.ScaleTensor.DimensionCount,
+        "meanDimensionCount": lambda: desc.MeanTensor.DimensionCount,
+        "varianceDimensionCount": lambda: desc.VarianceTensor.DimensionCount,
+        "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
+        "biasDimensionCount": lambda: desc.BiasTensor.DimensionCount,
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "InputTensor": ("INPUT", "input"),
+        "MeanTensor": ("MEAN", "mean"),
+        "VarianceTensor": ("VARIANCE", "variance"),
+        "ScaleTensor": ("SCALE", "scale"),
+        "BiasTensor": ("BIAS", "bias"),
+        "OutputTensor": ("OUTPUT", "output"),
+    },
+    kept={
+    },
+    passes=(
+        Pass("OutputTensor", (), False),
+    ),
+    lists=(
+        ("ints", "inputSizes", "INPUT_SIZES"),
+        ("ints", "inputStrides", "INPUT_STRIDES"),
+        ("ints", "meanSizes", "MEAN_SIZES"),
+        ("ints", "meanStrides", "MEAN_STRIDES"),
+        ("ints", "varianceSizes", "VARIANCE_SIZES"),
+        ("ints", "varianceStrides", "VARIANCE_STRIDES"),
+        ("ints", "scaleSizes", "SCALE_SIZES"),
+        ("ints", "scaleStrides", "SCALE_STRIDES"),
+        ("ints", "biasSizes", "BIAS_SIZES"),
+        ("ints", "biasStrides", "BIAS_STRIDES"),
+        ("ints", "outputSizes", "OUTPUT_SIZES"),
+        ("ints", "outputStrides", "OUTPUT_STRIDES"),
+    ),
+    scalars=(
+        ("int", "scaleDimensionCount"),
+        ("int", "meanDimensionCount"),
+        ("int", "varianceDimensionCount"),
+        ("float", "epsilon"),
+        ("int", "biasDimensionCount"),
+    ),
+    limited=(),
+    held=(),
+    fused="FusedActivation",
+    activations=(
+        35,
+        37,
+        38,
+        39,
+        40,
+        43,
+        44,
+        45,
+        46,
+        47,
+        49,
+        50,
+        51,
+        52,
+        90,
+        128,
+        157,
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

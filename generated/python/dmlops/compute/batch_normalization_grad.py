@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, box, entry
+from ..definition import Defined, Evaluation, Kept, Pass, Shader, box, entry
 
 
 def define(e: Evaluation) -> None:
@@ -58,8 +58,76 @@ def define(e: Evaluation) -> None:
         "OutputScaleGradientTensor": lambda at: e.double("Tilt", at) * rate(at),
         "OutputBiasGradientTensor": lambda at: e.double("Slope", at),
     }
+    e.known = {
+        "extent": lambda: extent(),
+        "inputDimensionCount": lambda: desc.InputTensor.DimensionCount,
+        "meanDimensionCount": lambda: desc.MeanTensor.DimensionCount,
+        "scaleDimensionCount": lambda: desc.ScaleTensor.DimensionCount,
+        "varianceDimensionCount": lambda: desc.VarianceTensor.DimensionCount,
+        "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "InputTensor": ("INPUT", "input"),
+        "InputGradientTensor": ("INPUT_GRADIENT", "inputGradient"),
+        "MeanTensor": ("MEAN", "mean"),
+        "VarianceTensor": ("VARIANCE", "variance"),
+        "ScaleTensor": ("SCALE", "scale"),
+        "OutputGradientTensor": ("OUTPUT_GRADIENT", "outputGradient"),
+        "OutputScaleGradientTensor": ("OUTPUT_SCALE_GRADIENT", "outputScaleGradient"),
+        "OutputBiasGradientTensor": ("OUTPUT_BIAS_GRADIENT", "outputBiasGradient"),
+    },
+    kept={
+        "Slope": ("KEPT_SLOPE", "keptSlope", "REAL_VALUE"),
+        "Tilt": ("KEPT_TILT", "keptTilt", "REAL_VALUE"),
+    },
+    passes=(
+        Pass("Slope", (), False),
+        Pass("Tilt", (), False),
+        Pass("OutputGradientTensor", (), False),
+        Pass("OutputScaleGradientTensor", ('Tilt',), False),
+        Pass("OutputBiasGradientTensor", ('Slope',), False),
+    ),
+    lists=(
+        ("ints", "inputSizes", "INPUT_SIZES"),
+        ("ints", "inputStrides", "INPUT_STRIDES"),
+        ("ints", "inputGradientSizes", "INPUT_GRADIENT_SIZES"),
+        ("ints", "inputGradientStrides", "INPUT_GRADIENT_STRIDES"),
+        ("ints", "meanSizes", "MEAN_SIZES"),
+        ("ints", "meanStrides", "MEAN_STRIDES"),
+        ("ints", "varianceSizes", "VARIANCE_SIZES"),
+        ("ints", "varianceStrides", "VARIANCE_STRIDES"),
+        ("ints", "scaleSizes", "SCALE_SIZES"),
+        ("ints", "scaleStrides", "SCALE_STRIDES"),
+        ("ints", "outputGradientSizes", "OUTPUT_GRADIENT_SIZES"),
+        ("ints", "outputGradientStrides", "OUTPUT_GRADIENT_STRIDES"),
+        ("ints", "outputScaleGradientSizes", "OUTPUT_SCALE_GRADIENT_SIZES"),
+        ("ints", "outputScaleGradientStrides", "OUTPUT_SCALE_GRADIENT_STRIDES"),
+        ("ints", "outputBiasGradientSizes", "OUTPUT_BIAS_GRADIENT_SIZES"),
+        ("ints", "outputBiasGradientStrides", "OUTPUT_BIAS_GRADIENT_STRIDES"),
+        ("ints", "keptSlopeSizes", "KEPT_SLOPE_SIZES"),
+        ("ints", "keptTiltSizes", "KEPT_TILT_SIZES"),
+        ("ints", "extent", "EXTENT"),
+    ),
+    scalars=(
+        ("int", "keptSlopeFirst"),
+        ("int", "keptTiltFirst"),
+        ("int", "inputDimensionCount"),
+        ("int", "meanDimensionCount"),
+        ("int", "scaleDimensionCount"),
+        ("int", "varianceDimensionCount"),
+        ("float", "epsilon"),
+    ),
+    limited=(),
+    held=(),
+    fused="",
+    activations=(
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, box, entry, multiplied
+from ..definition import Defined, Evaluation, Kept, Pass, Shader, box, entry, multiplied
 
 
 def define(e: Evaluation) -> None:
@@ -69,8 +69,94 @@ def define(e: Evaluation) -> None:
         "OutputMeanTensor": lambda at: e.double("Mean", at),
         "OutputVarianceTensor": lambda at: e.double("Variance", at),
     }
+    e.known = {
+        "extent": lambda: extent(),
+        "inputDimensionCount": lambda: desc.InputTensor.DimensionCount,
+        "product": lambda: multiplied(extent()),
+        "scaleDimensionCount": lambda: desc.ScaleTensor.DimensionCount,
+        "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
+        "biasDimensionCount": lambda: desc.BiasTensor.DimensionCount,
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "InputTensor": ("INPUT", "input"),
+        "ScaleTensor": ("SCALE", "scale"),
+        "BiasTensor": ("BIAS", "bias"),
+        "FusedAddTensor": ("FUSED_ADD", "fusedAdd"),
+        "OutputTensor": ("OUTPUT", "output"),
+        "OutputMeanTensor": ("OUTPUT_MEAN", "outputMean"),
+        "OutputVarianceTensor": ("OUTPUT_VARIANCE", "outputVariance"),
+    },
+    kept={
+        "Mean": ("KEPT_MEAN", "keptMean", "REAL_VALUE"),
+        "Centre": ("KEPT_CENTRE", "keptCentre", "REAL_VALUE"),
+        "Variance": ("KEPT_VARIANCE", "keptVariance", "REAL_VALUE"),
+    },
+    passes=(
+        Pass("Mean", (), False),
+        Pass("Centre", ('Mean',), False),
+        Pass("Variance", ('Centre',), False),
+        Pass("OutputTensor", ('Mean', 'Variance'), False),
+        Pass("OutputMeanTensor", ('Mean',), False),
+        Pass("OutputVarianceTensor", ('Variance',), False),
+    ),
+    lists=(
+        ("ints", "inputSizes", "INPUT_SIZES"),
+        ("ints", "inputStrides", "INPUT_STRIDES"),
+        ("ints", "scaleSizes", "SCALE_SIZES"),
+        ("ints", "scaleStrides", "SCALE_STRIDES"),
+        ("ints", "biasSizes", "BIAS_SIZES"),
+        ("ints", "biasStrides", "BIAS_STRIDES"),
+        ("ints", "fusedAddSizes", "FUSED_ADD_SIZES"),
+        ("ints", "fusedAddStrides", "FUSED_ADD_STRIDES"),
+        ("ints", "outputSizes", "OUTPUT_SIZES"),
+        ("ints", "outputStrides", "OUTPUT_STRIDES"),
+        ("ints", "outputMeanSizes", "OUTPUT_MEAN_SIZES"),
+        ("ints", "outputMeanStrides", "OUTPUT_MEAN_STRIDES"),
+        ("ints", "outputVarianceSizes", "OUTPUT_VARIANCE_SIZES"),
+        ("ints", "outputVarianceStrides", "OUTPUT_VARIANCE_STRIDES"),
+        ("ints", "keptMeanSizes", "KEPT_MEAN_SIZES"),
+        ("ints", "keptCentreSizes", "KEPT_CENTRE_SIZES"),
+        ("ints", "keptVarianceSizes", "KEPT_VARIANCE_SIZES"),
+        ("ints", "extent", "EXTENT"),
+    ),
+    scalars=(
+        ("int", "keptMeanFirst"),
+        ("int", "keptCentreFirst"),
+        ("int", "keptVarianceFirst"),
+        ("int", "inputDimensionCount"),
+        ("int", "product"),
+        ("int", "scaleDimensionCount"),
+        ("float", "epsilon"),
+        ("int", "biasDimensionCount"),
+    ),
+    limited=(),
+    held=(),
+    fused="FusedActivation",
+    activations=(
+        35,
+        37,
+        38,
+        39,
+        40,
+        43,
+        44,
+        45,
+        46,
+        47,
+        49,
+        50,
+        51,
+        52,
+        90,
+        128,
+        157,
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

@@ -11,7 +11,9 @@ from .. import elements as f
 from ..definition import (
     Defined,
     Evaluation,
+    Pass,
     Range,
+    Shader,
     box,
     choose,
     entry,
@@ -72,8 +74,85 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputTensor": lambda at: e.activated((choose(added(at), 0.0, total2(at))) + (pick(1, at[1]) if (desc.BiasTensor is not None) else 0.0), desc.FusedActivation),
     }
+    e.known = {
+        "outputPadding": lambda: desc.OutputPadding,
+        "groupCount": lambda: (desc.GroupCount, quotient(entry(desc.OutputTensor.Sizes, 1), desc.GroupCount)),
+        "groupCount2": lambda: (desc.GroupCount, inputs()),
+        "strides": lambda: desc.Strides,
+        "dilations": lambda: desc.Dilations,
+        "startPadding": lambda: desc.StartPadding,
+        "window": lambda: window(),
+        "inputSizes2": lambda: desc.InputTensor.Sizes[2:],
+        "dims": lambda: dims(),
+        "isForward": lambda: desc.Direction == ConvolutionDirection.FORWARD,
+        "isConvolution": lambda: desc.Mode == ConvolutionMode.CONVOLUTION,
+        "inputs": lambda: inputs(),
+        "biasDimensionCount": lambda: rank_of(desc.BiasTensor),
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "InputTensor": ("INPUT", "input"),
+        "FilterTensor": ("FILTER", "filter"),
+        "BiasTensor": ("BIAS", "bias"),
+        "OutputTensor": ("OUTPUT", "output"),
+    },
+    kept={
+    },
+    passes=(
+        Pass("OutputTensor", (), False),
+    ),
+    lists=(
+        ("ints", "inputSizes", "INPUT_SIZES"),
+        ("ints", "inputStrides", "INPUT_STRIDES"),
+        ("ints", "filterSizes", "FILTER_SIZES"),
+        ("ints", "filterStrides", "FILTER_STRIDES"),
+        ("ints", "biasSizes", "BIAS_SIZES"),
+        ("ints", "biasStrides", "BIAS_STRIDES"),
+        ("ints", "outputSizes", "OUTPUT_SIZES"),
+        ("ints", "outputStrides", "OUTPUT_STRIDES"),
+        ("ints", "outputPadding", "OUTPUT_PADDING"),
+        ("ints", "groupCount", "GROUP_COUNT"),
+        ("ints", "groupCount2", "GROUP_COUNT2"),
+        ("ints", "strides", "STRIDES"),
+        ("ints", "dilations", "DILATIONS"),
+        ("ints", "startPadding", "START_PADDING"),
+        ("ints", "window", "WINDOW"),
+        ("ints", "inputSizes2", "INPUT_SIZES2"),
+    ),
+    scalars=(
+        ("int", "dims"),
+        ("int", "isForward"),
+        ("int", "isConvolution"),
+        ("int", "inputs"),
+        ("int", "biasDimensionCount"),
+    ),
+    limited=(),
+    held=(),
+    fused="FusedActivation",
+    activations=(
+        35,
+        37,
+        38,
+        39,
+        40,
+        43,
+        44,
+        45,
+        46,
+        47,
+        49,
+        50,
+        51,
+        52,
+        90,
+        128,
+        157,
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

@@ -10,7 +10,9 @@ from typing import Any
 from ..definition import (
     Defined,
     Evaluation,
+    Pass,
     Range,
+    Shader,
     box,
     entry,
     flat,
@@ -78,8 +80,69 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputTensor": lambda at: e.converted(exact(at), "OutputTensor"),
     }
+    e.known = {
+        "groupCount": lambda: (desc.GroupCount, quotient(entry(desc.OutputTensor.Sizes, 1), desc.GroupCount)),
+        "groupCount2": lambda: (desc.GroupCount, inputs()),
+        "strides": lambda: desc.Strides,
+        "dilations": lambda: desc.Dilations,
+        "startPadding": lambda: desc.StartPadding,
+        "inputSizes2": lambda: desc.InputTensor.Sizes[2:],
+        "window": lambda: window(),
+        "dims": lambda: dims(),
+        "inputZeroPointDimensionCount": lambda: rank_of(desc.InputZeroPointTensor),
+        "channels": lambda: channels(),
+        "filterZeroPointDimensionCount": lambda: rank_of(desc.FilterZeroPointTensor),
+        "inputs": lambda: inputs(),
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "InputTensor": ("INPUT", "input"),
+        "InputZeroPointTensor": ("INPUT_ZERO_POINT", "inputZeroPoint"),
+        "FilterTensor": ("FILTER", "filter"),
+        "FilterZeroPointTensor": ("FILTER_ZERO_POINT", "filterZeroPoint"),
+        "OutputTensor": ("OUTPUT", "output"),
+    },
+    kept={
+    },
+    passes=(
+        Pass("OutputTensor", (), False),
+    ),
+    lists=(
+        ("ints", "inputSizes", "INPUT_SIZES"),
+        ("ints", "inputStrides", "INPUT_STRIDES"),
+        ("ints", "inputZeroPointSizes", "INPUT_ZERO_POINT_SIZES"),
+        ("ints", "inputZeroPointStrides", "INPUT_ZERO_POINT_STRIDES"),
+        ("ints", "filterSizes", "FILTER_SIZES"),
+        ("ints", "filterStrides", "FILTER_STRIDES"),
+        ("ints", "filterZeroPointSizes", "FILTER_ZERO_POINT_SIZES"),
+        ("ints", "filterZeroPointStrides", "FILTER_ZERO_POINT_STRIDES"),
+        ("ints", "outputSizes", "OUTPUT_SIZES"),
+        ("ints", "outputStrides", "OUTPUT_STRIDES"),
+        ("ints", "groupCount", "GROUP_COUNT"),
+        ("ints", "groupCount2", "GROUP_COUNT2"),
+        ("ints", "strides", "STRIDES"),
+        ("ints", "dilations", "DILATIONS"),
+        ("ints", "startPadding", "START_PADDING"),
+        ("ints", "inputSizes2", "INPUT_SIZES2"),
+        ("ints", "window", "WINDOW"),
+    ),
+    scalars=(
+        ("int", "dims"),
+        ("int", "inputZeroPointDimensionCount"),
+        ("int", "channels"),
+        ("int", "filterZeroPointDimensionCount"),
+        ("int", "inputs"),
+    ),
+    limited=(),
+    held=(),
+    fused="",
+    activations=(
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

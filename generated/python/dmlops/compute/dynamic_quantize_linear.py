@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, box, choose
+from ..definition import Defined, Evaluation, Kept, Pass, Shader, box, choose
 
 
 def define(e: Evaluation) -> None:
@@ -45,8 +45,66 @@ def define(e: Evaluation) -> None:
         "OutputScaleTensor": lambda at: e.double("Scale", (0,)),
         "OutputZeroPointTensor": lambda at: e.converted(e.integer("Point", (0,)), "OutputZeroPointTensor"),
     }
+    e.known = {
+        "number": lambda: (0,),
+        "greatest": lambda: e.greatest("OutputTensor") - e.least("OutputTensor"),
+        "least": lambda: e.least("OutputTensor"),
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "InputTensor": ("INPUT", "input"),
+        "OutputTensor": ("OUTPUT", "output"),
+        "OutputScaleTensor": ("OUTPUT_SCALE", "outputScale"),
+        "OutputZeroPointTensor": ("OUTPUT_ZERO_POINT", "outputZeroPoint"),
+    },
+    kept={
+        "Low": ("KEPT_LOW", "keptLow", "REAL_VALUE"),
+        "High": ("KEPT_HIGH", "keptHigh", "REAL_VALUE"),
+        "Scale": ("KEPT_SCALE", "keptScale", "REAL_VALUE"),
+        "Point": ("KEPT_POINT", "keptPoint", "int"),
+    },
+    passes=(
+        Pass("Low", (), False),
+        Pass("High", (), False),
+        Pass("Scale", ('High', 'Low'), False),
+        Pass("Point", ('Low', 'Scale'), False),
+        Pass("OutputTensor", ('Point', 'Scale'), False),
+        Pass("OutputScaleTensor", ('Scale',), False),
+        Pass("OutputZeroPointTensor", ('Point',), False),
+    ),
+    lists=(
+        ("ints", "inputSizes", "INPUT_SIZES"),
+        ("ints", "inputStrides", "INPUT_STRIDES"),
+        ("ints", "outputSizes", "OUTPUT_SIZES"),
+        ("ints", "outputStrides", "OUTPUT_STRIDES"),
+        ("ints", "outputScaleSizes", "OUTPUT_SCALE_SIZES"),
+        ("ints", "outputScaleStrides", "OUTPUT_SCALE_STRIDES"),
+        ("ints", "outputZeroPointSizes", "OUTPUT_ZERO_POINT_SIZES"),
+        ("ints", "outputZeroPointStrides", "OUTPUT_ZERO_POINT_STRIDES"),
+        ("ints", "keptLowSizes", "KEPT_LOW_SIZES"),
+        ("ints", "keptHighSizes", "KEPT_HIGH_SIZES"),
+        ("ints", "keptScaleSizes", "KEPT_SCALE_SIZES"),
+        ("ints", "keptPointSizes", "KEPT_POINT_SIZES"),
+        ("ints", "number", "NUMBER"),
+    ),
+    scalars=(
+        ("int", "keptLowFirst"),
+        ("int", "keptHighFirst"),
+        ("int", "keptScaleFirst"),
+        ("int", "keptPointFirst"),
+        ("int", "greatest"),
+        ("int", "least"),
+    ),
+    limited=('OutputTensor',),
+    held=(),
+    fused="",
+    activations=(
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, entry, rank_of, sizes_of
+from ..definition import Defined, Evaluation, Pass, Shader, entry, rank_of, sizes_of
 
 
 def define(e: Evaluation) -> None:
@@ -54,8 +54,69 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputTensor": lambda at: coded(real(at) + real2(at), pick5(0, 0), zero3(0, 0)),
     }
+    e.known = {
+        "aZeroPointDimensionCount": lambda: rank_of(desc.AZeroPointTensor),
+        "aScaleDimensionCount": lambda: desc.AScaleTensor.DimensionCount,
+        "bZeroPointDimensionCount": lambda: rank_of(desc.BZeroPointTensor),
+        "bScaleDimensionCount": lambda: desc.BScaleTensor.DimensionCount,
+        "outputScaleDimensionCount": lambda: desc.OutputScaleTensor.DimensionCount,
+        "outputZeroPointDimensionCount": lambda: rank_of(desc.OutputZeroPointTensor),
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "ATensor": ("A", "a"),
+        "AScaleTensor": ("ASCALE", "aScale"),
+        "AZeroPointTensor": ("AZERO_POINT", "aZeroPoint"),
+        "BTensor": ("B", "b"),
+        "BScaleTensor": ("BSCALE", "bScale"),
+        "BZeroPointTensor": ("BZERO_POINT", "bZeroPoint"),
+        "OutputScaleTensor": ("OUTPUT_SCALE", "outputScale"),
+        "OutputZeroPointTensor": ("OUTPUT_ZERO_POINT", "outputZeroPoint"),
+        "OutputTensor": ("OUTPUT", "output"),
+    },
+    kept={
+    },
+    passes=(
+        Pass("OutputTensor", (), False),
+    ),
+    lists=(
+        ("ints", "aSizes", "A_SIZES"),
+        ("ints", "aStrides", "A_STRIDES"),
+        ("ints", "aScaleSizes", "ASCALE_SIZES"),
+        ("ints", "aScaleStrides", "ASCALE_STRIDES"),
+        ("ints", "aZeroPointSizes", "AZERO_POINT_SIZES"),
+        ("ints", "aZeroPointStrides", "AZERO_POINT_STRIDES"),
+        ("ints", "bSizes", "B_SIZES"),
+        ("ints", "bStrides", "B_STRIDES"),
+        ("ints", "bScaleSizes", "BSCALE_SIZES"),
+        ("ints", "bScaleStrides", "BSCALE_STRIDES"),
+        ("ints", "bZeroPointSizes", "BZERO_POINT_SIZES"),
+        ("ints", "bZeroPointStrides", "BZERO_POINT_STRIDES"),
+        ("ints", "outputScaleSizes", "OUTPUT_SCALE_SIZES"),
+        ("ints", "outputScaleStrides", "OUTPUT_SCALE_STRIDES"),
+        ("ints", "outputZeroPointSizes", "OUTPUT_ZERO_POINT_SIZES"),
+        ("ints", "outputZeroPointStrides", "OUTPUT_ZERO_POINT_STRIDES"),
+        ("ints", "outputSizes", "OUTPUT_SIZES"),
+        ("ints", "outputStrides", "OUTPUT_STRIDES"),
+    ),
+    scalars=(
+        ("int", "aZeroPointDimensionCount"),
+        ("int", "aScaleDimensionCount"),
+        ("int", "bZeroPointDimensionCount"),
+        ("int", "bScaleDimensionCount"),
+        ("int", "outputScaleDimensionCount"),
+        ("int", "outputZeroPointDimensionCount"),
+    ),
+    limited=('OutputTensor',),
+    held=(),
+    fused="",
+    activations=(
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

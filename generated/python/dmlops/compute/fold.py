@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, box, entry, flat, inside, quotient, remainder
+from ..definition import Defined, Evaluation, Pass, Shader, box, entry, flat, inside, quotient, remainder
 
 
 def define(e: Evaluation) -> None:
@@ -39,8 +39,50 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputTensor": lambda at: e.sum(lambda w: e.element("InputTensor", (at[0], entry2(at, w), flat(block(at, w), blocks_per_dimension()))), box(desc.WindowSizes), where=lambda w: f.both(inside(block(at, w), blocks_per_dimension()), on_stride(at, w))),
     }
+    e.known = {
+        "outputSizes2": lambda: desc.OutputTensor.Sizes[1:2] + desc.WindowSizes,
+        "startPadding": lambda: desc.StartPadding,
+        "dilations": lambda: desc.Dilations,
+        "strides": lambda: desc.Strides,
+        "blocksPerDimension": lambda: blocks_per_dimension(),
+        "windowSizes": lambda: desc.WindowSizes,
+        "dimensionCount": lambda: desc.DimensionCount,
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "InputTensor": ("INPUT", "input"),
+        "OutputTensor": ("OUTPUT", "output"),
+    },
+    kept={
+    },
+    passes=(
+        Pass("OutputTensor", (), False),
+    ),
+    lists=(
+        ("ints", "inputSizes", "INPUT_SIZES"),
+        ("ints", "inputStrides", "INPUT_STRIDES"),
+        ("ints", "outputSizes", "OUTPUT_SIZES"),
+        ("ints", "outputStrides", "OUTPUT_STRIDES"),
+        ("ints", "outputSizes2", "OUTPUT_SIZES2"),
+        ("ints", "startPadding", "START_PADDING"),
+        ("ints", "dilations", "DILATIONS"),
+        ("ints", "strides", "STRIDES"),
+        ("ints", "blocksPerDimension", "BLOCKS_PER_DIMENSION"),
+        ("ints", "windowSizes", "WINDOW_SIZES"),
+    ),
+    scalars=(
+        ("int", "dimensionCount"),
+    ),
+    limited=(),
+    held=(),
+    fused="",
+    activations=(
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, Range, entry
+from ..definition import Defined, Evaluation, Kept, Pass, Range, Shader, entry
 from ..enums import MatrixTransform
 
 
@@ -40,8 +40,77 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputTensor": lambda at: e.activated(e.double("Product", at), desc.FusedActivation, "Product", at),
     }
+    e.known = {
+        "alpha": lambda: e.as_single(f.single(desc.Alpha)),
+        "r": lambda: r() - 2,
+        "isNone": lambda: desc.TransA == MatrixTransform.NONE,
+        "isNone2": lambda: desc.TransB == MatrixTransform.NONE,
+        "r2": lambda: r() - 1,
+        "k2": lambda: k2(),
+        "beta": lambda: e.as_single(f.single(desc.Beta)),
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "ATensor": ("A", "a"),
+        "BTensor": ("B", "b"),
+        "CTensor": ("C", "c"),
+        "OutputTensor": ("OUTPUT", "output"),
+    },
+    kept={
+        "Product": ("KEPT_PRODUCT", "keptProduct", "REAL_VALUE"),
+    },
+    passes=(
+        Pass("Product", (), False),
+        Pass("OutputTensor", ('Product',), False),
+    ),
+    lists=(
+        ("ints", "aSizes", "A_SIZES"),
+        ("ints", "aStrides", "A_STRIDES"),
+        ("ints", "bSizes", "B_SIZES"),
+        ("ints", "bStrides", "B_STRIDES"),
+        ("ints", "cSizes", "C_SIZES"),
+        ("ints", "cStrides", "C_STRIDES"),
+        ("ints", "outputSizes", "OUTPUT_SIZES"),
+        ("ints", "outputStrides", "OUTPUT_STRIDES"),
+        ("ints", "keptProductSizes", "KEPT_PRODUCT_SIZES"),
+    ),
+    scalars=(
+        ("int", "keptProductFirst"),
+        ("float", "alpha"),
+        ("int", "r"),
+        ("int", "isNone"),
+        ("int", "isNone2"),
+        ("int", "r2"),
+        ("int", "k2"),
+        ("float", "beta"),
+    ),
+    limited=(),
+    held=(),
+    fused="FusedActivation",
+    activations=(
+        35,
+        37,
+        38,
+        39,
+        40,
+        43,
+        44,
+        45,
+        46,
+        47,
+        49,
+        50,
+        51,
+        52,
+        90,
+        128,
+        157,
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

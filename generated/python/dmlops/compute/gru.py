@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, Range, choose, clamp, entry, flat
+from ..definition import Defined, Evaluation, Kept, Pass, Range, Shader, choose, clamp, entry, flat
 from ..enums import RecurrentNetworkDirection
 
 
@@ -113,8 +113,104 @@ def define(e: Evaluation) -> None:
         "OutputSequenceTensor": lambda at: choose(at[0] < steps(at[2]), e.double("Hidden", (step(at[0], at[1], at[2]), *at[1:])), 0.0),
         "OutputSingleTensor": lambda at: e.double("Hidden", (sequence_length(), *at[1:])),
     }
+    e.known = {
+        "number": lambda: (2, gate_count() * hidden_size()),
+        "gateCount": lambda: (gate_count(), hidden_size()),
+        "number2": lambda: (0,),
+        "sequenceLength2": lambda: (sequence_length(),),
+        "inputSize": lambda: input_size(),
+        "sequenceLength": lambda: sequence_length(),
+        "isBackward": lambda: desc.Direction == RecurrentNetworkDirection.BACKWARD,
+        "hiddenSize": lambda: hidden_size(),
+        "functionCount": lambda: function_count(),
+        "linearBeforeReset": lambda: desc.LinearBeforeReset,
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "InputTensor": ("INPUT", "input"),
+        "WeightTensor": ("WEIGHT", "weight"),
+        "RecurrenceTensor": ("RECURRENCE", "recurrence"),
+        "BiasTensor": ("BIAS", "bias"),
+        "HiddenInitTensor": ("HIDDEN_INIT", "hiddenInit"),
+        "SequenceLengthsTensor": ("SEQUENCE_LENGTHS", "sequenceLengths"),
+        "OutputSequenceTensor": ("OUTPUT_SEQUENCE", "outputSequence"),
+        "OutputSingleTensor": ("OUTPUT_SINGLE", "outputSingle"),
+    },
+    kept={
+        "Fed": ("KEPT_FED", "keptFed", "REAL_VALUE"),
+        "Reset": ("KEPT_RESET", "keptReset", "REAL_VALUE"),
+        "Hidden": ("KEPT_HIDDEN", "keptHidden", "REAL_VALUE"),
+    },
+    passes=(
+        Pass("Fed", (), False),
+        Pass("Reset", ('Fed', 'Hidden'), True),
+        Pass("Hidden", ('Fed', 'Hidden', 'Reset'), True),
+        Pass("OutputSequenceTensor", ('Hidden',), False),
+        Pass("OutputSingleTensor", ('Hidden',), False),
+    ),
+    lists=(
+        ("ints", "inputSizes", "INPUT_SIZES"),
+        ("ints", "inputStrides", "INPUT_STRIDES"),
+        ("ints", "weightSizes", "WEIGHT_SIZES"),
+        ("ints", "weightStrides", "WEIGHT_STRIDES"),
+        ("ints", "recurrenceSizes", "RECURRENCE_SIZES"),
+        ("ints", "recurrenceStrides", "RECURRENCE_STRIDES"),
+        ("ints", "biasSizes", "BIAS_SIZES"),
+        ("ints", "biasStrides", "BIAS_STRIDES"),
+        ("ints", "hiddenInitSizes", "HIDDEN_INIT_SIZES"),
+        ("ints", "hiddenInitStrides", "HIDDEN_INIT_STRIDES"),
+        ("ints", "sequenceLengthsSizes", "SEQUENCE_LENGTHS_SIZES"),
+        ("ints", "sequenceLengthsStrides", "SEQUENCE_LENGTHS_STRIDES"),
+        ("ints", "outputSequenceSizes", "OUTPUT_SEQUENCE_SIZES"),
+        ("ints", "outputSequenceStrides", "OUTPUT_SEQUENCE_STRIDES"),
+        ("ints", "outputSingleSizes", "OUTPUT_SINGLE_SIZES"),
+        ("ints", "outputSingleStrides", "OUTPUT_SINGLE_STRIDES"),
+        ("ints", "keptFedSizes", "KEPT_FED_SIZES"),
+        ("ints", "keptResetSizes", "KEPT_RESET_SIZES"),
+        ("ints", "keptHiddenSizes", "KEPT_HIDDEN_SIZES"),
+        ("ints", "number", "NUMBER"),
+        ("ints", "gateCount", "GATE_COUNT"),
+        ("ints", "number2", "NUMBER2"),
+        ("ints", "sequenceLength2", "SEQUENCE_LENGTH2"),
+    ),
+    scalars=(
+        ("int", "keptFedFirst"),
+        ("int", "keptResetFirst"),
+        ("int", "keptHiddenFirst"),
+        ("int", "inputSize"),
+        ("int", "sequenceLength"),
+        ("int", "isBackward"),
+        ("int", "hiddenSize"),
+        ("int", "functionCount"),
+        ("int", "linearBeforeReset"),
+    ),
+    limited=(),
+    held=(),
+    fused="ActivationDescs",
+    activations=(
+        35,
+        37,
+        38,
+        39,
+        40,
+        43,
+        44,
+        45,
+        46,
+        47,
+        49,
+        50,
+        51,
+        52,
+        90,
+        128,
+        157,
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

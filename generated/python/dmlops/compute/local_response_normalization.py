@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, box, entry, inside, quotient
+from ..definition import Defined, Evaluation, Kept, Pass, Shader, box, entry, inside, quotient
 
 
 def define(e: Evaluation) -> None:
@@ -42,8 +42,52 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputTensor": lambda at: e.double("InputTensor", at) / f.pow(e.double("Base", at), e.as_double(f.single(desc.Beta))),
     }
+    e.known = {
+        "before": lambda: before(),
+        "span": lambda: span(),
+        "bias": lambda: e.as_single(f.single(desc.Bias)),
+        "alpha": lambda: e.as_single(f.single(desc.Alpha)),
+        "localSize": lambda: desc.LocalSize,
+        "beta": lambda: e.as_single(f.single(desc.Beta)),
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "InputTensor": ("INPUT", "input"),
+        "OutputTensor": ("OUTPUT", "output"),
+    },
+    kept={
+        "Base": ("KEPT_BASE", "keptBase", "REAL_VALUE"),
+    },
+    passes=(
+        Pass("Base", (), False),
+        Pass("OutputTensor", ('Base',), False),
+    ),
+    lists=(
+        ("ints", "inputSizes", "INPUT_SIZES"),
+        ("ints", "inputStrides", "INPUT_STRIDES"),
+        ("ints", "outputSizes", "OUTPUT_SIZES"),
+        ("ints", "outputStrides", "OUTPUT_STRIDES"),
+        ("ints", "keptBaseSizes", "KEPT_BASE_SIZES"),
+        ("ints", "before", "BEFORE"),
+        ("ints", "span", "SPAN"),
+    ),
+    scalars=(
+        ("int", "keptBaseFirst"),
+        ("float", "bias"),
+        ("float", "alpha"),
+        ("int", "localSize"),
+        ("float", "beta"),
+    ),
+    limited=(),
+    held=(),
+    fused="",
+    activations=(
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

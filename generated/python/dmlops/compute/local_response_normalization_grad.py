@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, box, entry, inside, quotient
+from ..definition import Defined, Evaluation, Kept, Pass, Shader, box, entry, inside, quotient
 
 
 def define(e: Evaluation) -> None:
@@ -48,8 +48,55 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputGradientTensor": lambda at: e.double("InputGradientTensor", at) * f.pow(e.double("Base", at), -e.as_double(f.single(desc.Beta))) - 2.0 * e.as_double(f.single(desc.Alpha)) * e.as_double(f.single(desc.Beta)) / e.as_double(desc.LocalSize) * e.double("InputTensor", at) * e.sum(lambda w: share(holder(at, w)), box(span()), where=lambda w: inside(holder(at, w), desc.InputTensor.Sizes)),
     }
+    e.known = {
+        "before": lambda: before(),
+        "span": lambda: span(),
+        "bias": lambda: e.as_single(f.single(desc.Bias)),
+        "alpha": lambda: e.as_single(f.single(desc.Alpha)),
+        "localSize": lambda: desc.LocalSize,
+        "beta": lambda: e.as_single(f.single(desc.Beta)),
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "InputTensor": ("INPUT", "input"),
+        "InputGradientTensor": ("INPUT_GRADIENT", "inputGradient"),
+        "OutputGradientTensor": ("OUTPUT_GRADIENT", "outputGradient"),
+    },
+    kept={
+        "Base": ("KEPT_BASE", "keptBase", "REAL_VALUE"),
+    },
+    passes=(
+        Pass("Base", (), False),
+        Pass("OutputGradientTensor", ('Base',), False),
+    ),
+    lists=(
+        ("ints", "inputSizes", "INPUT_SIZES"),
+        ("ints", "inputStrides", "INPUT_STRIDES"),
+        ("ints", "inputGradientSizes", "INPUT_GRADIENT_SIZES"),
+        ("ints", "inputGradientStrides", "INPUT_GRADIENT_STRIDES"),
+        ("ints", "outputGradientSizes", "OUTPUT_GRADIENT_SIZES"),
+        ("ints", "outputGradientStrides", "OUTPUT_GRADIENT_STRIDES"),
+        ("ints", "keptBaseSizes", "KEPT_BASE_SIZES"),
+        ("ints", "before", "BEFORE"),
+        ("ints", "span", "SPAN"),
+    ),
+    scalars=(
+        ("int", "keptBaseFirst"),
+        ("float", "bias"),
+        ("float", "alpha"),
+        ("int", "localSize"),
+        ("float", "beta"),
+    ),
+    limited=(),
+    held=(),
+    fused="",
+    activations=(
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, box, entry
+from ..definition import Defined, Evaluation, Kept, Pass, Shader, box, entry
 
 
 def define(e: Evaluation) -> None:
@@ -42,8 +42,50 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputTensor": lambda at: e.double("InputTensor", at) / f.maximum(e.double("Norm", here(at)), e.as_double(f.single(desc.Epsilon))),
     }
+    e.known = {
+        "extent": lambda: extent(),
+        "isNumber": lambda: desc.P == 1,
+        "inputDimensionCount": lambda: desc.InputTensor.DimensionCount,
+        "axis": lambda: desc.Axis,
+        "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "InputTensor": ("INPUT", "input"),
+        "OutputTensor": ("OUTPUT", "output"),
+    },
+    kept={
+        "Norm": ("KEPT_NORM", "keptNorm", "REAL_VALUE"),
+    },
+    passes=(
+        Pass("Norm", (), False),
+        Pass("OutputTensor", ('Norm',), False),
+    ),
+    lists=(
+        ("ints", "inputSizes", "INPUT_SIZES"),
+        ("ints", "inputStrides", "INPUT_STRIDES"),
+        ("ints", "outputSizes", "OUTPUT_SIZES"),
+        ("ints", "outputStrides", "OUTPUT_STRIDES"),
+        ("ints", "keptNormSizes", "KEPT_NORM_SIZES"),
+        ("ints", "extent", "EXTENT"),
+    ),
+    scalars=(
+        ("int", "keptNormFirst"),
+        ("int", "isNumber"),
+        ("int", "inputDimensionCount"),
+        ("int", "axis"),
+        ("float", "epsilon"),
+    ),
+    limited=(),
+    held=(),
+    fused="",
+    activations=(
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, box, entry, inside
+from ..definition import Defined, Evaluation, Pass, Shader, box, entry, inside
 
 
 def define(e: Evaluation) -> None:
@@ -33,8 +33,48 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputTensor": lambda at: f.pow(e.sum(lambda w: f.pow(f.absolute(e.double("InputTensor", at[:2] + place(at[2:], w))), e.as_double(desc.P)), box(desc.WindowSize), where=lambda w: valid(at, w)), 1.0 / e.as_double(desc.P)),
     }
+    e.known = {
+        "strides": lambda: desc.Strides,
+        "startPadding": lambda: desc.StartPadding,
+        "spatial": lambda: spatial(),
+        "windowSize": lambda: desc.WindowSize,
+        "dims": lambda: dims(),
+        "p": lambda: desc.P,
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "InputTensor": ("INPUT", "input"),
+        "OutputTensor": ("OUTPUT", "output"),
+    },
+    kept={
+    },
+    passes=(
+        Pass("OutputTensor", (), False),
+    ),
+    lists=(
+        ("ints", "inputSizes", "INPUT_SIZES"),
+        ("ints", "inputStrides", "INPUT_STRIDES"),
+        ("ints", "outputSizes", "OUTPUT_SIZES"),
+        ("ints", "outputStrides", "OUTPUT_STRIDES"),
+        ("ints", "strides", "STRIDES"),
+        ("ints", "startPadding", "START_PADDING"),
+        ("ints", "spatial", "SPATIAL"),
+        ("ints", "windowSize", "WINDOW_SIZE"),
+    ),
+    scalars=(
+        ("int", "dims"),
+        ("int", "p"),
+    ),
+    limited=(),
+    held=(),
+    fused="",
+    activations=(
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, Range, choose, clamp, entry, flat
+from ..definition import Defined, Evaluation, Kept, Pass, Range, Shader, choose, clamp, entry, flat
 from ..enums import RecurrentNetworkDirection
 
 
@@ -126,8 +126,120 @@ def define(e: Evaluation) -> None:
         "OutputSingleTensor": lambda at: e.double("Hidden", (sequence_length(), *at[1:])),
         "OutputCellSingleTensor": lambda at: e.double("Cell", (sequence_length(), *at[1:])),
     }
+    e.known = {
+        "number": lambda: (2, gate_count() * hidden_size()),
+        "number2": lambda: (0,),
+        "gateCount": lambda: (gate_count(), hidden_size()),
+        "number3": lambda: (3, hidden_size()),
+        "sequenceLength2": lambda: (sequence_length(),),
+        "inputSize": lambda: input_size(),
+        "sequenceLength": lambda: sequence_length(),
+        "coupleInputForget": lambda: desc.CoupleInputForget,
+        "isBackward": lambda: desc.Direction == RecurrentNetworkDirection.BACKWARD,
+        "hiddenSize": lambda: hidden_size(),
+        "useClipThreshold": lambda: desc.UseClipThreshold,
+        "clipThreshold": lambda: e.as_single(f.single(desc.ClipThreshold)),
+        "functionCount": lambda: function_count(),
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "InputTensor": ("INPUT", "input"),
+        "WeightTensor": ("WEIGHT", "weight"),
+        "RecurrenceTensor": ("RECURRENCE", "recurrence"),
+        "BiasTensor": ("BIAS", "bias"),
+        "HiddenInitTensor": ("HIDDEN_INIT", "hiddenInit"),
+        "CellMemInitTensor": ("CELL_MEM_INIT", "cellMemInit"),
+        "SequenceLengthsTensor": ("SEQUENCE_LENGTHS", "sequenceLengths"),
+        "PeepholeTensor": ("PEEPHOLE", "peephole"),
+        "OutputSequenceTensor": ("OUTPUT_SEQUENCE", "outputSequence"),
+        "OutputSingleTensor": ("OUTPUT_SINGLE", "outputSingle"),
+        "OutputCellSingleTensor": ("OUTPUT_CELL_SINGLE", "outputCellSingle"),
+    },
+    kept={
+        "Fed": ("KEPT_FED", "keptFed", "REAL_VALUE"),
+        "Cell": ("KEPT_CELL", "keptCell", "REAL_VALUE"),
+        "Hidden": ("KEPT_HIDDEN", "keptHidden", "REAL_VALUE"),
+    },
+    passes=(
+        Pass("Fed", (), False),
+        Pass("Cell", ('Cell', 'Fed', 'Hidden'), True),
+        Pass("Hidden", ('Cell', 'Fed', 'Hidden'), True),
+        Pass("OutputSequenceTensor", ('Hidden',), False),
+        Pass("OutputSingleTensor", ('Hidden',), False),
+        Pass("OutputCellSingleTensor", ('Cell',), False),
+    ),
+    lists=(
+        ("ints", "inputSizes", "INPUT_SIZES"),
+        ("ints", "inputStrides", "INPUT_STRIDES"),
+        ("ints", "weightSizes", "WEIGHT_SIZES"),
+        ("ints", "weightStrides", "WEIGHT_STRIDES"),
+        ("ints", "recurrenceSizes", "RECURRENCE_SIZES"),
+        ("ints", "recurrenceStrides", "RECURRENCE_STRIDES"),
+        ("ints", "biasSizes", "BIAS_SIZES"),
+        ("ints", "biasStrides", "BIAS_STRIDES"),
+        ("ints", "hiddenInitSizes", "HIDDEN_INIT_SIZES"),
+        ("ints", "hiddenInitStrides", "HIDDEN_INIT_STRIDES"),
+        ("ints", "cellMemInitSizes", "CELL_MEM_INIT_SIZES"),
+        ("ints", "cellMemInitStrides", "CELL_MEM_INIT_STRIDES"),
+        ("ints", "sequenceLengthsSizes", "SEQUENCE_LENGTHS_SIZES"),
+        ("ints", "sequenceLengthsStrides", "SEQUENCE_LENGTHS_STRIDES"),
+        ("ints", "peepholeSizes", "PEEPHOLE_SIZES"),
+        ("ints", "peepholeStrides", "PEEPHOLE_STRIDES"),
+        ("ints", "outputSequenceSizes", "OUTPUT_SEQUENCE_SIZES"),
+        ("ints", "outputSequenceStrides", "OUTPUT_SEQUENCE_STRIDES"),
+        ("ints", "outputSingleSizes", "OUTPUT_SINGLE_SIZES"),
+        ("ints", "outputSingleStrides", "OUTPUT_SINGLE_STRIDES"),
+        ("ints", "outputCellSingleSizes", "OUTPUT_CELL_SINGLE_SIZES"),
+        ("ints", "outputCellSingleStrides", "OUTPUT_CELL_SINGLE_STRIDES"),
+        ("ints", "keptFedSizes", "KEPT_FED_SIZES"),
+        ("ints", "keptCellSizes", "KEPT_CELL_SIZES"),
+        ("ints", "keptHiddenSizes", "KEPT_HIDDEN_SIZES"),
+        ("ints", "number", "NUMBER"),
+        ("ints", "number2", "NUMBER2"),
+        ("ints", "gateCount", "GATE_COUNT"),
+        ("ints", "number3", "NUMBER3"),
+        ("ints", "sequenceLength2", "SEQUENCE_LENGTH2"),
+    ),
+    scalars=(
+        ("int", "keptFedFirst"),
+        ("int", "keptCellFirst"),
+        ("int", "keptHiddenFirst"),
+        ("int", "inputSize"),
+        ("int", "sequenceLength"),
+        ("int", "coupleInputForget"),
+        ("int", "isBackward"),
+        ("int", "hiddenSize"),
+        ("int", "useClipThreshold"),
+        ("float", "clipThreshold"),
+        ("int", "functionCount"),
+    ),
+    limited=(),
+    held=(),
+    fused="ActivationDescs",
+    activations=(
+        35,
+        37,
+        38,
+        39,
+        40,
+        43,
+        44,
+        45,
+        46,
+        47,
+        49,
+        50,
+        51,
+        52,
+        90,
+        128,
+        157,
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

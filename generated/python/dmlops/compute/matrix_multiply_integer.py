@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..definition import Defined, Evaluation, Range, entry, larger, rank_of, sizes_of
+from ..definition import Defined, Evaluation, Pass, Range, Shader, entry, larger, rank_of, sizes_of
 
 
 def define(e: Evaluation) -> None:
@@ -56,8 +56,59 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputTensor": lambda at: e.converted(exact(at), "OutputTensor"),
     }
+    e.known = {
+        "r": lambda: r() - 1,
+        "rows": lambda: rows(),
+        "r2": lambda: r() - 2,
+        "aZeroPointDimensionCount": lambda: rank_of(desc.AZeroPointTensor),
+        "columns": lambda: columns(),
+        "bZeroPointDimensionCount": lambda: rank_of(desc.BZeroPointTensor),
+        "k2": lambda: k2(),
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "ATensor": ("A", "a"),
+        "AZeroPointTensor": ("AZERO_POINT", "aZeroPoint"),
+        "BTensor": ("B", "b"),
+        "BZeroPointTensor": ("BZERO_POINT", "bZeroPoint"),
+        "OutputTensor": ("OUTPUT", "output"),
+    },
+    kept={
+    },
+    passes=(
+        Pass("OutputTensor", (), False),
+    ),
+    lists=(
+        ("ints", "aSizes", "A_SIZES"),
+        ("ints", "aStrides", "A_STRIDES"),
+        ("ints", "aZeroPointSizes", "AZERO_POINT_SIZES"),
+        ("ints", "aZeroPointStrides", "AZERO_POINT_STRIDES"),
+        ("ints", "bSizes", "B_SIZES"),
+        ("ints", "bStrides", "B_STRIDES"),
+        ("ints", "bZeroPointSizes", "BZERO_POINT_SIZES"),
+        ("ints", "bZeroPointStrides", "BZERO_POINT_STRIDES"),
+        ("ints", "outputSizes", "OUTPUT_SIZES"),
+        ("ints", "outputStrides", "OUTPUT_STRIDES"),
+    ),
+    scalars=(
+        ("int", "r"),
+        ("int", "rows"),
+        ("int", "r2"),
+        ("int", "aZeroPointDimensionCount"),
+        ("int", "columns"),
+        ("int", "bZeroPointDimensionCount"),
+        ("int", "k2"),
+    ),
+    limited=(),
+    held=(),
+    fused="",
+    activations=(
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

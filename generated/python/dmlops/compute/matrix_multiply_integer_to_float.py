@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..definition import Defined, Evaluation, Range, entry, larger, rank_of, sizes_of
+from ..definition import Defined, Evaluation, Pass, Range, Shader, entry, larger, rank_of, sizes_of
 
 
 def define(e: Evaluation) -> None:
@@ -68,8 +68,76 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputTensor": lambda at: e.sum(lambda k: (e.as_double(left(at, k)), e.as_double(right(at, k))), Range(0, k2())) * factor(at) + (e.double("BiasTensor", at) if (desc.BiasTensor is not None) else 0.0),
     }
+    e.known = {
+        "r": lambda: r() - 1,
+        "rows": lambda: rows(),
+        "r2": lambda: r() - 2,
+        "aZeroPointDimensionCount": lambda: rank_of(desc.AZeroPointTensor),
+        "columns": lambda: columns(),
+        "bZeroPointDimensionCount": lambda: rank_of(desc.BZeroPointTensor),
+        "k2": lambda: k2(),
+        "rows2": lambda: rows2(),
+        "aScaleDimensionCount": lambda: desc.AScaleTensor.DimensionCount,
+        "columns2": lambda: columns2(),
+        "bScaleDimensionCount": lambda: desc.BScaleTensor.DimensionCount,
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "ATensor": ("A", "a"),
+        "AScaleTensor": ("ASCALE", "aScale"),
+        "AZeroPointTensor": ("AZERO_POINT", "aZeroPoint"),
+        "BTensor": ("B", "b"),
+        "BScaleTensor": ("BSCALE", "bScale"),
+        "BZeroPointTensor": ("BZERO_POINT", "bZeroPoint"),
+        "BiasTensor": ("BIAS", "bias"),
+        "OutputTensor": ("OUTPUT", "output"),
+    },
+    kept={
+    },
+    passes=(
+        Pass("OutputTensor", (), False),
+    ),
+    lists=(
+        ("ints", "aSizes", "A_SIZES"),
+        ("ints", "aStrides", "A_STRIDES"),
+        ("ints", "aScaleSizes", "ASCALE_SIZES"),
+        ("ints", "aScaleStrides", "ASCALE_STRIDES"),
+        ("ints", "aZeroPointSizes", "AZERO_POINT_SIZES"),
+        ("ints", "aZeroPointStrides", "AZERO_POINT_STRIDES"),
+        ("ints", "bSizes", "B_SIZES"),
+        ("ints", "bStrides", "B_STRIDES"),
+        ("ints", "bScaleSizes", "BSCALE_SIZES"),
+        ("ints", "bScaleStrides", "BSCALE_STRIDES"),
+        ("ints", "bZeroPointSizes", "BZERO_POINT_SIZES"),
+        ("ints", "bZeroPointStrides", "BZERO_POINT_STRIDES"),
+        ("ints", "biasSizes", "BIAS_SIZES"),
+        ("ints", "biasStrides", "BIAS_STRIDES"),
+        ("ints", "outputSizes", "OUTPUT_SIZES"),
+        ("ints", "outputStrides", "OUTPUT_STRIDES"),
+    ),
+    scalars=(
+        ("int", "r"),
+        ("int", "rows"),
+        ("int", "r2"),
+        ("int", "aZeroPointDimensionCount"),
+        ("int", "columns"),
+        ("int", "bZeroPointDimensionCount"),
+        ("int", "k2"),
+        ("int", "rows2"),
+        ("int", "aScaleDimensionCount"),
+        ("int", "columns2"),
+        ("int", "bScaleDimensionCount"),
+    ),
+    limited=(),
+    held=(),
+    fused="",
+    activations=(
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

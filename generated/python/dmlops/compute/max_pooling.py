@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..definition import Defined, Evaluation, box, entry, inside
+from ..definition import Defined, Evaluation, Pass, Shader, box, entry, inside
 
 
 def define(e: Evaluation) -> None:
@@ -32,8 +32,46 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputTensor": lambda at: e.max(lambda w: e.element("InputTensor", at[:2] + place(at[2:], w)), box(desc.WindowSize), where=lambda w: valid(at, w), least=e.least("InputTensor")),
     }
+    e.known = {
+        "strides": lambda: desc.Strides,
+        "startPadding": lambda: desc.StartPadding,
+        "spatial": lambda: spatial(),
+        "windowSize": lambda: desc.WindowSize,
+        "dims": lambda: dims(),
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "InputTensor": ("INPUT", "input"),
+        "OutputTensor": ("OUTPUT", "output"),
+    },
+    kept={
+    },
+    passes=(
+        Pass("OutputTensor", (), False),
+    ),
+    lists=(
+        ("ints", "inputSizes", "INPUT_SIZES"),
+        ("ints", "inputStrides", "INPUT_STRIDES"),
+        ("ints", "outputSizes", "OUTPUT_SIZES"),
+        ("ints", "outputStrides", "OUTPUT_STRIDES"),
+        ("ints", "strides", "STRIDES"),
+        ("ints", "startPadding", "START_PADDING"),
+        ("ints", "spatial", "SPATIAL"),
+        ("ints", "windowSize", "WINDOW_SIZE"),
+    ),
+    scalars=(
+        ("int", "dims"),
+    ),
+    limited=('InputTensor',),
+    held=(),
+    fused="",
+    activations=(
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

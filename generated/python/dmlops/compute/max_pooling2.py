@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..definition import Defined, Evaluation, box, choose, entry, flat, inside
+from ..definition import Defined, Evaluation, Pass, Shader, box, choose, entry, flat, inside
 
 
 def define(e: Evaluation) -> None:
@@ -36,8 +36,52 @@ def define(e: Evaluation) -> None:
         "OutputTensor": lambda at: e.max(lambda w: e.element("InputTensor", at[:2] + place(at[2:], w)), box(desc.WindowSize), where=lambda w: valid(at, w), least=e.least("InputTensor")),
         "OutputIndicesTensor": lambda at: e.converted(choose(e.any(lambda w: valid(at, w), box(desc.WindowSize)), flat(at[:2] + place(at[2:], greatest_at(at)), desc.InputTensor.Sizes), 0), "OutputIndicesTensor"),
     }
+    e.known = {
+        "strides": lambda: desc.Strides,
+        "dilations": lambda: desc.Dilations,
+        "startPadding": lambda: desc.StartPadding,
+        "spatial": lambda: spatial(),
+        "windowSize": lambda: desc.WindowSize,
+        "dims": lambda: dims(),
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "InputTensor": ("INPUT", "input"),
+        "OutputTensor": ("OUTPUT", "output"),
+        "OutputIndicesTensor": ("OUTPUT_INDICES", "outputIndices"),
+    },
+    kept={
+    },
+    passes=(
+        Pass("OutputTensor", (), False),
+        Pass("OutputIndicesTensor", (), False),
+    ),
+    lists=(
+        ("ints", "inputSizes", "INPUT_SIZES"),
+        ("ints", "inputStrides", "INPUT_STRIDES"),
+        ("ints", "outputSizes", "OUTPUT_SIZES"),
+        ("ints", "outputStrides", "OUTPUT_STRIDES"),
+        ("ints", "outputIndicesSizes", "OUTPUT_INDICES_SIZES"),
+        ("ints", "outputIndicesStrides", "OUTPUT_INDICES_STRIDES"),
+        ("ints", "strides", "STRIDES"),
+        ("ints", "dilations", "DILATIONS"),
+        ("ints", "startPadding", "START_PADDING"),
+        ("ints", "spatial", "SPATIAL"),
+        ("ints", "windowSize", "WINDOW_SIZE"),
+    ),
+    scalars=(
+        ("int", "dims"),
+    ),
+    limited=('InputTensor',),
+    held=(),
+    fused="",
+    activations=(
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

@@ -8,7 +8,20 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, box, choose, entry, flat, inside, quotient, remainder
+from ..definition import (
+    Defined,
+    Evaluation,
+    Kept,
+    Pass,
+    Shader,
+    box,
+    choose,
+    entry,
+    flat,
+    inside,
+    quotient,
+    remainder,
+)
 
 
 def define(e: Evaluation) -> None:
@@ -55,8 +68,57 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputGradientTensor": lambda at: e.sum(lambda w: e.double("InputGradientTensor", at[:2] + covering(at, w)), box(desc.WindowSize), where=lambda w: f.both(covers(at, w), e.integer("Winner", at[:2] + covering(at, w)) == flat(at, desc.InputTensor.Sizes))),
     }
+    e.known = {
+        "strides": lambda: desc.Strides,
+        "dilations": lambda: desc.Dilations,
+        "startPadding": lambda: desc.StartPadding,
+        "spatial": lambda: spatial(),
+        "windowSize": lambda: desc.WindowSize,
+        "inputGradientSizes2": lambda: desc.InputGradientTensor.Sizes[2:],
+        "dims": lambda: dims(),
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "InputTensor": ("INPUT", "input"),
+        "InputGradientTensor": ("INPUT_GRADIENT", "inputGradient"),
+        "OutputGradientTensor": ("OUTPUT_GRADIENT", "outputGradient"),
+    },
+    kept={
+        "Winner": ("KEPT_WINNER", "keptWinner", "int"),
+    },
+    passes=(
+        Pass("Winner", (), False),
+        Pass("OutputGradientTensor", ('Winner',), False),
+    ),
+    lists=(
+        ("ints", "inputSizes", "INPUT_SIZES"),
+        ("ints", "inputStrides", "INPUT_STRIDES"),
+        ("ints", "inputGradientSizes", "INPUT_GRADIENT_SIZES"),
+        ("ints", "inputGradientStrides", "INPUT_GRADIENT_STRIDES"),
+        ("ints", "outputGradientSizes", "OUTPUT_GRADIENT_SIZES"),
+        ("ints", "outputGradientStrides", "OUTPUT_GRADIENT_STRIDES"),
+        ("ints", "keptWinnerSizes", "KEPT_WINNER_SIZES"),
+        ("ints", "strides", "STRIDES"),
+        ("ints", "dilations", "DILATIONS"),
+        ("ints", "startPadding", "START_PADDING"),
+        ("ints", "spatial", "SPATIAL"),
+        ("ints", "windowSize", "WINDOW_SIZE"),
+        ("ints", "inputGradientSizes2", "INPUT_GRADIENT_SIZES2"),
+    ),
+    scalars=(
+        ("int", "keptWinnerFirst"),
+        ("int", "dims"),
+    ),
+    limited=(),
+    held=(),
+    fused="",
+    activations=(
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, box, choose, flat
+from ..definition import Defined, Evaluation, Pass, Shader, box, choose, flat
 
 
 def define(e: Evaluation) -> None:
@@ -26,6 +26,35 @@ def define(e: Evaluation) -> None:
     }
 
 
+SHADER = Shader(
+    tensors={
+        "InputTensor": ("INPUT", "input"),
+        "IndicesTensor": ("INDICES", "indices"),
+        "OutputTensor": ("OUTPUT", "output"),
+    },
+    kept={
+    },
+    passes=(
+        Pass("OutputTensor", (), False),
+    ),
+    lists=(
+        ("ints", "inputSizes", "INPUT_SIZES"),
+        ("ints", "inputStrides", "INPUT_STRIDES"),
+        ("ints", "indicesSizes", "INDICES_SIZES"),
+        ("ints", "indicesStrides", "INDICES_STRIDES"),
+        ("ints", "outputSizes", "OUTPUT_SIZES"),
+        ("ints", "outputStrides", "OUTPUT_STRIDES"),
+    ),
+    scalars=(
+    ),
+    limited=(),
+    held=(),
+    fused="",
+    activations=(
+    ),
+)
+
+
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

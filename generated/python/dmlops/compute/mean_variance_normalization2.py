@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, box, entry, multiplied, rank_of, sizes_of
+from ..definition import Defined, Evaluation, Kept, Pass, Shader, box, entry, multiplied, rank_of, sizes_of
 
 
 def define(e: Evaluation) -> None:
@@ -73,8 +73,91 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputTensor": lambda at: e.activated(scale(at) * (e.double("InputTensor", at) - e.double("Centre", here(at))) / (f.sqrt(e.double("Variance", here(at)) + e.as_double(f.single(desc.Epsilon))) if desc.UseVariance else 1.0) + bias(at), desc.FusedActivation),
     }
+    e.known = {
+        "axes": lambda: desc.Axes,
+        "extent": lambda: extent(),
+        "inputDimensionCount": lambda: desc.InputTensor.DimensionCount,
+        "len": lambda: len(desc.Axes),
+        "product": lambda: multiplied(extent()),
+        "useMean": lambda: desc.UseMean,
+        "scaleDimensionCount": lambda: rank_of(desc.ScaleTensor),
+        "useVariance": lambda: desc.UseVariance,
+        "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
+        "biasDimensionCount": lambda: rank_of(desc.BiasTensor),
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "InputTensor": ("INPUT", "input"),
+        "ScaleTensor": ("SCALE", "scale"),
+        "BiasTensor": ("BIAS", "bias"),
+        "OutputTensor": ("OUTPUT", "output"),
+    },
+    kept={
+        "Mean": ("KEPT_MEAN", "keptMean", "REAL_VALUE"),
+        "Centre": ("KEPT_CENTRE", "keptCentre", "REAL_VALUE"),
+        "Variance": ("KEPT_VARIANCE", "keptVariance", "REAL_VALUE"),
+    },
+    passes=(
+        Pass("Mean", (), False),
+        Pass("Centre", ('Mean',), False),
+        Pass("Variance", ('Centre',), False),
+        Pass("OutputTensor", ('Centre', 'Variance'), False),
+    ),
+    lists=(
+        ("ints", "inputSizes", "INPUT_SIZES"),
+        ("ints", "inputStrides", "INPUT_STRIDES"),
+        ("ints", "scaleSizes", "SCALE_SIZES"),
+        ("ints", "scaleStrides", "SCALE_STRIDES"),
+        ("ints", "biasSizes", "BIAS_SIZES"),
+        ("ints", "biasStrides", "BIAS_STRIDES"),
+        ("ints", "outputSizes", "OUTPUT_SIZES"),
+        ("ints", "outputStrides", "OUTPUT_STRIDES"),
+        ("ints", "keptMeanSizes", "KEPT_MEAN_SIZES"),
+        ("ints", "keptCentreSizes", "KEPT_CENTRE_SIZES"),
+        ("ints", "keptVarianceSizes", "KEPT_VARIANCE_SIZES"),
+        ("ints", "axes", "AXES"),
+        ("ints", "extent", "EXTENT"),
+    ),
+    scalars=(
+        ("int", "keptMeanFirst"),
+        ("int", "keptCentreFirst"),
+        ("int", "keptVarianceFirst"),
+        ("int", "inputDimensionCount"),
+        ("int", "len"),
+        ("int", "product"),
+        ("int", "useMean"),
+        ("int", "scaleDimensionCount"),
+        ("int", "useVariance"),
+        ("float", "epsilon"),
+        ("int", "biasDimensionCount"),
+    ),
+    limited=(),
+    held=(),
+    fused="FusedActivation",
+    activations=(
+        35,
+        37,
+        38,
+        39,
+        40,
+        43,
+        44,
+        45,
+        46,
+        47,
+        49,
+        50,
+        51,
+        52,
+        90,
+        128,
+        157,
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

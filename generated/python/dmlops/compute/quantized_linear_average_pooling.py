@@ -8,7 +8,19 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, box, entry, inside, larger, rank_of, sizes_of, smaller
+from ..definition import (
+    Defined,
+    Evaluation,
+    Pass,
+    Shader,
+    box,
+    entry,
+    inside,
+    larger,
+    rank_of,
+    sizes_of,
+    smaller,
+)
 
 
 def define(e: Evaluation) -> None:
@@ -87,8 +99,80 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputTensor": lambda at: coded(e.as_single(exact(at)) * by(at) / e.as_single(count(at[2:])), by2(at), zero2(channels4(), at[1])),
     }
+    e.known = {
+        "strides": lambda: desc.Strides,
+        "dilations": lambda: desc.Dilations,
+        "startPadding": lambda: desc.StartPadding,
+        "spatial": lambda: spatial(),
+        "windowSize": lambda: desc.WindowSize,
+        "paddedSizes": lambda: padded_sizes(),
+        "dims": lambda: dims(),
+        "channels": lambda: channels(),
+        "inputZeroPointDimensionCount": lambda: rank_of(desc.InputZeroPointTensor),
+        "channels2": lambda: channels2(),
+        "inputScaleDimensionCount": lambda: desc.InputScaleTensor.DimensionCount,
+        "includePadding": lambda: desc.IncludePadding,
+        "channels3": lambda: channels3(),
+        "outputScaleDimensionCount": lambda: desc.OutputScaleTensor.DimensionCount,
+        "channels4": lambda: channels4(),
+        "outputZeroPointDimensionCount": lambda: rank_of(desc.OutputZeroPointTensor),
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "InputTensor": ("INPUT", "input"),
+        "InputScaleTensor": ("INPUT_SCALE", "inputScale"),
+        "InputZeroPointTensor": ("INPUT_ZERO_POINT", "inputZeroPoint"),
+        "OutputScaleTensor": ("OUTPUT_SCALE", "outputScale"),
+        "OutputZeroPointTensor": ("OUTPUT_ZERO_POINT", "outputZeroPoint"),
+        "OutputTensor": ("OUTPUT", "output"),
+    },
+    kept={
+    },
+    passes=(
+        Pass("OutputTensor", (), False),
+    ),
+    lists=(
+        ("ints", "inputSizes", "INPUT_SIZES"),
+        ("ints", "inputStrides", "INPUT_STRIDES"),
+        ("ints", "inputScaleSizes", "INPUT_SCALE_SIZES"),
+        ("ints", "inputScaleStrides", "INPUT_SCALE_STRIDES"),
+        ("ints", "inputZeroPointSizes", "INPUT_ZERO_POINT_SIZES"),
+        ("ints", "inputZeroPointStrides", "INPUT_ZERO_POINT_STRIDES"),
+        ("ints", "outputScaleSizes", "OUTPUT_SCALE_SIZES"),
+        ("ints", "outputScaleStrides", "OUTPUT_SCALE_STRIDES"),
+        ("ints", "outputZeroPointSizes", "OUTPUT_ZERO_POINT_SIZES"),
+        ("ints", "outputZeroPointStrides", "OUTPUT_ZERO_POINT_STRIDES"),
+        ("ints", "outputSizes", "OUTPUT_SIZES"),
+        ("ints", "outputStrides", "OUTPUT_STRIDES"),
+        ("ints", "strides", "STRIDES"),
+        ("ints", "dilations", "DILATIONS"),
+        ("ints", "startPadding", "START_PADDING"),
+        ("ints", "spatial", "SPATIAL"),
+        ("ints", "windowSize", "WINDOW_SIZE"),
+        ("ints", "paddedSizes", "PADDED_SIZES"),
+    ),
+    scalars=(
+        ("int", "dims"),
+        ("int", "channels"),
+        ("int", "inputZeroPointDimensionCount"),
+        ("int", "channels2"),
+        ("int", "inputScaleDimensionCount"),
+        ("int", "includePadding"),
+        ("int", "channels3"),
+        ("int", "outputScaleDimensionCount"),
+        ("int", "channels4"),
+        ("int", "outputZeroPointDimensionCount"),
+    ),
+    limited=('OutputTensor',),
+    held=(),
+    fused="",
+    activations=(
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

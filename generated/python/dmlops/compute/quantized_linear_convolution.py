@@ -11,7 +11,9 @@ from .. import elements as f
 from ..definition import (
     Defined,
     Evaluation,
+    Pass,
     Range,
+    Shader,
     box,
     entry,
     flat,
@@ -106,8 +108,96 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputTensor": lambda at: coded(e.as_single(exact(at) + zero3(1, at[1])) * pick4(0, 0) * pick5(channels2(), at[1]), pick6(0, 0), zero4(0, 0)),
     }
+    e.known = {
+        "groupCount": lambda: (desc.GroupCount, quotient(entry(desc.OutputTensor.Sizes, 1), desc.GroupCount)),
+        "groupCount2": lambda: (desc.GroupCount, inputs()),
+        "strides": lambda: desc.Strides,
+        "dilations": lambda: desc.Dilations,
+        "startPadding": lambda: desc.StartPadding,
+        "inputSizes2": lambda: desc.InputTensor.Sizes[2:],
+        "window": lambda: window(),
+        "dims": lambda: dims(),
+        "inputZeroPointDimensionCount": lambda: rank_of(desc.InputZeroPointTensor),
+        "channels": lambda: channels(),
+        "filterZeroPointDimensionCount": lambda: rank_of(desc.FilterZeroPointTensor),
+        "inputs": lambda: inputs(),
+        "biasDimensionCount": lambda: rank_of(desc.BiasTensor),
+        "inputScaleDimensionCount": lambda: desc.InputScaleTensor.DimensionCount,
+        "channels2": lambda: channels2(),
+        "filterScaleDimensionCount": lambda: desc.FilterScaleTensor.DimensionCount,
+        "outputScaleDimensionCount": lambda: desc.OutputScaleTensor.DimensionCount,
+        "outputZeroPointDimensionCount": lambda: rank_of(desc.OutputZeroPointTensor),
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "InputTensor": ("INPUT", "input"),
+        "InputScaleTensor": ("INPUT_SCALE", "inputScale"),
+        "InputZeroPointTensor": ("INPUT_ZERO_POINT", "inputZeroPoint"),
+        "FilterTensor": ("FILTER", "filter"),
+        "FilterScaleTensor": ("FILTER_SCALE", "filterScale"),
+        "FilterZeroPointTensor": ("FILTER_ZERO_POINT", "filterZeroPoint"),
+        "BiasTensor": ("BIAS", "bias"),
+        "OutputScaleTensor": ("OUTPUT_SCALE", "outputScale"),
+        "OutputZeroPointTensor": ("OUTPUT_ZERO_POINT", "outputZeroPoint"),
+        "OutputTensor": ("OUTPUT", "output"),
+    },
+    kept={
+    },
+    passes=(
+        Pass("OutputTensor", (), False),
+    ),
+    lists=(
+        ("ints", "inputSizes", "INPUT_SIZES"),
+        ("ints", "inputStrides", "INPUT_STRIDES"),
+        ("ints", "inputScaleSizes", "INPUT_SCALE_SIZES"),
+        ("ints", "inputScaleStrides", "INPUT_SCALE_STRIDES"),
+        ("ints", "inputZeroPointSizes", "INPUT_ZERO_POINT_SIZES"),
+        ("ints", "inputZeroPointStrides", "INPUT_ZERO_POINT_STRIDES"),
+        ("ints", "filterSizes", "FILTER_SIZES"),
+        ("ints", "filterStrides", "FILTER_STRIDES"),
+        ("ints", "filterScaleSizes", "FILTER_SCALE_SIZES"),
+        ("ints", "filterScaleStrides", "FILTER_SCALE_STRIDES"),
+        ("ints", "filterZeroPointSizes", "FILTER_ZERO_POINT_SIZES"),
+        ("ints", "filterZeroPointStrides", "FILTER_ZERO_POINT_STRIDES"),
+        ("ints", "biasSizes", "BIAS_SIZES"),
+        ("ints", "biasStrides", "BIAS_STRIDES"),
+        ("ints", "outputScaleSizes", "OUTPUT_SCALE_SIZES"),
+        ("ints", "outputScaleStrides", "OUTPUT_SCALE_STRIDES"),
+        ("ints", "outputZeroPointSizes", "OUTPUT_ZERO_POINT_SIZES"),
+        ("ints", "outputZeroPointStrides", "OUTPUT_ZERO_POINT_STRIDES"),
+        ("ints", "outputSizes", "OUTPUT_SIZES"),
+        ("ints", "outputStrides", "OUTPUT_STRIDES"),
+        ("ints", "groupCount", "GROUP_COUNT"),
+        ("ints", "groupCount2", "GROUP_COUNT2"),
+        ("ints", "strides", "STRIDES"),
+        ("ints", "dilations", "DILATIONS"),
+        ("ints", "startPadding", "START_PADDING"),
+        ("ints", "inputSizes2", "INPUT_SIZES2"),
+        ("ints", "window", "WINDOW"),
+    ),
+    scalars=(
+        ("int", "dims"),
+        ("int", "inputZeroPointDimensionCount"),
+        ("int", "channels"),
+        ("int", "filterZeroPointDimensionCount"),
+        ("int", "inputs"),
+        ("int", "biasDimensionCount"),
+        ("int", "inputScaleDimensionCount"),
+        ("int", "channels2"),
+        ("int", "filterScaleDimensionCount"),
+        ("int", "outputScaleDimensionCount"),
+        ("int", "outputZeroPointDimensionCount"),
+    ),
+    limited=('OutputTensor',),
+    held=(),
+    fused="",
+    activations=(
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Range, entry, larger, rank_of, sizes_of
+from ..definition import Defined, Evaluation, Pass, Range, Shader, entry, larger, rank_of, sizes_of
 
 
 def define(e: Evaluation) -> None:
@@ -90,8 +90,87 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputTensor": lambda at: coded(e.as_single(exact(at)) * factor(at), pick5(rows3(), i2(at)), zero3(rows4(), i2(at))),
     }
+    e.known = {
+        "r": lambda: r() - 1,
+        "rows": lambda: rows(),
+        "r2": lambda: r() - 2,
+        "aZeroPointDimensionCount": lambda: rank_of(desc.AZeroPointTensor),
+        "columns": lambda: columns(),
+        "bZeroPointDimensionCount": lambda: rank_of(desc.BZeroPointTensor),
+        "k2": lambda: k2(),
+        "rows2": lambda: rows2(),
+        "aScaleDimensionCount": lambda: desc.AScaleTensor.DimensionCount,
+        "columns2": lambda: columns2(),
+        "bScaleDimensionCount": lambda: desc.BScaleTensor.DimensionCount,
+        "rows3": lambda: rows3(),
+        "outputScaleDimensionCount": lambda: desc.OutputScaleTensor.DimensionCount,
+        "rows4": lambda: rows4(),
+        "outputZeroPointDimensionCount": lambda: rank_of(desc.OutputZeroPointTensor),
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "ATensor": ("A", "a"),
+        "AScaleTensor": ("ASCALE", "aScale"),
+        "AZeroPointTensor": ("AZERO_POINT", "aZeroPoint"),
+        "BTensor": ("B", "b"),
+        "BScaleTensor": ("BSCALE", "bScale"),
+        "BZeroPointTensor": ("BZERO_POINT", "bZeroPoint"),
+        "OutputScaleTensor": ("OUTPUT_SCALE", "outputScale"),
+        "OutputZeroPointTensor": ("OUTPUT_ZERO_POINT", "outputZeroPoint"),
+        "OutputTensor": ("OUTPUT", "output"),
+    },
+    kept={
+    },
+    passes=(
+        Pass("OutputTensor", (), False),
+    ),
+    lists=(
+        ("ints", "aSizes", "A_SIZES"),
+        ("ints", "aStrides", "A_STRIDES"),
+        ("ints", "aScaleSizes", "ASCALE_SIZES"),
+        ("ints", "aScaleStrides", "ASCALE_STRIDES"),
+        ("ints", "aZeroPointSizes", "AZERO_POINT_SIZES"),
+        ("ints", "aZeroPointStrides", "AZERO_POINT_STRIDES"),
+        ("ints", "bSizes", "B_SIZES"),
+        ("ints", "bStrides", "B_STRIDES"),
+        ("ints", "bScaleSizes", "BSCALE_SIZES"),
+        ("ints", "bScaleStrides", "BSCALE_STRIDES"),
+        ("ints", "bZeroPointSizes", "BZERO_POINT_SIZES"),
+        ("ints", "bZeroPointStrides", "BZERO_POINT_STRIDES"),
+        ("ints", "outputScaleSizes", "OUTPUT_SCALE_SIZES"),
+        ("ints", "outputScaleStrides", "OUTPUT_SCALE_STRIDES"),
+        ("ints", "outputZeroPointSizes", "OUTPUT_ZERO_POINT_SIZES"),
+        ("ints", "outputZeroPointStrides", "OUTPUT_ZERO_POINT_STRIDES"),
+        ("ints", "outputSizes", "OUTPUT_SIZES"),
+        ("ints", "outputStrides", "OUTPUT_STRIDES"),
+    ),
+    scalars=(
+        ("int", "r"),
+        ("int", "rows"),
+        ("int", "r2"),
+        ("int", "aZeroPointDimensionCount"),
+        ("int", "columns"),
+        ("int", "bZeroPointDimensionCount"),
+        ("int", "k2"),
+        ("int", "rows2"),
+        ("int", "aScaleDimensionCount"),
+        ("int", "columns2"),
+        ("int", "bScaleDimensionCount"),
+        ("int", "rows3"),
+        ("int", "outputScaleDimensionCount"),
+        ("int", "rows4"),
+        ("int", "outputZeroPointDimensionCount"),
+    ),
+    limited=('OutputTensor',),
+    held=(),
+    fused="",
+    activations=(
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..definition import Box, Defined, Evaluation, clamp, entry, multiplied, whole
+from ..definition import Box, Defined, Evaluation, Pass, Shader, clamp, entry, multiplied, whole
 from ..enums import InterpolationMode
 
 
@@ -76,8 +76,46 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputTensor": lambda at: e.quantized(blended(at), "OutputTensor") if desc.InterpolationMode == InterpolationMode.LINEAR else chosen(at),
     }
+    e.known = {
+        "scales": lambda: desc.Scales,
+        "outputPixelOffsets": lambda: desc.OutputPixelOffsets,
+        "inputPixelOffsets": lambda: desc.InputPixelOffsets,
+        "isLinear": lambda: desc.InterpolationMode == InterpolationMode.LINEAR,
+        "dims": lambda: dims(),
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "InputTensor": ("INPUT", "input"),
+        "OutputTensor": ("OUTPUT", "output"),
+    },
+    kept={
+    },
+    passes=(
+        Pass("OutputTensor", (), False),
+    ),
+    lists=(
+        ("ints", "inputSizes", "INPUT_SIZES"),
+        ("ints", "inputStrides", "INPUT_STRIDES"),
+        ("ints", "outputSizes", "OUTPUT_SIZES"),
+        ("ints", "outputStrides", "OUTPUT_STRIDES"),
+        ("floats", "scales", "SCALES"),
+        ("floats", "outputPixelOffsets", "OUTPUT_PIXEL_OFFSETS"),
+        ("floats", "inputPixelOffsets", "INPUT_PIXEL_OFFSETS"),
+    ),
+    scalars=(
+        ("int", "isLinear"),
+        ("int", "dims"),
+    ),
+    limited=('OutputTensor',),
+    held=(),
+    fused="",
+    activations=(
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

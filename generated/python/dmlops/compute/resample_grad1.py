@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..definition import Box, Defined, Evaluation, choose, clamp, entry, multiplied, whole
+from ..definition import Box, Defined, Evaluation, Pass, Shader, choose, clamp, entry, multiplied, whole
 from ..enums import AxisDirection, InterpolationMode
 
 
@@ -85,8 +85,48 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputGradientTensor": lambda at: e.sum(lambda o: (taken(at, o), e.double("InputGradientTensor", o)), Box(first(at), last(at)), where=lambda o: reaches(at, o)) if desc.InterpolationMode == InterpolationMode.LINEAR else e.sum(lambda o: e.double("InputGradientTensor", o), Box(first(at), last(at)), where=lambda o: takes(at, o)),
     }
+    e.known = {
+        "scales": lambda: desc.Scales,
+        "outputPixelOffsets": lambda: desc.OutputPixelOffsets,
+        "inputPixelOffsets": lambda: desc.InputPixelOffsets,
+        "isLinear": lambda: desc.InterpolationMode == InterpolationMode.LINEAR,
+        "dims": lambda: dims(),
+        "isDecreasing": lambda: desc.RoundingDirection == AxisDirection.DECREASING,
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "InputGradientTensor": ("INPUT_GRADIENT", "inputGradient"),
+        "OutputGradientTensor": ("OUTPUT_GRADIENT", "outputGradient"),
+    },
+    kept={
+    },
+    passes=(
+        Pass("OutputGradientTensor", (), False),
+    ),
+    lists=(
+        ("ints", "inputGradientSizes", "INPUT_GRADIENT_SIZES"),
+        ("ints", "inputGradientStrides", "INPUT_GRADIENT_STRIDES"),
+        ("ints", "outputGradientSizes", "OUTPUT_GRADIENT_SIZES"),
+        ("ints", "outputGradientStrides", "OUTPUT_GRADIENT_STRIDES"),
+        ("floats", "scales", "SCALES"),
+        ("floats", "outputPixelOffsets", "OUTPUT_PIXEL_OFFSETS"),
+        ("floats", "inputPixelOffsets", "INPUT_PIXEL_OFFSETS"),
+    ),
+    scalars=(
+        ("int", "isLinear"),
+        ("int", "dims"),
+        ("int", "isDecreasing"),
+    ),
+    limited=(),
+    held=(),
+    fused="",
+    activations=(
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

@@ -9,7 +9,21 @@ from typing import Any
 
 from .. import elements as f
 from ..coordinates import align
-from ..definition import Defined, Evaluation, Range, box, choose, clamp, entry, larger, multiplied, whole
+from ..definition import (
+    Defined,
+    Evaluation,
+    Kept,
+    Pass,
+    Range,
+    Shader,
+    box,
+    choose,
+    clamp,
+    entry,
+    larger,
+    multiplied,
+    whole,
+)
 from ..enums import InterpolationMode, ReduceFunction
 
 
@@ -17,26 +31,32 @@ def define(e: Evaluation) -> None:
     """Gives an evaluation the intermediate tensors and the outputs, as functions of a coordinate."""
     desc: Any = e.desc
 
+    def regions() -> Any:
+        return entry(desc.ROITensor.Sizes, desc.ROITensor.DimensionCount - 2)
+
     def corner(r: Any, j: Any) -> Any:
         return e.single("ROITensor", align((r, j), desc.ROITensor.DimensionCount, 0))
 
     def factor(d: Any) -> Any:
-        return e.as_single(f.single(desc.SpatialScaleY)) if d == 0 else e.as_single(f.single(desc.SpatialScaleX))
-
-    def start(r: Any, d: Any) -> Any:
-        return corner(r, 1 - d) * factor(d)
-
-    def length(r: Any, d: Any) -> Any:
-        return corner(r, 3 - d) * factor(d) - start(r, d)
+        return choose(d == 0, e.as_single(f.single(desc.SpatialScaleY)), e.as_single(f.single(desc.SpatialScaleX)))
 
     def results(d: Any) -> Any:
         return entry(desc.OutputTensor.Sizes, d + 2)
 
-    def wanted(r: Any, d: Any) -> Any:
-        return choose(f.is_infinity(length(r, d)), 0, whole(f.ceil(length(r, d) / e.as_single(results(d)))))
+    def own_results(at: Any) -> Any:
+        return choose(at[1] == 0, results(0), results(1))
+
+    def wanted(at: Any) -> Any:
+        return choose(f.is_infinity(e.single("Lengths", at)), 0, whole(f.ceil(e.single("Lengths", at) / e.as_single(own_results(at)))))
+
+    def corners() -> Any:
+        return False
+
+    def own_lines(at: Any) -> Any:
+        return own_results(at) * e.integer("Samples", at)
 
     def samples(r: Any, d: Any) -> Any:
-        return clamp(wanted(r, d), larger(desc.MinimumSamplesPerOutput, 1), desc.MaximumSamplesPerOutput)
+        return e.integer("Samples", (r, d))
 
     def grid(r: Any) -> Any:
         return (samples(r, 0), samples(r, 1))
@@ -44,20 +64,11 @@ def define(e: Evaluation) -> None:
     def output_offset() -> Any:
         return -0.5
 
-    def corners() -> Any:
-        return False
-
-    def lines(r: Any, d: Any) -> Any:
-        return results(d) * samples(r, d)
-
-    def pace(r: Any, d: Any) -> Any:
-        return length(r, d) / e.as_single(lines(r, d)) if not corners() else choose(lines(r, d) > 1, length(r, d) / e.as_single(lines(r, d) - 1), 0.0)
-
     def input_offset() -> Any:
         return 0.5
 
     def where(r: Any, d: Any, o: Any, s: Any) -> Any:
-        return (e.as_single(o * samples(r, d) + s) - output_offset()) * pace(r, d) + start(r, d) - input_offset()
+        return (e.as_single(o * samples(r, d) + s) - output_offset()) * e.single("Paces", (r, d)) + e.single("Starts", (r, d)) - input_offset()
 
     def size(d: Any) -> Any:
         return entry(desc.InputTensor.Sizes, d + 2)
@@ -92,11 +103,109 @@ def define(e: Evaluation) -> None:
     def read(r: Any, c: Any, o: Any, s: Any) -> Any:
         return choose(f.both(hit(r, 0, o[0], s[0]), hit(r, 1, o[1], s[1])), between(r, c, held_in(r, 0, o[0], s[0]), held_in(r, 1, o[1], s[1])), outside())
 
+    e.tensors = {
+        "Starts": Kept(
+            None,
+            sizes=lambda: (regions(), 2),
+            value=lambda at: corner(at[0], 1 - at[1]) * factor(at[1]),
+        ),
+        "Lengths": Kept(
+            None,
+            sizes=lambda: (regions(), 2),
+            value=lambda at: corner(at[0], 3 - at[1]) * factor(at[1]) - e.single("Starts", at),
+        ),
+        "Samples": Kept(
+            None,
+            sizes=lambda: (regions(), 2),
+            value=lambda at: clamp(wanted(at), larger(desc.MinimumSamplesPerOutput, 1), desc.MaximumSamplesPerOutput),
+        ),
+        "Paces": Kept(
+            None,
+            sizes=lambda: (regions(), 2),
+            value=lambda at: e.single("Lengths", at) / e.as_single(own_lines(at)) if not corners() else choose(own_lines(at) > 1, e.single("Lengths", at) / e.as_single(own_lines(at) - 1), 0.0),
+        ),
+    }
     e.outputs = {
         "OutputTensor": lambda at: e.sum(lambda s: read(at[0], at[1], at[2:], s), box(grid(at[0]))) / e.as_double(multiplied(grid(at[0]))) if desc.ReductionFunction == ReduceFunction.AVERAGE else e.max(lambda s: read(at[0], at[1], at[2:], s), box(grid(at[0])), least=-float("inf")),
     }
+    e.known = {
+        "rOIDimensionCount": lambda: desc.ROITensor.DimensionCount,
+        "spatialScaleY": lambda: e.as_single(f.single(desc.SpatialScaleY)),
+        "spatialScaleX": lambda: e.as_single(f.single(desc.SpatialScaleX)),
+        "results": lambda: results(0),
+        "results2": lambda: results(1),
+        "max_": lambda: larger(desc.MinimumSamplesPerOutput, 1),
+        "maximumSamplesPerOutput": lambda: desc.MaximumSamplesPerOutput,
+        "corners": lambda: not corners(),
+        "isAverage": lambda: desc.ReductionFunction == ReduceFunction.AVERAGE,
+        "isLinear": lambda: desc.InterpolationMode == InterpolationMode.LINEAR,
+        "batchIndicesDimensionCount": lambda: desc.BatchIndicesTensor.DimensionCount,
+        "batches": lambda: batches() - 1,
+        "outOfBoundsInputValue": lambda: e.as_single(f.single(desc.OutOfBoundsInputValue)),
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "InputTensor": ("INPUT", "input"),
+        "ROITensor": ("ROI", "rOI"),
+        "BatchIndicesTensor": ("BATCH_INDICES", "batchIndices"),
+        "OutputTensor": ("OUTPUT", "output"),
+    },
+    kept={
+        "Starts": ("KEPT_STARTS", "keptStarts", "REAL_VALUE"),
+        "Lengths": ("KEPT_LENGTHS", "keptLengths", "REAL_VALUE"),
+        "Samples": ("KEPT_SAMPLES", "keptSamples", "int"),
+        "Paces": ("KEPT_PACES", "keptPaces", "REAL_VALUE"),
+    },
+    passes=(
+        Pass("Starts", (), False),
+        Pass("Lengths", ('Starts',), False),
+        Pass("Samples", ('Lengths',), False),
+        Pass("Paces", ('Lengths', 'Samples'), False),
+        Pass("OutputTensor", ('Paces', 'Samples', 'Starts'), False),
+    ),
+    lists=(
+        ("ints", "inputSizes", "INPUT_SIZES"),
+        ("ints", "inputStrides", "INPUT_STRIDES"),
+        ("ints", "rOISizes", "ROI_SIZES"),
+        ("ints", "rOIStrides", "ROI_STRIDES"),
+        ("ints", "batchIndicesSizes", "BATCH_INDICES_SIZES"),
+        ("ints", "batchIndicesStrides", "BATCH_INDICES_STRIDES"),
+        ("ints", "outputSizes", "OUTPUT_SIZES"),
+        ("ints", "outputStrides", "OUTPUT_STRIDES"),
+        ("ints", "keptStartsSizes", "KEPT_STARTS_SIZES"),
+        ("ints", "keptLengthsSizes", "KEPT_LENGTHS_SIZES"),
+        ("ints", "keptSamplesSizes", "KEPT_SAMPLES_SIZES"),
+        ("ints", "keptPacesSizes", "KEPT_PACES_SIZES"),
+    ),
+    scalars=(
+        ("int", "keptStartsFirst"),
+        ("int", "keptLengthsFirst"),
+        ("int", "keptSamplesFirst"),
+        ("int", "keptPacesFirst"),
+        ("int", "rOIDimensionCount"),
+        ("float", "spatialScaleY"),
+        ("float", "spatialScaleX"),
+        ("int", "results"),
+        ("int", "results2"),
+        ("int", "max_"),
+        ("int", "maximumSamplesPerOutput"),
+        ("int", "corners"),
+        ("int", "isAverage"),
+        ("int", "isLinear"),
+        ("int", "batchIndicesDimensionCount"),
+        ("int", "batches"),
+        ("float", "outOfBoundsInputValue"),
+    ),
+    limited=(),
+    held=(),
+    fused="",
+    activations=(
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

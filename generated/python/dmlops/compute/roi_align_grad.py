@@ -13,7 +13,9 @@ from ..definition import (
     Defined,
     Evaluation,
     Kept,
+    Pass,
     Range,
+    Shader,
     box,
     choose,
     clamp,
@@ -33,50 +35,47 @@ def define(e: Evaluation) -> None:
     """Gives an evaluation the intermediate tensors and the outputs, as functions of a coordinate."""
     desc: Any = e.desc
 
-    def roi_count() -> Any:
+    def regions() -> Any:
         return entry(desc.ROITensor.Sizes, desc.ROITensor.DimensionCount - 2)
-
-    def results(d: Any) -> Any:
-        return entry(desc.InputGradientTensor.Sizes, d + 2)
-
-    def size(d: Any) -> Any:
-        return entry(sizes_of(desc.OutputGradientTensor), d + 2) if (desc.OutputGradientTensor is not None) else entry(sizes_of(desc.InputTensor), d + 2)
 
     def corner(r: Any, j: Any) -> Any:
         return e.single("ROITensor", align((r, j), desc.ROITensor.DimensionCount, 0))
 
     def factor(d: Any) -> Any:
-        return e.as_single(f.single(desc.SpatialScaleY)) if d == 0 else e.as_single(f.single(desc.SpatialScaleX))
+        return choose(d == 0, e.as_single(f.single(desc.SpatialScaleY)), e.as_single(f.single(desc.SpatialScaleX)))
 
-    def start(r: Any, d: Any) -> Any:
-        return corner(r, 1 - d) * factor(d)
+    def results(d: Any) -> Any:
+        return entry(desc.InputGradientTensor.Sizes, d + 2)
 
-    def length(r: Any, d: Any) -> Any:
-        return corner(r, 3 - d) * factor(d) - start(r, d)
+    def own_results(at: Any) -> Any:
+        return choose(at[1] == 0, results(0), results(1))
 
-    def wanted(r: Any, d: Any) -> Any:
-        return choose(f.is_infinity(length(r, d)), 0, whole(f.ceil(length(r, d) / e.as_single(results(d)))))
-
-    def samples(r: Any, d: Any) -> Any:
-        return clamp(wanted(r, d), larger(desc.MinimumSamplesPerOutput, 1), desc.MaximumSamplesPerOutput)
-
-    def output_offset() -> Any:
-        return e.as_single(f.single(desc.OutputPixelOffset))
+    def wanted(at: Any) -> Any:
+        return choose(f.is_infinity(e.single("Lengths", at)), 0, whole(f.ceil(e.single("Lengths", at) / e.as_single(own_results(at)))))
 
     def corners() -> Any:
         return desc.AlignRegionsToCorners
 
-    def lines(r: Any, d: Any) -> Any:
-        return results(d) * samples(r, d)
+    def own_lines(at: Any) -> Any:
+        return own_results(at) * e.integer("Samples", at)
 
-    def pace(r: Any, d: Any) -> Any:
-        return length(r, d) / e.as_single(lines(r, d)) if not corners() else choose(lines(r, d) > 1, length(r, d) / e.as_single(lines(r, d) - 1), 0.0)
+    def roi_count() -> Any:
+        return entry(desc.ROITensor.Sizes, desc.ROITensor.DimensionCount - 2)
+
+    def size(d: Any) -> Any:
+        return entry(sizes_of(desc.OutputGradientTensor), d + 2) if (desc.OutputGradientTensor is not None) else entry(sizes_of(desc.InputTensor), d + 2)
+
+    def samples(r: Any, d: Any) -> Any:
+        return e.integer("Samples", (r, d))
+
+    def output_offset() -> Any:
+        return e.as_single(f.single(desc.OutputPixelOffset))
 
     def input_offset() -> Any:
         return e.as_single(f.single(desc.InputPixelOffset))
 
     def where(r: Any, d: Any, o: Any, s: Any) -> Any:
-        return (e.as_single(o * samples(r, d) + s) - output_offset()) * pace(r, d) + start(r, d) - input_offset()
+        return (e.as_single(o * samples(r, d) + s) - output_offset()) * e.single("Paces", (r, d)) + e.single("Starts", (r, d)) - input_offset()
 
     def hit(r: Any, d: Any, o: Any, s: Any) -> Any:
         return f.both(where(r, d, o, s) >= -1.0, where(r, d, o, s) <= e.as_single(size(d)))
@@ -87,26 +86,11 @@ def define(e: Evaluation) -> None:
     def output_offset2() -> Any:
         return e.as_double(f.single(desc.OutputPixelOffset))
 
-    def corner2(r: Any, j: Any) -> Any:
-        return e.double("ROITensor", align((r, j), desc.ROITensor.DimensionCount, 0))
-
-    def factor2(d: Any) -> Any:
-        return e.as_double(f.single(desc.SpatialScaleY)) if d == 0 else e.as_double(f.single(desc.SpatialScaleX))
-
-    def start2(r: Any, d: Any) -> Any:
-        return corner2(r, 1 - d) * factor2(d)
-
-    def length2(r: Any, d: Any) -> Any:
-        return corner2(r, 3 - d) * factor2(d) - start2(r, d)
-
-    def pace2(r: Any, d: Any) -> Any:
-        return length2(r, d) / e.as_double(lines(r, d)) if not corners() else choose(lines(r, d) > 1, length2(r, d) / e.as_double(lines(r, d) - 1), 0.0)
-
     def input_offset2() -> Any:
         return e.as_double(f.single(desc.InputPixelOffset))
 
     def where2(r: Any, d: Any, o: Any, s: Any) -> Any:
-        return (e.as_double(o * samples(r, d) + s) - output_offset2()) * pace2(r, d) + start2(r, d) - input_offset2()
+        return (e.as_double(o * samples(r, d) + s) - output_offset2()) * e.double("Paces", (r, d)) + e.double("Starts", (r, d)) - input_offset2()
 
     def held_in(r: Any, d: Any, o: Any, s: Any) -> Any:
         return clamp(where2(r, d, o, s), 0.0, e.as_double(size(d) - 1))
@@ -189,8 +173,14 @@ def define(e: Evaluation) -> None:
     def x2(at: Any, o: Any, s: Any) -> Any:
         return held_in2(region(at), 1, o[1], s[1])
 
+    def lines(r: Any, d: Any) -> Any:
+        return results(d) * samples(r, d)
+
     def fraction(at: Any, d: Any, o: Any, s: Any) -> Any:
         return (e.as_double(entry(o, d) * samples(region(at), d) + entry(s, d)) - output_offset2()) / e.as_double(lines(region(at), d) - (1 if corners() else 0))
+
+    def factor2(d: Any) -> Any:
+        return e.as_double(f.single(desc.SpatialScaleY)) if d == 0 else e.as_double(f.single(desc.SpatialScaleX))
 
     def moves(at: Any, d: Any, o: Any, s: Any) -> Any:
         return (choose(member(at) >= 2, fraction(at, d, o, s), 1.0 - fraction(at, d, o, s))) * factor2(d)
@@ -202,6 +192,26 @@ def define(e: Evaluation) -> None:
         return choose(vertical(at), slope_y(at, c, y2(at, o, s), x2(at, o, s)) * moves(at, 0, o, s), slope_x(at, c, y2(at, o, s), x2(at, o, s)) * moves(at, 1, o, s))
 
     e.tensors = {
+        "Starts": Kept(
+            None,
+            sizes=lambda: (regions(), 2),
+            value=lambda at: corner(at[0], 1 - at[1]) * factor(at[1]),
+        ),
+        "Lengths": Kept(
+            None,
+            sizes=lambda: (regions(), 2),
+            value=lambda at: corner(at[0], 3 - at[1]) * factor(at[1]) - e.single("Starts", at),
+        ),
+        "Samples": Kept(
+            None,
+            sizes=lambda: (regions(), 2),
+            value=lambda at: clamp(wanted(at), larger(desc.MinimumSamplesPerOutput, 1), desc.MaximumSamplesPerOutput),
+        ),
+        "Paces": Kept(
+            None,
+            sizes=lambda: (regions(), 2),
+            value=lambda at: e.single("Lengths", at) / e.as_single(own_lines(at)) if not corners() else choose(own_lines(at) > 1, e.single("Lengths", at) / e.as_single(own_lines(at) - 1), 0.0),
+        ),
         "Rows": Kept(
             None,
             sizes=lambda: (roi_count(), results(0), size(0)),
@@ -222,8 +232,117 @@ def define(e: Evaluation) -> None:
         "OutputGradientTensor": lambda at: e.sum(lambda r, o: (part(at, r, o), e.double("InputGradientTensor", (r, at[1], *o))), Range(0, roi_count()), box(desc.InputGradientTensor.Sizes[2:]), where=lambda r, o: f.both(batch(r) == at[0], reaches(at, r, o))),
         "OutputROIGradientTensor": lambda at: e.sum(lambda p, s: (e.double("InputGradientTensor", (region(at), *p)) * part_of(at, p[0], p[1:], s), rises(at, p[0], p[1:], s)), box(desc.InputGradientTensor.Sizes[1:]), box(grid(region(at))), where=lambda p, s: live(at, p[1:], s)) if desc.InterpolationMode == InterpolationMode.LINEAR else 0.0,
     }
+    e.known = {
+        "inputGradientSizes2": lambda: desc.InputGradientTensor.Sizes[2:],
+        "inputGradientSizes3": lambda: desc.InputGradientTensor.Sizes[1:],
+        "rOIDimensionCount": lambda: desc.ROITensor.DimensionCount,
+        "spatialScaleY": lambda: e.as_single(f.single(desc.SpatialScaleY)),
+        "spatialScaleX": lambda: e.as_single(f.single(desc.SpatialScaleX)),
+        "results": lambda: results(0),
+        "results2": lambda: results(1),
+        "max_": lambda: larger(desc.MinimumSamplesPerOutput, 1),
+        "maximumSamplesPerOutput": lambda: desc.MaximumSamplesPerOutput,
+        "corners": lambda: not corners(),
+        "outputPixelOffset": lambda: e.as_single(f.single(desc.OutputPixelOffset)),
+        "inputPixelOffset": lambda: e.as_single(f.single(desc.InputPixelOffset)),
+        "isLinear": lambda: desc.InterpolationMode == InterpolationMode.LINEAR,
+        "batchIndicesDimensionCount": lambda: desc.BatchIndicesTensor.DimensionCount,
+        "batches": lambda: batches() - 1,
+        "isAverage": lambda: desc.ReductionFunction == ReduceFunction.AVERAGE,
+        "roiCount": lambda: roi_count(),
+        "rOIDimensionCount2": lambda: desc.ROITensor.DimensionCount - 2,
+        "rOIDimensionCount3": lambda: desc.ROITensor.DimensionCount - 1,
+        "corners2": lambda: 1 if corners() else 0,
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "InputTensor": ("INPUT", "input"),
+        "InputGradientTensor": ("INPUT_GRADIENT", "inputGradient"),
+        "ROITensor": ("ROI", "rOI"),
+        "BatchIndicesTensor": ("BATCH_INDICES", "batchIndices"),
+        "OutputGradientTensor": ("OUTPUT_GRADIENT", "outputGradient"),
+        "OutputROIGradientTensor": ("OUTPUT_ROIGRADIENT", "outputROIGradient"),
+    },
+    kept={
+        "Starts": ("KEPT_STARTS", "keptStarts", "REAL_VALUE"),
+        "Lengths": ("KEPT_LENGTHS", "keptLengths", "REAL_VALUE"),
+        "Samples": ("KEPT_SAMPLES", "keptSamples", "int"),
+        "Paces": ("KEPT_PACES", "keptPaces", "REAL_VALUE"),
+        "Rows": ("KEPT_ROWS", "keptRows", "REAL_VALUE"),
+        "Columns": ("KEPT_COLUMNS", "keptColumns", "REAL_VALUE"),
+        "Best": ("KEPT_BEST", "keptBest", "int"),
+    },
+    passes=(
+        Pass("Starts", (), False),
+        Pass("Lengths", ('Starts',), False),
+        Pass("Samples", ('Lengths',), False),
+        Pass("Paces", ('Lengths', 'Samples'), False),
+        Pass("Rows", ('Paces', 'Samples', 'Starts'), False),
+        Pass("Columns", ('Paces', 'Samples', 'Starts'), False),
+        Pass("Best", ('Paces', 'Samples', 'Starts'), False),
+        Pass("OutputGradientTensor", ('Best', 'Columns', 'Paces', 'Rows', 'Samples', 'Starts'), False),
+        Pass("OutputROIGradientTensor", ('Best', 'Paces', 'Samples', 'Starts'), False),
+    ),
+    lists=(
+        ("ints", "inputSizes", "INPUT_SIZES"),
+        ("ints", "inputStrides", "INPUT_STRIDES"),
+        ("ints", "inputGradientSizes", "INPUT_GRADIENT_SIZES"),
+        ("ints", "inputGradientStrides", "INPUT_GRADIENT_STRIDES"),
+        ("ints", "rOISizes", "ROI_SIZES"),
+        ("ints", "rOIStrides", "ROI_STRIDES"),
+        ("ints", "batchIndicesSizes", "BATCH_INDICES_SIZES"),
+        ("ints", "batchIndicesStrides", "BATCH_INDICES_STRIDES"),
+        ("ints", "outputGradientSizes", "OUTPUT_GRADIENT_SIZES"),
+        ("ints", "outputGradientStrides", "OUTPUT_GRADIENT_STRIDES"),
+        ("ints", "outputROIGradientSizes", "OUTPUT_ROIGRADIENT_SIZES"),
+        ("ints", "outputROIGradientStrides", "OUTPUT_ROIGRADIENT_STRIDES"),
+        ("ints", "keptStartsSizes", "KEPT_STARTS_SIZES"),
+        ("ints", "keptLengthsSizes", "KEPT_LENGTHS_SIZES"),
+        ("ints", "keptSamplesSizes", "KEPT_SAMPLES_SIZES"),
+        ("ints", "keptPacesSizes", "KEPT_PACES_SIZES"),
+        ("ints", "keptRowsSizes", "KEPT_ROWS_SIZES"),
+        ("ints", "keptColumnsSizes", "KEPT_COLUMNS_SIZES"),
+        ("ints", "keptBestSizes", "KEPT_BEST_SIZES"),
+        ("ints", "inputGradientSizes2", "INPUT_GRADIENT_SIZES2"),
+        ("ints", "inputGradientSizes3", "INPUT_GRADIENT_SIZES3"),
+    ),
+    scalars=(
+        ("int", "keptStartsFirst"),
+        ("int", "keptLengthsFirst"),
+        ("int", "keptSamplesFirst"),
+        ("int", "keptPacesFirst"),
+        ("int", "keptRowsFirst"),
+        ("int", "keptColumnsFirst"),
+        ("int", "keptBestFirst"),
+        ("int", "rOIDimensionCount"),
+        ("float", "spatialScaleY"),
+        ("float", "spatialScaleX"),
+        ("int", "results"),
+        ("int", "results2"),
+        ("int", "max_"),
+        ("int", "maximumSamplesPerOutput"),
+        ("int", "corners"),
+        ("float", "outputPixelOffset"),
+        ("float", "inputPixelOffset"),
+        ("int", "isLinear"),
+        ("int", "batchIndicesDimensionCount"),
+        ("int", "batches"),
+        ("int", "isAverage"),
+        ("int", "roiCount"),
+        ("int", "rOIDimensionCount2"),
+        ("int", "rOIDimensionCount3"),
+        ("int", "corners2"),
+    ),
+    limited=(),
+    held=(),
+    fused="",
+    activations=(
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..definition import Box, Defined, Evaluation, choose, clamp, entry, larger, quotient, whole
+from ..definition import Box, Defined, Evaluation, Pass, Shader, choose, clamp, entry, larger, quotient, whole
 
 
 def define(e: Evaluation) -> None:
@@ -36,8 +36,45 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputTensor": lambda at: choose(f.every(entry(first(at), d) < entry(last(at), d) for d in range(2)), e.max(lambda p: e.double("InputTensor", (batch(at), at[1], *p)), Box(first(at), last(at)), least=-float("inf")), 0.0),
     }
+    e.known = {
+        "pooled": lambda: pooled(),
+        "spatialScale": lambda: e.as_single(f.single(desc.SpatialScale)),
+        "inputSizesEntry": lambda: entry(desc.InputTensor.Sizes, 0) - 1,
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "InputTensor": ("INPUT", "input"),
+        "ROITensor": ("ROI", "rOI"),
+        "OutputTensor": ("OUTPUT", "output"),
+    },
+    kept={
+    },
+    passes=(
+        Pass("OutputTensor", (), False),
+    ),
+    lists=(
+        ("ints", "inputSizes", "INPUT_SIZES"),
+        ("ints", "inputStrides", "INPUT_STRIDES"),
+        ("ints", "rOISizes", "ROI_SIZES"),
+        ("ints", "rOIStrides", "ROI_STRIDES"),
+        ("ints", "outputSizes", "OUTPUT_SIZES"),
+        ("ints", "outputStrides", "OUTPUT_STRIDES"),
+        ("ints", "pooled", "POOLED"),
+    ),
+    scalars=(
+        ("float", "spatialScale"),
+        ("int", "inputSizesEntry"),
+    ),
+    limited=(),
+    held=(),
+    fused="",
+    activations=(
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, choose, entry, inside, quotient, unflat
+from ..definition import Defined, Evaluation, Pass, Shader, choose, entry, inside, quotient, unflat
 
 
 def define(e: Evaluation) -> None:
@@ -36,8 +36,50 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputTensor": lambda at: choose(inside(place(at), desc.InputTensor.Sizes[2:]), e.element("InputTensor", (at[0], entry(entry2(at), 0), *place(at))), f.convert(0, desc.InputTensor.DataType)),
     }
+    e.known = {
+        "blocksPerDimension": lambda: blocks_per_dimension(),
+        "strides": lambda: desc.Strides,
+        "inputSizes2": lambda: desc.InputTensor.Sizes[1:2] + desc.WindowSizes,
+        "dilations": lambda: desc.Dilations,
+        "startPadding": lambda: desc.StartPadding,
+        "inputSizes3": lambda: desc.InputTensor.Sizes[2:],
+        "dimensionCount": lambda: desc.DimensionCount,
+    }
+
+
+SHADER = Shader(
+    tensors={
+        "InputTensor": ("INPUT", "input"),
+        "OutputTensor": ("OUTPUT", "output"),
+    },
+    kept={
+    },
+    passes=(
+        Pass("OutputTensor", (), False),
+    ),
+    lists=(
+        ("ints", "inputSizes", "INPUT_SIZES"),
+        ("ints", "inputStrides", "INPUT_STRIDES"),
+        ("ints", "outputSizes", "OUTPUT_SIZES"),
+        ("ints", "outputStrides", "OUTPUT_STRIDES"),
+        ("ints", "blocksPerDimension", "BLOCKS_PER_DIMENSION"),
+        ("ints", "strides", "STRIDES"),
+        ("ints", "inputSizes2", "INPUT_SIZES2"),
+        ("ints", "dilations", "DILATIONS"),
+        ("ints", "startPadding", "START_PADDING"),
+        ("ints", "inputSizes3", "INPUT_SIZES3"),
+    ),
+    scalars=(
+        ("int", "dimensionCount"),
+    ),
+    limited=(),
+    held=(),
+    fused="",
+    activations=(
+    ),
+)
 
 
 def computation(desc: Any) -> Defined:
     """The computation, to be run on arrays."""
-    return Defined(desc, define)
+    return Defined(desc, define, SHADER)

@@ -55,6 +55,8 @@ def run(
         raise InvalidDescription(desc, violations)
     arrays = checked(desc, inputs)
     work = planned(desc)
+    if not work.dispatches:  # every output is absent
+        return {}
 
     from .device import Device
 
@@ -84,6 +86,9 @@ def shared_buffer(desc: Description, output: str, source: str) -> str:
     """The input buffer that an output may share. Raises ValueError where it may not."""
     if not desc.IN_PLACE:
         raise ValueError(f"{desc.OPERATOR} does not run in place")
+    if sum(member.role == "output" for member in desc.MEMBERS) > 1:
+        # Each output is a pass of its own, which reads what an earlier one may have overwritten.
+        raise ValueError(f"{desc.OPERATOR} has several outputs; its shader does not run in place")
     tensors = dict(tensor_names(desc, "input"))
     if source not in tensors:
         raise ValueError(f"{desc.OPERATOR} has no input {source!r}; its inputs are {', '.join(tensors)}")

@@ -1,0 +1,116 @@
+"""What every target needs to know of a definition's expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from dmlgen.expr import ir
+from dmlgen.expr.define import varies
+
+
+@cache
+def _function_uses_at(function: ir.Function) -> bool:
+    return uses_at(function.body)
+
+
+def uses_at(node: ir.Expr) -> bool:
+    """Whether a value depends on the coordinate of the tensor being defined, functions included."""
+    for part in ir.walk(node):
+        match part:
+            case ir.Local(name="at") | ir.Call(function="held"):
+                return True
+            case ir.Apply(function=function) if _function_uses_at(function):
+                return True
+    return False
+
+
+def free_locals(node: ir.Expr) -> dict[str, ir.Local]:
+    """The loop variables and parameters that a value needs from outside, `at` included, by name."""
+    found: dict[str, ir.Local] = {}
+    for child in ir.children(node):
+        found |= free_locals(child)
+    match node:
+        case ir.Local(name=name):
+            found[name] = node
+        case ir.Call(function="held"):
+            found["at"] = ir.Local("at", ir.INTS)
+        case ir.Apply(function=function) if _function_uses_at(function):
+            found["at"] = ir.Local("at", ir.INTS)
+        case ir.Fold(loops=loops):
+            inner = {each.variable.name for each in loops}
+            outer = {name for each in loops for name in _bounds_locals(each)}
+            found = {name: local for name, local in found.items() if name not in inner - outer}
+        case ir.Reduce(loop=loop):
+            found.pop(loop.variable.name, None)
+    return found
+
+
+def _bounds_locals(each: ir.Each) -> set[str]:
+    bounds = [bound for bound in (each.first, each.last) if bound is not None]
+    return {name for bound in bounds for name in free_locals(bound)}
+
+
+def is_known(node: ir.Expr) -> bool:
+    """Whether the description alone gives a value, so that a host can tell it to a shader."""
+    return not varies(node) and not free_locals(node)
+
+
+def asks_presence(node: ir.Expr) -> bool:
+    """Whether a value depends on optional tensors being there, functions included."""
+    for part in ir.walk(node):
+        match part:
+            case ir.Present():
+                return True
+            case ir.Apply(function=function) if asks_presence(function.body):
+                return True
+            case ir.Definition(value=value) if asks_presence(value):
+                return True
+    return False
+
+
+class Widths:
+    """Which integers may need more than 32 bits, coordinates and what is made of them never do.
+
+    `wide_tensors` are those, of the description and intermediate, whose elements may.
+    """
+
+    def __init__(self, wide_tensors: Mapping[str, bool]) -> None:
+        self._tensors = wide_tensors
+
+    def is_wide(self, node: ir.Expr, locals_: frozenset[str]) -> bool:
+        """Whether an integer may be wide where these locals are."""
+        if node.type != ir.INT or is_known(node):
+            return isinstance(node, ir.Number) and abs(node.value) >= 2**31
+        match node:
+            case ir.Load(tensor=ir.Tensor(name=name)) | ir.Entry(tensor=name):
+                return self._tensors[name]
+            case ir.Local(name=name):
+                return name in locals_
+            case ir.Index() | ir.Call(function="flat" | "product" | "sum" | "len"):
+                return False
+            case ir.Fold(kind="sum" | "product", unrolled=False):
+                return True
+            case ir.Fold(kind="argmax" | "argmin"):
+                return False
+            case ir.Fold(body=body):
+                return self.is_wide(body, locals_)
+            case ir.Call(function="int"):
+                return True
+            case ir.Call(function="clamp", arguments=(_, low, high)):
+                return self.is_wide(low, locals_) or self.is_wide(high, locals_)
+            case ir.Call(function="convert" | "quantize", arguments=(_, ir.Tensor(name=name))):
+                return self._tensors[name]
+            case ir.Apply(function=function, arguments=arguments):
+                return self.is_wide(function.body, self.parameters(function, arguments, locals_))
+            case ir.Conditional(then=then, otherwise=otherwise):
+                return self.is_wide(then, locals_) or self.is_wide(otherwise, locals_)
+            case _:
+                return any(self.is_wide(child, locals_) for child in ir.children(node))
+
+    def parameters(
+        self, function: ir.Function, arguments: tuple[ir.Expr, ...], locals_: frozenset[str]
+    ) -> frozenset[str]:
+        """The parameters of a function that are wide in one use of it."""
+        pairs = zip(function.parameters, arguments, strict=True)
+        return frozenset(parameter.name for parameter, item in pairs if self.is_wide(item, locals_))
