@@ -134,10 +134,10 @@ def shader(operator: str) -> str:
 
     The shaders lie in an installed package; in the source tree they lie beside `python/`, once for all.
     """
-    folder = files("dmlops") / "hlsl"
-    if not folder.is_dir():
-        folder = Path(__file__).parents[3] / "hlsl"
-    file = folder / f"{operator.lower()}.hlsl"
+    name = f"{operator.lower()}.hlsl"
+    file = files("dmlops") / "hlsl" / name
+    if not file.is_file():
+        file = Path(__file__).parents[3] / "hlsl" / name
     if not file.is_file():
         raise Unsupported(f"{operator} has no shader yet")
     return file.read_text(encoding="utf-8")
