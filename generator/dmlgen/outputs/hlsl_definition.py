@@ -123,7 +123,7 @@ class DefinitionShader:
     texts: tuple[str, ...]
     fused: str  # the member with activations
     activations: tuple[Activation, ...]
-    library: Callable[[], tuple[str, ...]]
+    functions: tuple[str, ...]  # of the library
     max_rank: int
     most_listed: int
 
@@ -134,11 +134,6 @@ class DefinitionShader:
     @property
     def bits(self) -> tuple[int, ...]:
         return tuple(sorted({bits for tensor in self.tensors for bits in tensor.bits}))
-
-    @property
-    def functions(self) -> tuple[str, ...]:
-        """The library's functions that the shader calls."""
-        return self.library()
 
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
@@ -161,7 +156,7 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
     passes = [
         Pass(
             tensor.name,
-            printer.value(tensor.value, tensor.type, tensor.decides),
+            printer.value(tensor.value, tensor.decides),
             tuple(sorted(entries_read(tensor.value))),
             tensor.along,
         )
@@ -192,7 +187,7 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
         texts=tuple(printer.texts),
         fused=printer.fused,
         activations=activations,
-        library=lambda: () if functions is None else functions.closure(called, types),
+        functions=() if functions is None else functions.closure(called, types),
         max_rank=MAX_RANK,
         most_listed=printer.most_listed,
     )
@@ -258,31 +253,23 @@ class ShaderPrinter(Printer):
 
     # Values and functions.
 
-    def value(self, node: ir.Expr, type_: ir.Type, decides: bool) -> str:
-        """The call of a function with the value of an intermediate tensor at `at`."""
-        return self._outermost(node, decides)
+    def value(self, node: ir.Expr, decides: bool) -> str:
+        """The value of an intermediate tensor at `at`; `decides`: its floats do."""
+        return self._in(node, decides, ATOM)
 
     def stored(self, name: str, node: ir.Expr) -> str:
         """The value of an output at `at`, in the type in which its elements are computed."""
-        text, type_ = self._outermost(node, False), f"{self.tensors[name].macro}_VALUE"
+        text, type_ = self._in(node, False, ATOM), f"{self.tensors[name].macro}_VALUE"
         if node.type == ir.FLOAT:
             return f"({type_}){self._call('RoundingOnce', text, f'{self.tensors[name].macro}_BITS')}"
         return text if node.type.kind == "element" else f"({type_}){text}"
 
-    def _outermost(self, node: ir.Expr, decides: bool) -> str:
-        before, self._single = self._single, decides
-        text = self.print(node, ATOM)
-        self._single = before
-        return text
-
     def deciding(self, node: ir.Expr, outer: int = 0) -> str:
-        before, self._single = self._single, True
-        text = self.print(node, outer)
-        self._single = before
-        return text
+        """The text of a value whose floats decide."""
+        return self._in(node, True, outer)
 
-    def _free(self, node: ir.Expr, outer: int = 0) -> str:
-        before, self._single = self._single, False
+    def _in(self, node: ir.Expr, single: bool, outer: int) -> str:
+        before, self._single = self._single, single
         text = self.print(node, outer)
         self._single = before
         return text
@@ -649,7 +636,7 @@ class ShaderPrinter(Printer):
         else:
             body = node.body
             if node.kind == "sum" and not node.unrolled:
-                text = self._free(body, ATOM)
+                text = self._in(body, False, ATOM)  # a sum is free, whatever it decides
             else:
                 text = self.deciding(body, ATOM) if node.type == ir.BOOL else self.print(body, ATOM)
             if node.type != ir.BOOL:
