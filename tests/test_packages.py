@@ -163,20 +163,17 @@ def test_the_sdist_holds_the_whole_package(dist: Path) -> None:
 IMPORT_ALL = """
 import importlib, pkgutil, sys
 import dmlops
-failed = []
 for module in pkgutil.walk_packages(dmlops.__path__, "dmlops."):
     if module.name != "dmlops.__main__":
-        try:
-            importlib.import_module(module.name)
-        except dmlops.gpu.GpuUnavailable:
-            failed.append(module.name)
-print(*failed)
+        print(importlib.import_module(module.name).__name__)
 """
 
 
 def test_every_module_can_be_imported(dmlops_installed: Environment) -> None:
-    needing_the_extra = {f"dmlops.gpu.{name}" for name in ("device", "resources", "vulkan_api")}
-    assert set(dmlops_installed.python(IMPORT_ALL).split()) == needing_the_extra
+    """Without the extra, too: it is what runs on a GPU that needs it."""
+    assert {"dmlops.gpu.device", "dmlops.compute.gemm"} < set(dmlops_installed.python(IMPORT_ALL).split())
+    code = "from dmlops import gpu\ntry: gpu.devices()\nexcept gpu.GpuUnavailable as error: print(error)"
+    assert "pip install vulkan" in dmlops_installed.python(code)
 
 
 def test_the_version_and_the_types_are_there(dmlops_installed: Environment) -> None:
@@ -199,7 +196,7 @@ def test_the_examples_of_the_readme_run(dmlops_installed: Environment) -> None:
 
 def test_the_extra_completes_the_package(dist: Path, tmp_path: Path) -> None:
     environment = Environment.of(tmp_path, f"{dist}/dmlops-{VERSION}-py3-none-any.whl[gpu]")
-    assert environment.python(IMPORT_ALL).strip() == ""
+    assert environment.python("from dmlops.gpu.vulkan_api import vk; print(vk.VK_SUCCESS)").strip() == "0"
 
 
 def test_shaders_are_found(dmlops_installed: Environment) -> None:

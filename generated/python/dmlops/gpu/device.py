@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """A Vulkan device for compute shaders: choosing one, its queue, its memory and the buffers it keeps.
 
-Importing this module raises GpuUnavailable when Vulkan itself is missing.
+Whatever needs Vulkan raises GpuUnavailable when it is missing.
 """
 
 from __future__ import annotations
