@@ -17,8 +17,8 @@ computed = dmlops.reference.run
 
 
 @pytest.fixture(params=["reference", "shader"], autouse=True)
-def target(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each test of a module that has this fixture runs twice: with the reference, and with the shaders.
+def target(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Each test of a module that has this fixture runs twice: with the "reference", and with the "shader".
 
     Both get the same numbers, whatever ran before: gradients against differences need some that lie apart.
     """
@@ -28,6 +28,8 @@ def target(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setattr(
             "definition_cases.computed", lambda desc, inputs: dmlops.gpu.run(desc, inputs, device)
         )
+    which: str = request.param
+    return which
 
 
 def tensor(array: np.ndarray) -> Desc:

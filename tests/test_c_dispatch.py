@@ -19,7 +19,7 @@ import pytest
 import dmlops
 from c_runner import SOURCES, WARNINGS, build, compiler
 from dmlops import ReduceFunction, TensorDataType, TensorDesc, from_json
-from dmlops.gpu import FEATURE_LEVEL, Unsupported, planned
+from dmlops.gpu import Unsupported, planned
 from dmlops.gpu import map as aligned
 from dmlops.registry import OPERATORS
 from random_descriptions import level_and_form, matrix_cases
@@ -66,7 +66,7 @@ def goes_element_by_element(operator: str) -> bool:
 
 def expected(desc: dmlops.Description) -> list[list[str]]:
     """What the Python package plans, as the library writes it; nothing of what shaders cannot do."""
-    if desc.validate(FEATURE_LEVEL):
+    if desc.validate():
         return []
     try:
         with patch.object(aligned, "MAX_RANK", 0):  # no blocks, which the header leaves out
@@ -247,7 +247,7 @@ def test_nothing_is_planned_for_what_has_no_shader_of_these_kernels(library: Lib
     valid = dmlops.Reduce(
         Function=ReduceFunction.SUM, InputTensor=one, OutputTensor=replace(one, Sizes=(1, 2, 3, 1)), Axes=(3,)
     )
-    assert valid.validate(FEATURE_LEVEL) == []
+    assert valid.validate() == []
     assert library.plan(valid) == []
     assert library.count(None, 4) == 0
 

@@ -63,8 +63,10 @@ def test_gemm(rank: int, first: str, second: str, type_: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["RELU", "SOFTMAX", "TANH"])
-def test_gemm_with_an_activation(name: str) -> None:
+def test_gemm_with_an_activation(target: str, name: str) -> None:
     a, b = random(1, 2, 4, 5), random(1, 2, 5, 6)
+    if (target, name) == ("shader", "SOFTMAX"):
+        pytest.skip("GEMM has no shader with SOFTMAX fused yet; test_gpu_matrix.py shows that it is refused")
     found = one(
         "GEMM",
         {"ATensor": a, "BTensor": b},
@@ -261,7 +263,12 @@ def test_fold_and_unfold(type_: Any, spatial: list[int]) -> None:
 
 @pytest.mark.parametrize("axes", [[1, 2, 3], [2, 3], [3], [0, 2]])
 @pytest.mark.parametrize(("mean", "variance"), [(True, True), (False, True), (True, False)])
-def test_mean_variance_normalization(axes: list[int], mean: bool, variance: bool) -> None:
+def test_mean_variance_normalization(target: str, axes: list[int], mean: bool, variance: bool) -> None:
+    """Around 1000, where a variance by one pass is all noise.
+
+    The reference sums in double precision. Shaders sum up to 60 numbers of 1000 in single precision, so that
+    a mean may be off by some units in the last place of 1000, each 6e-5; the scales make more of it.
+    """
     x, scale, bias = random(2, 3, 4, 5) + 1000, random(1, 3, 1, 5), random(1, 3, 1, 1)
     found = one(
         "MEAN_VARIANCE_NORMALIZATION2",
@@ -276,7 +283,8 @@ def test_mean_variance_normalization(axes: list[int], mean: bool, variance: bool
     wide = x.astype(np.float64)
     centre = wide.mean(tuple(axes), keepdims=True) if mean else 0
     spread = np.sqrt(((wide - centre) ** 2).mean(tuple(axes), keepdims=True) + np.float32(1e-3))
-    close(found, scale.astype(np.float64) * (wide - centre) / (spread if variance else 1) + bias, 1e-4)
+    expected = scale.astype(np.float64) * (wide - centre) / (spread if variance else 1) + bias
+    close(found, expected, 1e-4 if target == "reference" else 2e-3)
 
 
 @pytest.mark.parametrize("across", [True, False])

@@ -49,7 +49,7 @@ class CompiledCheck:
 class Failure(NamedTuple):
     """A broken rule. `member` is the path that violations name; `owner` the tensor or member it belongs to.
 
-    `position` is the place in the order in which failures are best mended: stage, part of it, and so on. In
+    `position` is the place in the order in which failures are best fixed: stage, part of it, and so on. In
     the last stage rules of tensors come after those of the operator, as mending them disturbs no other.
     `check` and the names' values at the failure are known where the rule has checks of its own.
     """

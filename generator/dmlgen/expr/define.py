@@ -457,7 +457,7 @@ class _Definition(_Parser):
             boxed = isinstance(one.iter, ast.Call) and ast.unparse(one.iter.func) == "box"
             variable = self.variable(one.target, ir.INTS if boxed else ir.INT, True)
             if variable.name in (each.variable.name for each in loops):
-                raise self.fail(one.target, "name-clash", f"loop variable {variable.name!r} stands twice")
+                raise self.fail(one.target, "name-clash", f"loop variable {variable.name!r} is used twice")
             loops.append(self.each(variable, one.iter, depth))
             conditions += one.ifs
         last = generator.generators[-1]

@@ -227,7 +227,7 @@ class _Parser:
             return ir.Part(owner, name, parts[name])
         if not isinstance(owner, ir.Tensor):
             raise self.fail(
-                node, "expression-type", f"{ast.unparse(node.value)} is no tensor; only tensors have fields"
+                node, "expression-type", f"{ast.unparse(node.value)} is not a tensor; only those have fields"
             )
         if name not in self.scope.fields:
             raise self.fail(

@@ -95,7 +95,7 @@ def _formulas(node: Mapping, scope: Scope, faults: Faults) -> list[Formula]:
                 raise fault(where, "name-clash", f"{name} is a name already")
             for parameter in parameters:
                 if not re.fullmatch(r"[A-Za-z]\w*", parameter) or keyword.iskeyword(parameter):
-                    raise fault(where, "expression-form", f"{parameter!r} is no name for a parameter")
+                    raise fault(where, "expression-form", f"{parameter!r} cannot name a parameter")
                 if parameter in scope.names or parameters.count(parameter) > 1:
                     raise fault(where, "name-clash", f"parameter {parameter!r} hides another name")
             value = entry.value

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["GpuUnavailable", "Unsupported", "contents", "devices", "planned", "run", "shader"]
 
-FEATURE_LEVEL = "6.4"
-
 
 def devices() -> list[str]:
     """The names of the Vulkan devices here, the fastest kind first."""
@@ -52,7 +50,7 @@ def run(
     operator's IN_PLACE; both have the same layout then. Raises InvalidDescription, ValueError for
     inputs that do not fit the description, Unsupported for what the shaders cannot do, and GpuUnavailable.
     """
-    violations = desc.validate(FEATURE_LEVEL)
+    violations = desc.validate()  # at the newest level
     if violations:
         raise InvalidDescription(desc, violations)
     arrays = checked(desc, inputs)
