@@ -246,12 +246,12 @@ def test_inputs_that_do_not_fit_are_refused(device: Any) -> None:
     case = simple()
     indices = case.inputs["IndicesTensor"]
     assert "InputTensor is missing" in refused(case, {"IndicesTensor": indices}, device)
-    assert "has no input 'Input';" in refused(case, {**case.inputs, "Input": indices}, device)
+    assert 'has no input "Input";' in refused(case, {**case.inputs, "Input": indices}, device)
     text = refused(case, {**case.inputs, "InputTensor": np.zeros((3, 2), np.float32)}, device)
     assert "InputTensor must be a NumPy array of float32, shape (2, 3); it is float32 of shape (3, 2)" in text
     text = refused(case, {**case.inputs, "IndicesTensor": indices.astype(np.int64)}, device)
     assert "IndicesTensor must be a NumPy array of int32" in text
-    assert "it is list" in refused(case, {**case.inputs, "IndicesTensor": [[0] * 3] * 2}, device)
+    assert "it is a list" in refused(case, {**case.inputs, "IndicesTensor": [[0] * 3] * 2}, device)
     case.description["desc"]["InputTensor"]["Strides"] = [0, 1]
     assert "stride 0 in dimension 0" in refused(case, case.inputs, device)
 

@@ -16,6 +16,8 @@ from ..arrays import checked
 from ..compute import computation
 from ..description import Description
 from ..errors import InvalidDescription
+from ..plain import is_a
+from ..quoting import shown
 from . import compiler
 from .errors import GpuUnavailable, Unsupported
 from .memory import array_of, buffer_size, tensor_bytes
@@ -46,8 +48,11 @@ def run(
     description shape the buffers on the GPU. `device` is a Device, an index into `devices()`, a part of a
     name, or None for the fastest kind. `in_place` names an input whose buffer the output shares, one of the
     operator's IN_PLACE; both have the same layout then. Raises InvalidDescription, ValueError for
-    inputs that do not fit the description, Unsupported for what the shaders cannot do, and GpuUnavailable.
+    inputs that do not fit the description, Unsupported for what the shaders cannot do, GpuUnavailable, and
+    TypeError where `desc` is no description or `device` none of these.
     """
+    if not is_a(desc, Description):
+        raise TypeError(f"{shown(desc)} is no description of an operator")
     violations = desc.validate()  # at the newest level
     if violations:
         raise InvalidDescription(desc, violations)
@@ -58,7 +63,7 @@ def run(
 
     from .device import Device
 
-    target = device if isinstance(device, Device) else Device.open(device)
+    target = Device.open(device)
     tensors = [tensor for role in ("input", "output") for _, tensor in tensor_names(desc, role)]
     target.check_sizes([buffer_size(tensor) for tensor in tensors])  # before their contents take memory here
     programs = [(_compiled(desc.OPERATOR, dispatch, target), dispatch) for dispatch in work.dispatches]
@@ -88,8 +93,8 @@ def shared_buffer(desc: Description, output: str, source: str) -> str:
         # Each output is a pass of its own, which reads what an earlier one may have overwritten.
         raise ValueError(f"{desc.OPERATOR} has several outputs; its shader does not run in place")
     tensors = dict(tensor_names(desc, "input"))
-    if source not in tensors:
-        raise ValueError(f"{desc.OPERATOR} has no input {source!r}; its inputs are {', '.join(tensors)}")
+    if not is_a(source, str) or source not in tensors:
+        raise ValueError(f"{desc.OPERATOR} has no input {shown(source)}; its inputs are {', '.join(tensors)}")
     if source not in desc.IN_PLACE:
         shared = " or ".join(desc.IN_PLACE)
         raise ValueError(f"{output} cannot share the buffer of {source}; {desc.OPERATOR} allows {shared}")

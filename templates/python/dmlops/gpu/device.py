@@ -13,6 +13,8 @@ from itertools import accumulate
 from threading import Lock, RLock
 from typing import Any
 
+from ..plain import is_a, plain
+from ..quoting import shown
 from .errors import GpuUnavailable, Unsupported
 from .resources import Binding, Buffer, Bytes, Kernel
 from .vulkan_api import vk
@@ -63,20 +65,28 @@ class Device:
         )[0]
 
     @classmethod
-    def open(cls, selector: str | int | None = None) -> Device:
+    def open(cls, selector: Device | str | int | None = None) -> Device:
         """The device with this index, or the first whose name contains this text; else the fastest kind.
 
-        One device is opened once. Raises GpuUnavailable when there is none or it lacks a feature.
+        One device is opened once; a device stands for itself. Raises GpuUnavailable when there is none or it
+        lacks a feature, and TypeError for a selector of another type.
         """
+        if is_a(selector, Device):
+            return selector
+        wanted = plain(selector)
+        if wanted is not None and type(wanted) not in (int, str):
+            raise TypeError(
+                f"a device is chosen by its index or a part of its name, not by {shown(selector)}"
+            )
         with _opening:
             found = _physical_devices()
-            if isinstance(selector, int):
-                chosen = found[selector : selector + 1] if selector >= 0 else []
+            if type(wanted) is int:
+                chosen = found[wanted : wanted + 1] if wanted >= 0 else []
             else:
-                chosen = [entry for entry in found if (selector or "").lower() in entry[0].lower()]
+                chosen = [entry for entry in found if (wanted or "").lower() in entry[0].lower()]
             if not chosen:
                 names = ", ".join(name for name, _ in found)
-                raise GpuUnavailable(f"No Vulkan device {selector!r}; there are: {names}.")
+                raise GpuUnavailable(f"No Vulkan device {shown(selector)}; there are: {names}.")
             return _opened(found.index(chosen[0]))
 
     def check_sizes(self, sizes: Iterable[int]) -> None:
