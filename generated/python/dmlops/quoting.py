@@ -37,8 +37,13 @@ def shown(value: Any) -> str:
 
 def cut(text: str) -> str:
     """The beginning of a text that may be long or hold control characters."""
-    printable = "".join(one if " " <= one <= "~" else _escape(one) for one in text[: _SHOWN + 1])
-    return printable if len(text) <= _SHOWN else f"{printable[:_SHOWN]}..."
+    start = printable(text[: _SHOWN + 1])
+    return start if len(text) <= _SHOWN else f"{start[:_SHOWN]}..."
+
+
+def printable(text: str) -> str:
+    """A text with whatever is not printable ASCII as an escape."""
+    return "".join(one if " " <= one <= "~" else _escape(one) for one in text)
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
