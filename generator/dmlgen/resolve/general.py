@@ -255,7 +255,7 @@ def _levels(node: Mapping) -> tuple[FeatureLevel, ...]:
         box = mapping(entry, "in_box")
         level = FeatureLevel(
             name=name,
-            value=integer(entry, "value"),
+            value=int(text(entry, "value"), 16),
             ordinal=len(levels),
             directml=text(entry, "directml"),
             in_box=_in_box(box) if box.entries else None,
