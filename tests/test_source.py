@@ -85,8 +85,8 @@ def test_windows_line_ends_change_nothing() -> None:
 
 
 SURPRISES = """
-    yes Yes NO on OFF y n True NULL ~ = 010 0x6B 0X1F -0x1 0o17 0o8 0b11 +1 1_000 1:30 190:20:30 1:30.5 .5 5. 1e5
-    1.0e5 1_0.5
+    yes Yes NO on OFF y n True NULL ~ = 010 0x6B 0X1F -0x1 0o17 0o8 0b11 +1 1_000 1:30 190:20:30 1:30.5 .5 5.
+    1e5 1.0e5 1_0.5
     .inf -.INF .nan 2001-01-01 2001-12-14t21:59:43.10-05:00 18446744073709551616 -9223372036854775809 1.0e999
 """
 
