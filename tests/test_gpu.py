@@ -439,6 +439,31 @@ def test_a_process_forked_after_the_first_use_opens_the_device_anew(device: Any)
     assert answers.get() == case.expected.tolist()
 
 
+@pytest.mark.parametrize("uses_gpu", [True, False])
+def test_a_forked_process_ends_by_itself(uses_gpu: bool, tmp_path: Path) -> None:
+    """By sys.exit, with its status, and after its own exit handlers; neither waits for threads of the parent."""
+    script = f"""
+import atexit, os, sys
+import numpy as np
+import dmlops
+from dmlops import TensorDesc, gpu
+array = np.float32([[1, -2]])
+desc = dmlops.ElementWiseAbs(InputTensor=TensorDesc.of(array)).infer()
+gpu.run(desc, {{"InputTensor": array}})
+if os.fork() == 0:
+    atexit.register(print, "handler of the child")
+    if {uses_gpu}:
+        print(gpu.run(desc, {{"InputTensor": array}})["OutputTensor"].tolist())
+    sys.exit(7)
+print(os.waitstatus_to_exitcode(os.wait()[1]))
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
+    )
+    answers = ["[[1.0, 2.0]]"] if uses_gpu else []
+    assert result.stdout.splitlines() == [*answers, "handler of the child", "7"]
+
+
 def test_threads_open_one_device(tmp_path: Path) -> None:
     script = """
 import threading

@@ -7,6 +7,7 @@ Whatever needs Vulkan raises GpuUnavailable when it is missing.
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -264,10 +265,15 @@ def names() -> list[str]:
 _opening = RLock()
 
 
+# Whether the process that this one was forked from had a device open.
+_inherited = False
+
+
 def _start_anew() -> None:
     """After a fork the parent's instance and devices answer no more, and its lock may stay held for ever."""
-    global _opening
+    global _opening, _inherited
     _opening = RLock()
+    _inherited |= _opened.cache_info().currsize > 0
     for made in (_instance, _physical_devices, _opened):
         made.cache_clear()
 
@@ -302,7 +308,22 @@ def _physical_devices() -> list[tuple[str, Any]]:
 
 @cache
 def _opened(index: int) -> Device:
-    return Device(_physical_devices()[index][1])
+    device = Device(_physical_devices()[index][1])
+    if _inherited:
+        _skip_exit_handlers()
+    return device
+
+
+def _skip_exit_handlers() -> None:
+    """Has this process end, after all that Python does at its exit, without the exit handlers of C libraries.
+
+    Mesa's wait for threads of its device. After a fork they wait for the parent's as well, which are not here,
+    and for ever. Handlers run last in, first out: what C's streams hold is written, and the process ends.
+    """
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "on_exit"):  # of glibc; others leave the handlers as they are
+        libc.on_exit(libc._exit, None)
+        libc.__cxa_atexit(libc.fflush, None, None)
 
 
 def _features(physical: Any, name: str) -> tuple[Any, frozenset[str]]:
