@@ -441,7 +441,7 @@ def test_a_process_forked_after_the_first_use_opens_the_device_anew(device: Any)
 
 @pytest.mark.parametrize("uses_gpu", [True, False])
 def test_a_forked_process_ends_by_itself(uses_gpu: bool, tmp_path: Path) -> None:
-    """By sys.exit, with its status, and after its own exit handlers; neither waits for threads of the parent."""
+    """By sys.exit, with its status, after its own exit handlers, waiting for no thread of the parent."""
     script = f"""
 import atexit, os, sys
 import numpy as np

@@ -276,6 +276,32 @@ def test_a_name_works_everywhere_or_is_refused_with_its_place(
         subprocess.run([sys.executable, "-c", program], env=environment, check=True)
 
 
+@pytest.mark.parametrize(
+    ("changes", "at"),
+    [
+        ({"  Axis: {type": "  Any: {type", "Axis": "Any"}, "Any: {type"),
+        ({"\nrules:\n": "\nlet:\n  axis: Axis + 1\nrules:\n", "Axis <": "axis <"}, "axis: Axis"),
+        ({"[d]": "[axis]", "for d in": "for axis in", "d !=": "axis !="}, "id: indices-sizes"),
+    ],
+)
+def test_a_clash_of_names_is_found_where_the_name_stands(
+    changes: dict[str, str], at: str, specs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = specs / ELEMENTS
+    text = path.read_text(encoding="utf-8")
+    for old, new in changes.items():
+        assert old in text or new == "Any"
+        text = text.replace(old, new)
+    path.write_text(text, encoding="utf-8")
+    capsys.readouterr()
+    assert main(["lint", "--specs", str(specs)]) == 1
+    before = text[: text.index(at)]
+    where = f"{ELEMENTS}:{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}: "
+    found = [line for line in capsys.readouterr().out.splitlines() if "[name-clash]" in line]
+    assert found
+    assert where in found[0]
+
+
 NUMBERS = {
     "infinite": (ELEMENTS, "Axis < InputTensor.DimensionCount", "Axis < 1e999"),
     "data type beyond the mask": ("enums.yaml", "value: 11", "value: 32"),

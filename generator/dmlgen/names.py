@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 from dmlgen.diagnostics import Finding, Position
@@ -163,7 +163,7 @@ def _of_members(operator: Operator, registry: Registry) -> Iterator[Finding]:
             or keyword.iskeyword(member.name)
             or member.name in ("None", "True", "False")
         ):
-            yield _clash(operator.position, member.name, member.name, "a class that Python's bindings need")
+            yield _clash(member.position, member.name, member.name, "a class that Python's bindings need")
 
 
 def _of_variables(operator: Operator, registry: Registry) -> Iterator[Finding]:
@@ -177,17 +177,22 @@ def _of_variables(operator: Operator, registry: Registry) -> Iterator[Finding]:
             locals_ += [f"{locals_[0]}_{part}" for part in ("ranks", "types")]
         for local in locals_:
             if local in named:
-                yield _clash(operator.position, member.name, local, named[local])
+                yield _clash(member.position, member.name, local, named[local])
             named[local] = member.name
     checks = [check for rule in operator.rules for check in rule.checks]
     judged = [node for check in checks for node in (*check.read, *check.shown)]
     inferred = [node for inference in operator.inferences for node in inference.expressions]
     computed = list(operator.compute.expressions) if operator.compute is not None else []
-    loops = [loop.variable.name for check in checks for loop in check.loops]
+    loops = {
+        loop.variable.name: rule.position
+        for rule in operator.rules
+        for check in rule.checks
+        for loop in check.loops
+    }
     yield from _of_scope(operator, dict(named), operator.definitions, [*judged, *inferred], loops)
     if operator.compute is not None:
         whole = (*operator.definitions, *operator.compute.definitions)
-        yield from _of_scope(operator, dict(named), whole, computed, [])
+        yield from _of_scope(operator, dict(named), whole, computed, {})
 
 
 def _of_scope(
@@ -195,20 +200,25 @@ def _of_scope(
     named: dict[str, str],
     definitions: Iterable[Definition],
     expressions: Iterable[ir.Expr],
-    loops: Iterable[str],
+    loops: Mapping[str, Position],
 ) -> Iterator[Finding]:
     variables = {definition.name for definition in definitions}
     for definition in definitions:
         if python_variable(definition.name) in named:
             local = python_variable(definition.name)
-            yield _clash(operator.position, definition.name, local, named[local])
+            yield _clash(definition.position, definition.name, local, named[local])
         named[python_variable(definition.name)] = definition.name
-    values = [*expressions, *(definition.value for definition in definitions)]
-    nodes = [node for value in values for node in ir.walk(value)]
-    found = {node.loop.variable.name for node in nodes if isinstance(node, ir.Reduce)}
-    for name in sorted({*loops, *found} - variables):
-        if python_variable(name) in named:
-            yield _clash(operator.position, name, python_variable(name), named[python_variable(name)])
+    places = dict.fromkeys(_loop_names(*expressions), operator.position)
+    for definition in definitions:
+        places |= dict.fromkeys(_loop_names(definition.value), definition.position)
+    for name, position in sorted({**places, **loops}.items()):
+        if name not in variables and python_variable(name) in named:
+            yield _clash(position, name, python_variable(name), named[python_variable(name)])
+
+
+def _loop_names(*expressions: ir.Expr) -> Iterator[str]:
+    nodes = (node for expression in expressions for node in ir.walk(expression))
+    return (node.loop.variable.name for node in nodes if isinstance(node, ir.Reduce))
 
 
 def _clash(position: Position, name: str, spelled: str, other: str) -> Finding:

@@ -121,6 +121,7 @@ class Member:
     pointer: bool
     optional: bool
     summary: Text
+    position: Position = field(repr=False, compare=False)
     typed_by: str | None = None
     length: int | None = None
 
@@ -265,6 +266,7 @@ class Definition:
 
     name: str
     value: ir.Expr
+    position: Position = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True)

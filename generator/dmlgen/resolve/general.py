@@ -36,7 +36,7 @@ from dmlgen.resolve.nodes import (
     scalar,
     text,
 )
-from dmlgen.source import Mapping, Node, Scalar
+from dmlgen.source import Entry, Mapping, Scalar
 
 FILES = ("feature_levels", "constants", "enums", "structs", "rules", "identifiers")
 
@@ -144,8 +144,9 @@ class General:
         """The level that `since` names; else the default; else the lowest."""
         return self.level_at(node, "since") or default or self.levels[0]
 
-    def member(self, name: str, node: Node) -> Member:
+    def member(self, entry: Entry) -> Member:
         """A member of a struct: a tensor has a role, anything else a type."""
+        name, node = entry.name, entry.value
         assert isinstance(node, Mapping)
         type_ = text(node, "type")
         if (node.get("role") is None) == (type_ == ""):
@@ -160,6 +161,7 @@ class General:
             pointer=count is not None or type_ in ("", *self._by_address) or flag(node, "pointer"),
             optional=flag(node, "optional"),
             summary=free_text(node, "summary"),
+            position=entry.key.position,
             typed_by=text(node, "of") or None,
             length=integer(node, "length") or None,
         )
@@ -208,7 +210,7 @@ class General:
         return Enum(name, text(node, "prefix"), flag(node, "flags"), since, summary, entries)
 
     def _struct(self, name: str, node: Mapping) -> Struct:
-        members = tuple(self.member(key, value) for key, value in mapping(node, "members").items())
+        members = tuple(self.member(one) for one in mapping(node, "members").entries)
         page = text(node, "page") or None
         return Struct(name, self.since(node), free_text(node, "summary"), members, page, flag(node, "union"))
 

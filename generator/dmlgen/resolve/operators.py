@@ -127,11 +127,11 @@ def erratum(node: Mapping) -> Erratum:
 def _members(general: General, node: Mapping, faults: Faults) -> dict[str, Member]:
     members: dict[str, Member] = {}
     listed = mapping(node, "members")
-    for name, value in listed.items():
+    for entry in listed.entries:
         with faults:
-            members[name] = general.member(name, value)
-            if not members[name].is_tensor:
-                general.expression_type(members[name], mapping(listed, name))
+            members[entry.name] = general.member(entry)
+            if not members[entry.name].is_tensor:
+                general.expression_type(members[entry.name], mapping(listed, entry.name))
     counts = [name for name, member in members.items() if member.type == "UINT" and not member.count]
     for name, member in members.items():
         if member.typed_by is not None and not (

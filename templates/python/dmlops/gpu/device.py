@@ -315,8 +315,8 @@ def _opened(index: int) -> Device:
 def _skip_exit_handlers() -> None:
     """Has this process end, after all that Python does at its exit, without the exit handlers of C libraries.
 
-    Mesa's wait for threads of its device. After a fork they wait for the parent's as well, which are not here,
-    and for ever. Handlers run last in, first out: what C's streams hold is written, and the process ends.
+    Mesa's wait for the threads of its devices, after a fork also for those left in the parent, for ever.
+    Handlers run last in, first out: what C's streams hold is written, and the process ends.
     """
     libc = ctypes.CDLL(None)
     if hasattr(libc, "on_exit"):  # of glibc; others leave the handlers as they are
