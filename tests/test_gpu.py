@@ -366,6 +366,38 @@ def test_a_damaged_cache_entry_is_compiled_again(
     assert (counting.calls, entry.read_bytes()) == (2, whole)
 
 
+@pytest.mark.parametrize("how", ["link", "pipe", "folder", "zeros", "sparse", "swapped", "writable"])
+def test_what_is_no_cache_entry_is_compiled_again(
+    counting: CountingCompiler, tmp_path: Path, how: str
+) -> None:
+    """And it is not waited for, nor read without end."""
+    other, first = compiler.compile(SOURCE, {"N": 2}), compiler.compile(SOURCE, {"N": 1})
+    entry, its_other = sorted((tmp_path / "cache").iterdir(), key=lambda path: first not in path.read_bytes())
+    whole = entry.read_bytes()
+    assert other in its_other.read_bytes()
+    if how != "writable":
+        entry.unlink()
+    match how:
+        case "link":
+            (tmp_path / "real").write_bytes(whole)
+            entry.symlink_to(tmp_path / "real")
+        case "pipe":
+            os.mkfifo(entry)
+        case "folder":
+            entry.mkdir()
+        case "zeros":
+            entry.symlink_to("/dev/zero")
+        case "sparse":
+            entry.touch()
+            os.truncate(entry, 1 << 40)
+        case "swapped":
+            its_other.rename(entry)
+        case "writable":
+            entry.chmod(0o666)
+    assert compiler.compile(SOURCE, {"N": 1}) == first
+    assert counting.calls == 3
+
+
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o720])
 def test_a_cache_that_others_can_write_to_is_not_used(
     counting: CountingCompiler, tmp_path: Path, mode: int
