@@ -35,7 +35,7 @@ NASTY = [
     "\U0001f600 caf\u00e9 \u20ac",
     "| a | `b` <script> [c](d) |",
 ]
-FREE = {"summary", "because", "says", "broken_by", "where", "holds", "text"}
+FREE = {"summary", "because", "says", "broken_by", "where", "holds", "text", "name"}
 IN_BRACES = {
     "because",
     "says",
@@ -94,7 +94,7 @@ def spoil_texts(node: Any, nasty: str, key: str = "") -> Any:
 RUN = """
 import json, sys
 import numpy as np
-import dmlops
+import dmlops, dmlops.overview
 from dmlops import TensorDesc, gpu, reference, registry
 for name in registry.OPERATORS: dmlops.registry.operator(name)
 found = []
@@ -122,6 +122,7 @@ inputs = {"InputTensor": data.reshape(2, 3), "IndicesTensor": np.uint32([[1, 0, 
 want, got = reference.run(desc, inputs), gpu.run(desc, inputs)
 np.testing.assert_array_equal(got["OutputTensor"], want["OutputTensor"])
 bad = gather(InputTensor=x, IndicesTensor=i, OutputTensor=o, **{axis: 1})
+assert len(dmlops.overview.levels_text().splitlines()) == 1 + len(registry.LEVELS)
 print(json.dumps([one.message for one in bad.validate()]), json.dumps(gather.__doc__))
 print(json.dumps({one: registry.rule(one).text for one in ("DML-OPERATOR-since", "DML-GATHER_ELEMENTS-axis-range")}))
 """

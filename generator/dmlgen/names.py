@@ -48,10 +48,11 @@ _PACKAGE = {"Description", "InvalidDescription", "JsonError", "Support", "Tensor
 _PACKAGE |= {"FeatureLevel", "OperatorType", "Any"}
 _FILES = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}
 
-# Words of HLSL that are lower case, and variables of the templates.
+# Words that the compiler of HLSL refuses as a variable, functions of it that shaders call, and variables of
+# the templates. A test tries every word that the compiler has, so that the first are complete.
 _HLSL_WORDS = _words(
     """
-    abs acos all any asdouble asfloat asin asint asm asm_fragment asuint atan atan2 auto bool break
+    Technique abs acos all any asdouble asfloat asin asint asm asm_fragment asuint atan atan2 auto bool break
     buffer case catch cbuffer ceil centroid char clamp class clip column_major compile const const_cast
     continue cos cosh countbits cross ddx ddy default degrees delete determinant discard distance do dot
     double dst dword dynamic_cast else enum exp exp2 explicit export extern f16tof32 f32tof16 false
@@ -60,11 +61,11 @@ _HLSL_WORDS = _words(
     lerp line lineadj linear lit log log10 log2 long mad matrix max min modf mul mutable namespace new
     nointerpolation noise noperspective normalize null operator out packoffset pass payload
     pixelfragment pixelshader point pow precise primitives private protected public radians rcp reflect
-    refract register reinterpret_cast return reversebits round row_major rsqrt sample sampler saturate
-    shared short sign signed sin sincos sinh sizeof smoothstep snorm sqrt stateblock static static_cast
-    string struct switch tan tanh tbuffer template texture this throw transpose triangle
-    triangleadj true trunc try typedef typename uint uniform union unorm unsigned using vector
-    vertexfragment vertexshader vertices virtual void volatile while at count dimensions group
+    refract register reinterpret_cast return reversebits round row_major rsqrt sample sampler sampler_state
+    saturate shared short sign signed sin sincos sinh sizeof smoothstep snorm sqrt stateblock static static_cast
+    string struct switch tan tanh tbuffer technique technique10 technique11 template texture
+    this throw transpose triangle triangleadj true trunc try typedef typeid typename uint uniform union unorm unsigned using vector
+    vertexfragment vertexshader vertices virtual void volatile wchar_t while at count dimensions group
     groupColumns halving item multiplier outer params rest shift size thread value
     """
 )

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import codecs
+import io
 import json
 import os
 import sys
@@ -29,6 +30,9 @@ LONGEST_LINE = 1 << 24  # bytes; a description needs a few hundred
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0 when all descriptions are valid, 1 when some are not, 2 for wrong use."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # the console may not have every character of a name
+            stream.reconfigure(errors="backslashreplace")
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.run is None:

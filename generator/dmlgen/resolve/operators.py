@@ -305,6 +305,9 @@ def _example(general: General, node: Mapping, members: Map[str, Member]) -> Exam
             with faults:
                 message = f"{entry.name!r} is not a member other than a tensor"
                 raise fault(entry.key.position, "unknown-name", message, nearest(entry.name, plain))
+        elif isinstance(entry.value, Scalar) and isinstance(entry.value.value, str):
+            with faults:
+                _known_word(general, plain[entry.name], entry.value)
     tensors: dict[str, TensorData | tuple[TensorData, ...]] = {}
     known = {name: member for name, member in members.items() if member.is_tensor}
     given = mapping(node, "tensors")
@@ -323,6 +326,15 @@ def _example(general: General, node: Mapping, members: Map[str, Member]) -> Exam
                 tensors[entry.name] = _tensor_data(general, mapping(given, entry.name), faults)
     faults.stop()
     return Example(text(node, "id"), free_text(node, "where"), mapping(node, "members").plain(), tensors)
+
+
+def _known_word(general: General, member: Member, given: Scalar) -> None:
+    """Raises SpecError unless a member's text is an enumerator, or a number that YAML has no form for."""
+    enum = general.enums.get(member.type)
+    known = [entry.name for entry in enum.entries] if enum is not None else ["nan", "inf", "-inf"]
+    if given.value not in known:
+        message = f"{given.value!r} is no value of {member.name}"
+        raise fault(given.position, "unknown-name", message, nearest(str(given.value), known))
 
 
 def _tensor_data(general: General, node: Mapping, faults: Faults) -> TensorData:

@@ -2,7 +2,7 @@
 
 The folder is what DMLOPS_CACHE names, else `dmlops` in the user's cache folder. Shaders found there run on
 the GPU, so a folder that belongs to somebody else, or that others may write to, is not used. Each file begins
-with the SHA-256 of its name and the rest: one that was cut short, by a full disk say, counts as absent, and so
+with the SHA-256 of its name and the rest: what was cut short, by a full disk say, counts as absent, and so
 does what is no file of this user's.
 """
 
