@@ -47,6 +47,8 @@ def entries(file: BinaryIO) -> Iterator[Entry]:
             yield from (Entry(name, one) for name, one in dispatchables(value))
         else:
             identity = value.pop("id", None) if isinstance(value, dict) else None
+            if isinstance(value, dict):
+                value.pop("$schema", None)  # for editors
             yield Entry(identity, value)
 
 
