@@ -59,6 +59,7 @@ __version__ = "0.1.0"
 if _TYPE_CHECKING:
     from . import abi as abi
     from . import gpu as gpu
+    from . import make as make
     from . import reference as reference
     from . import registry as registry
     from .operators.activation_celu import ActivationCelu as ActivationCelu
@@ -282,6 +283,7 @@ if _TYPE_CHECKING:
 _LAZY = {
     "abi": ".abi",
     "gpu": ".gpu",
+    "make": ".make",
     "reference": ".reference",
     "ElementWiseIdentity": ".operators.element_wise_identity",
     "ElementWiseAbs": ".operators.element_wise_abs",
@@ -476,6 +478,7 @@ __all__ = [  # noqa: RUF022 -- operators in the order of the header
     "closest",
     "from_json",
     "gpu",
+    "make",
     "reference",
     "registry",
     "to_json",

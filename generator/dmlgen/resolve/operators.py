@@ -30,6 +30,7 @@ from dmlgen.registry import (
 )
 from dmlgen.resolve import rules
 from dmlgen.resolve.compute import resolve_compute
+from dmlgen.resolve.defaults import Default, resolve_defaults
 from dmlgen.resolve.definition import is_definition, resolve_definition
 from dmlgen.resolve.general import General
 from dmlgen.resolve.nodes import (
@@ -64,6 +65,7 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
     support: Map[str, tuple[Support, ...]] = {}
     compute: Compute | None = None
     defines: OutputDefinitions | None = None
+    defaults: Map[str, Default] = {}
     in_place: tuple[str, ...] = ()
     fused_into: dict[str, FeatureLevel] = {}
     examples: list[Example] = []
@@ -77,6 +79,8 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
             compute = schedule_of(defines, members)
         else:
             compute = resolve_compute(node, members, resolved, scope)
+    with faults:
+        defaults = resolve_defaults(general, mapping(node, "defaults"), members)
     with faults:
         in_place = _in_place(node, tensors)
     with faults:
@@ -106,6 +110,7 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
         in_place=in_place,
         fused_into=fused_into,
         members=tuple(members.values()),
+        defaults=defaults,
         free=tuple(str(item.value) for item in scalars(node, "free")),
         definitions=definitions,
         rules=resolved,

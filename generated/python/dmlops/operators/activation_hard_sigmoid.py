@@ -72,8 +72,8 @@ class ActivationHardSigmoid(Description):
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("Alpha", "FLOAT"),
-        Member("Beta", "FLOAT"),
+        Member("Alpha", "FLOAT", default=0.2),
+        Member("Beta", "FLOAT", default=0.5),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ACTIVATION_HARD_SIGMOID-same-rank", "docs"),

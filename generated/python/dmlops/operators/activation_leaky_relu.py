@@ -71,7 +71,7 @@ class ActivationLeakyRelu(Description):
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("Alpha", "FLOAT"),
+        Member("Alpha", "FLOAT", default=0.01),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ACTIVATION_LEAKY_RELU-same-rank", "docs"),

@@ -72,8 +72,8 @@ class ActivationScaledElu(Description):
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("Alpha", "FLOAT"),
-        Member("Gamma", "FLOAT"),
+        Member("Alpha", "FLOAT", default=1.6732631921768188),
+        Member("Gamma", "FLOAT", default=1.0507010221481323),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ACTIVATION_SCALED_ELU-same-rank", "docs"),

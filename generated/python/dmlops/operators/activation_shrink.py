@@ -77,8 +77,8 @@ class ActivationShrink(Description):
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("Bias", "FLOAT"),
-        Member("Threshold", "FLOAT"),
+        Member("Bias", "FLOAT", default=0.0),
+        Member("Threshold", "FLOAT", default=0.5),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ACTIVATION_SHRINK-same-rank", "docs"),

@@ -73,7 +73,7 @@ class ActivationSoftplus(Description):
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("Steepness", "FLOAT"),
+        Member("Steepness", "FLOAT", default=1.0),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ACTIVATION_SOFTPLUS-same-rank", "docs"),

@@ -73,7 +73,7 @@ class ElementWiseBitCount(Description):
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_0
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
+        Member("OutputTensor", "tensor", role="output", pointer=True, default="UINT8"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ELEMENT_WISE_BIT_COUNT-same-rank", "docs"),

@@ -65,8 +65,8 @@ class ElementWiseIsInfinity(Description):
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_1
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("InfinityMode", "IS_INFINITY_MODE"),
+        Member("OutputTensor", "tensor", role="output", pointer=True, default="UINT8"),
+        Member("InfinityMode", "IS_INFINITY_MODE", default="EITHER"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ELEMENT_WISE_IS_INFINITY-same-rank", "docs"),

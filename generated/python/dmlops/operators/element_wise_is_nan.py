@@ -70,7 +70,7 @@ class ElementWiseIsNan(Description):
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_0
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
+        Member("OutputTensor", "tensor", role="output", pointer=True, default="UINT8"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ELEMENT_WISE_IS_NAN-same-rank", "docs"),

@@ -126,7 +126,7 @@ class ElementWiseQuantizeLinear(Description):
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("ScaleTensor", "tensor", role="input", pointer=True),
         Member("ZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
+        Member("OutputTensor", "tensor", role="output", pointer=True, default="UINT8"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given", "docs", until=FeatureLevel.LEVEL_6_2),

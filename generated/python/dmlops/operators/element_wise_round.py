@@ -60,7 +60,7 @@ class ElementWiseRound(Description):
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("RoundingMode", "ROUNDING_MODE"),
+        Member("RoundingMode", "ROUNDING_MODE", default="HALVES_TO_NEAREST_EVEN"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ELEMENT_WISE_ROUND-same-rank", "docs"),

@@ -75,10 +75,10 @@ class Gemm(Description):
         Member("BTensor", "tensor", role="input", pointer=True),
         Member("CTensor", "tensor", role="input", pointer=True, optional=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("TransA", "MATRIX_TRANSFORM"),
-        Member("TransB", "MATRIX_TRANSFORM"),
-        Member("Alpha", "FLOAT"),
-        Member("Beta", "FLOAT"),
+        Member("TransA", "MATRIX_TRANSFORM", default="NONE"),
+        Member("TransB", "MATRIX_TRANSFORM", default="NONE"),
+        Member("Alpha", "FLOAT", default=1.0),
+        Member("Beta", "FLOAT", default=1.0),
         Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (

@@ -107,11 +107,11 @@ class MaxPooling2(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("OutputIndicesTensor", "tensor", role="output", pointer=True, optional=True),
         Member("DimensionCount", "UINT"),
-        Member("Strides", "UINT", count="DimensionCount", pointer=True),
+        Member("Strides", "UINT", count="DimensionCount", pointer=True, default=1),
         Member("WindowSize", "UINT", count="DimensionCount", pointer=True),
-        Member("StartPadding", "UINT", count="DimensionCount", pointer=True),
-        Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
-        Member("Dilations", "UINT", count="DimensionCount", pointer=True),
+        Member("StartPadding", "UINT", count="DimensionCount", pointer=True, default=0),
+        Member("EndPadding", "UINT", count="DimensionCount", pointer=True, default=0),
+        Member("Dilations", "UINT", count="DimensionCount", pointer=True, default=1),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-MAX_POOLING2-same-rank", "docs"),

@@ -64,7 +64,7 @@ class RandomGenerator(Description):
         Member("InputStateTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("OutputStateTensor", "tensor", role="output", pointer=True, optional=True),
-        Member("Type", "RANDOM_GENERATOR_TYPE"),
+        Member("Type", "RANDOM_GENERATOR_TYPE", default="PHILOX_4X32_10"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-RANDOM_GENERATOR-same-rank", "docs"),

@@ -82,8 +82,8 @@ class Resample1(Description):
         Member("InterpolationMode", "INTERPOLATION_MODE"),
         Member("DimensionCount", "UINT"),
         Member("Scales", "FLOAT", count="DimensionCount", pointer=True),
-        Member("InputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True),
-        Member("OutputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True),
+        Member("InputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True, default=0.5),
+        Member("OutputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True, default=-0.5),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-RESAMPLE1-same-rank", "docs"),

@@ -69,8 +69,8 @@ class ResampleGrad(Description):
         Member("InterpolationMode", "INTERPOLATION_MODE"),
         Member("DimensionCount", "UINT"),
         Member("Scales", "FLOAT", count="DimensionCount", pointer=True),
-        Member("InputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True),
-        Member("OutputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True),
+        Member("InputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True, default=0.5),
+        Member("OutputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True, default=-0.5),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-RESAMPLE_GRAD-same-rank", "docs"),
