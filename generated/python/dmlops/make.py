@@ -16,10 +16,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, SupportsFloat, SupportsIndex
 
-from .making import made
+from .making import made as _made
 
 if TYPE_CHECKING:
-    from . import enums, structs
+    from . import enums as _enums
+    from . import structs as _structs
     from .description import Description
     from .making import Output, Tensor
     from .operators.activation_celu import ActivationCelu
@@ -204,16 +205,16 @@ if TYPE_CHECKING:
 def element_wise_identity(
     InputTensor: Tensor,
     *,
-    ScaleBias: structs.ScaleBias | None = None,
+    ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseIdentity:
     """Copies each element; with strides of its own the output is a new layout of the input.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    description: ElementWiseIdentity = made(
+    description: ElementWiseIdentity = _made(
         "ELEMENT_WISE_IDENTITY",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -225,16 +226,16 @@ def element_wise_identity(
 def element_wise_abs(
     InputTensor: Tensor,
     *,
-    ScaleBias: structs.ScaleBias | None = None,
+    ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseAbs:
     """Takes the magnitude of each element.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    description: ElementWiseAbs = made(
+    description: ElementWiseAbs = _made(
         "ELEMENT_WISE_ABS",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -246,16 +247,16 @@ def element_wise_abs(
 def element_wise_acos(
     InputTensor: Tensor,
     *,
-    ScaleBias: structs.ScaleBias | None = None,
+    ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseAcos:
     """Takes the arccosine of each element, in radians.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    description: ElementWiseAcos = made(
+    description: ElementWiseAcos = _made(
         "ELEMENT_WISE_ACOS",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -272,11 +273,11 @@ def element_wise_add(
 ) -> ElementWiseAdd:
     """Adds the elements of each pair.
 
-    ATensor: Left operands.
-    BTensor: Right operands.
-    OutputTensor: The results, one for each pair.
+    ATensor (input tensor): Left operands.
+    BTensor (input tensor): Right operands.
+    OutputTensor (output tensor): The results, one for each pair.
     """
-    description: ElementWiseAdd = made(
+    description: ElementWiseAdd = _made(
         "ELEMENT_WISE_ADD",
         ATensor=ATensor,
         BTensor=BTensor,
@@ -288,16 +289,16 @@ def element_wise_add(
 def element_wise_asin(
     InputTensor: Tensor,
     *,
-    ScaleBias: structs.ScaleBias | None = None,
+    ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseAsin:
     """Takes the arcsine of each element, in radians.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    description: ElementWiseAsin = made(
+    description: ElementWiseAsin = _made(
         "ELEMENT_WISE_ASIN",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -309,16 +310,16 @@ def element_wise_asin(
 def element_wise_atan(
     InputTensor: Tensor,
     *,
-    ScaleBias: structs.ScaleBias | None = None,
+    ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseAtan:
     """Takes the arctangent of each element, in radians.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    description: ElementWiseAtan = made(
+    description: ElementWiseAtan = _made(
         "ELEMENT_WISE_ATAN",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -330,16 +331,16 @@ def element_wise_atan(
 def element_wise_ceil(
     InputTensor: Tensor,
     *,
-    ScaleBias: structs.ScaleBias | None = None,
+    ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseCeil:
     """Rounds each element up to a whole number.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    description: ElementWiseCeil = made(
+    description: ElementWiseCeil = _made(
         "ELEMENT_WISE_CEIL",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -351,20 +352,20 @@ def element_wise_ceil(
 def element_wise_clip(
     InputTensor: Tensor | None = None,
     *,
-    ScaleBias: structs.ScaleBias | None = None,
+    ScaleBias: _structs.ScaleBias | None = None,
     Min: SupportsFloat,
     Max: SupportsFloat,
     OutputTensor: Output | None = None,
 ) -> ElementWiseClip:
     """Limits each element to the range from Min to Max, given as floats.
 
-    InputTensor: The elements to limit.
-    OutputTensor: The limited elements.
-    ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
-    Min: Lower limit; holds even where it is above Max. Other types than float get it converted, integers cut toward 0.
-    Max: Upper limit, converted as Min is.
+    InputTensor (input tensor): The elements to limit.
+    OutputTensor (output tensor): The limited elements.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
+    Min (FLOAT): Lower limit; holds even where it is above Max. Other types than float get it converted, integers cut toward 0.
+    Max (FLOAT): Upper limit, converted as Min is.
     """
-    description: ElementWiseClip = made(
+    description: ElementWiseClip = _made(
         "ELEMENT_WISE_CLIP",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -378,16 +379,16 @@ def element_wise_clip(
 def element_wise_cos(
     InputTensor: Tensor,
     *,
-    ScaleBias: structs.ScaleBias | None = None,
+    ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseCos:
     """Takes the cosine of each element, in radians.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    description: ElementWiseCos = made(
+    description: ElementWiseCos = _made(
         "ELEMENT_WISE_COS",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -404,11 +405,11 @@ def element_wise_divide(
 ) -> ElementWiseDivide:
     """Divides the left element of each pair by the right one; integer quotients are cut toward 0.
 
-    ATensor: Left operands.
-    BTensor: Right operands.
-    OutputTensor: The results, one for each pair.
+    ATensor (input tensor): Left operands.
+    BTensor (input tensor): Right operands.
+    OutputTensor (output tensor): The results, one for each pair.
     """
-    description: ElementWiseDivide = made(
+    description: ElementWiseDivide = _made(
         "ELEMENT_WISE_DIVIDE",
         ATensor=ATensor,
         BTensor=BTensor,
@@ -420,16 +421,16 @@ def element_wise_divide(
 def element_wise_exp(
     InputTensor: Tensor,
     *,
-    ScaleBias: structs.ScaleBias | None = None,
+    ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseExp:
     """Raises e to the power of each element.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    description: ElementWiseExp = made(
+    description: ElementWiseExp = _made(
         "ELEMENT_WISE_EXP",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -441,16 +442,16 @@ def element_wise_exp(
 def element_wise_floor(
     InputTensor: Tensor,
     *,
-    ScaleBias: structs.ScaleBias | None = None,
+    ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseFloor:
     """Rounds each element down to a whole number.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    description: ElementWiseFloor = made(
+    description: ElementWiseFloor = _made(
         "ELEMENT_WISE_FLOOR",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -462,16 +463,16 @@ def element_wise_floor(
 def element_wise_log(
     InputTensor: Tensor,
     *,
-    ScaleBias: structs.ScaleBias | None = None,
+    ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseLog:
     """Takes the natural logarithm of each element.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    description: ElementWiseLog = made(
+    description: ElementWiseLog = _made(
         "ELEMENT_WISE_LOG",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -488,11 +489,11 @@ def element_wise_logical_and(
 ) -> ElementWiseLogicalAnd:
     """Tells for each pair of elements whether both are true.
 
-    ATensor: Left truth values; any number but 0 is true.
-    BTensor: Right truth values; any number but 0 is true.
-    OutputTensor: 1 for true and 0 for false, one element for each pair.
+    ATensor (input tensor): Left truth values; any number but 0 is true.
+    BTensor (input tensor): Right truth values; any number but 0 is true.
+    OutputTensor (output tensor): 1 for true and 0 for false, one element for each pair.
     """
-    description: ElementWiseLogicalAnd = made(
+    description: ElementWiseLogicalAnd = _made(
         "ELEMENT_WISE_LOGICAL_AND",
         ATensor=ATensor,
         BTensor=BTensor,
@@ -509,11 +510,11 @@ def element_wise_logical_equals(
 ) -> ElementWiseLogicalEquals:
     """Tells for each pair of elements whether they are equal.
 
-    ATensor: Left values.
-    BTensor: Right values.
-    OutputTensor: 1 where the comparison holds and 0 elsewhere, one element for each pair. "UINT8" unless given.
+    ATensor (input tensor): Left values.
+    BTensor (input tensor): Right values.
+    OutputTensor (output tensor): 1 where the comparison holds and 0 elsewhere, one element for each pair. "UINT8" unless given.
     """
-    description: ElementWiseLogicalEquals = made(
+    description: ElementWiseLogicalEquals = _made(
         "ELEMENT_WISE_LOGICAL_EQUALS",
         ATensor=ATensor,
         BTensor=BTensor,
@@ -530,11 +531,11 @@ def element_wise_logical_greater_than(
 ) -> ElementWiseLogicalGreaterThan:
     """Tells for each pair of elements whether the left one is larger.
 
-    ATensor: Left values.
-    BTensor: Right values.
-    OutputTensor: 1 where the comparison holds and 0 elsewhere, one element for each pair. "UINT8" unless given.
+    ATensor (input tensor): Left values.
+    BTensor (input tensor): Right values.
+    OutputTensor (output tensor): 1 where the comparison holds and 0 elsewhere, one element for each pair. "UINT8" unless given.
     """
-    description: ElementWiseLogicalGreaterThan = made(
+    description: ElementWiseLogicalGreaterThan = _made(
         "ELEMENT_WISE_LOGICAL_GREATER_THAN",
         ATensor=ATensor,
         BTensor=BTensor,
@@ -551,11 +552,11 @@ def element_wise_logical_less_than(
 ) -> ElementWiseLogicalLessThan:
     """Tells for each pair of elements whether the left one is smaller.
 
-    ATensor: Left values.
-    BTensor: Right values.
-    OutputTensor: 1 where the comparison holds and 0 elsewhere, one element for each pair. "UINT8" unless given.
+    ATensor (input tensor): Left values.
+    BTensor (input tensor): Right values.
+    OutputTensor (output tensor): 1 where the comparison holds and 0 elsewhere, one element for each pair. "UINT8" unless given.
     """
-    description: ElementWiseLogicalLessThan = made(
+    description: ElementWiseLogicalLessThan = _made(
         "ELEMENT_WISE_LOGICAL_LESS_THAN",
         ATensor=ATensor,
         BTensor=BTensor,
@@ -571,10 +572,10 @@ def element_wise_logical_not(
 ) -> ElementWiseLogicalNot:
     """Turns true into false and false into true.
 
-    InputTensor: Truth values; any number but 0 is true.
-    OutputTensor: 1 where the input is 0, and 0 elsewhere.
+    InputTensor (input tensor): Truth values; any number but 0 is true.
+    OutputTensor (output tensor): 1 where the input is 0, and 0 elsewhere.
     """
-    description: ElementWiseLogicalNot = made(
+    description: ElementWiseLogicalNot = _made(
         "ELEMENT_WISE_LOGICAL_NOT",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -590,11 +591,11 @@ def element_wise_logical_or(
 ) -> ElementWiseLogicalOr:
     """Tells for each pair of elements whether at least one is true.
 
-    ATensor: Left truth values; any number but 0 is true.
-    BTensor: Right truth values; any number but 0 is true.
-    OutputTensor: 1 for true and 0 for false, one element for each pair.
+    ATensor (input tensor): Left truth values; any number but 0 is true.
+    BTensor (input tensor): Right truth values; any number but 0 is true.
+    OutputTensor (output tensor): 1 for true and 0 for false, one element for each pair.
     """
-    description: ElementWiseLogicalOr = made(
+    description: ElementWiseLogicalOr = _made(
         "ELEMENT_WISE_LOGICAL_OR",
         ATensor=ATensor,
         BTensor=BTensor,
@@ -611,11 +612,11 @@ def element_wise_logical_xor(
 ) -> ElementWiseLogicalXor:
     """Tells for each pair of elements whether exactly one is true.
 
-    ATensor: Left truth values; any number but 0 is true.
-    BTensor: Right truth values; any number but 0 is true.
-    OutputTensor: 1 for true and 0 for false, one element for each pair.
+    ATensor (input tensor): Left truth values; any number but 0 is true.
+    BTensor (input tensor): Right truth values; any number but 0 is true.
+    OutputTensor (output tensor): 1 for true and 0 for false, one element for each pair.
     """
-    description: ElementWiseLogicalXor = made(
+    description: ElementWiseLogicalXor = _made(
         "ELEMENT_WISE_LOGICAL_XOR",
         ATensor=ATensor,
         BTensor=BTensor,
@@ -632,11 +633,11 @@ def element_wise_max(
 ) -> ElementWiseMax:
     """Takes the larger element of each pair.
 
-    ATensor: Left operands.
-    BTensor: Right operands.
-    OutputTensor: The larger or smaller elements, one for each pair.
+    ATensor (input tensor): Left operands.
+    BTensor (input tensor): Right operands.
+    OutputTensor (output tensor): The larger or smaller elements, one for each pair.
     """
-    description: ElementWiseMax = made(
+    description: ElementWiseMax = _made(
         "ELEMENT_WISE_MAX",
         ATensor=ATensor,
         BTensor=BTensor,
@@ -653,11 +654,11 @@ def element_wise_mean(
 ) -> ElementWiseMean:
     """Takes the mean of the two elements of each pair.
 
-    ATensor: Left operands.
-    BTensor: Right operands.
-    OutputTensor: The results, one for each pair.
+    ATensor (input tensor): Left operands.
+    BTensor (input tensor): Right operands.
+    OutputTensor (output tensor): The results, one for each pair.
     """
-    description: ElementWiseMean = made(
+    description: ElementWiseMean = _made(
         "ELEMENT_WISE_MEAN",
         ATensor=ATensor,
         BTensor=BTensor,
@@ -674,11 +675,11 @@ def element_wise_min(
 ) -> ElementWiseMin:
     """Takes the smaller element of each pair.
 
-    ATensor: Left operands.
-    BTensor: Right operands.
-    OutputTensor: The larger or smaller elements, one for each pair.
+    ATensor (input tensor): Left operands.
+    BTensor (input tensor): Right operands.
+    OutputTensor (output tensor): The larger or smaller elements, one for each pair.
     """
-    description: ElementWiseMin = made(
+    description: ElementWiseMin = _made(
         "ELEMENT_WISE_MIN",
         ATensor=ATensor,
         BTensor=BTensor,
@@ -695,11 +696,11 @@ def element_wise_multiply(
 ) -> ElementWiseMultiply:
     """Multiplies the elements of each pair.
 
-    ATensor: Left operands.
-    BTensor: Right operands.
-    OutputTensor: The results, one for each pair.
+    ATensor (input tensor): Left operands.
+    BTensor (input tensor): Right operands.
+    OutputTensor (output tensor): The results, one for each pair.
     """
-    description: ElementWiseMultiply = made(
+    description: ElementWiseMultiply = _made(
         "ELEMENT_WISE_MULTIPLY",
         ATensor=ATensor,
         BTensor=BTensor,
@@ -712,17 +713,17 @@ def element_wise_pow(
     InputTensor: Tensor,
     ExponentTensor: Tensor,
     *,
-    ScaleBias: structs.ScaleBias | None = None,
+    ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWisePow:
     """Raises each element to a power of its own.
 
-    InputTensor: The bases.
-    ExponentTensor: For each base, its exponent.
-    OutputTensor: The powers; exact for integers, and NaN of a negative base with an exponent that is not a whole number.
-    ScaleBias: Scale and bias to apply to the bases first, x * Scale + Bias.
+    InputTensor (input tensor): The bases.
+    ExponentTensor (input tensor): For each base, its exponent.
+    OutputTensor (output tensor): The powers; exact for integers, and NaN of a negative base with an exponent that is not a whole number.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the bases first, x * Scale + Bias.
     """
-    description: ElementWisePow = made(
+    description: ElementWisePow = _made(
         "ELEMENT_WISE_POW",
         InputTensor=InputTensor,
         ExponentTensor=ExponentTensor,
@@ -735,18 +736,18 @@ def element_wise_pow(
 def element_wise_constant_pow(
     InputTensor: Tensor,
     *,
-    ScaleBias: structs.ScaleBias | None = None,
+    ScaleBias: _structs.ScaleBias | None = None,
     Exponent: SupportsFloat,
     OutputTensor: Output | None = None,
 ) -> ElementWiseConstantPow:
     """Raises each element to one and the same power.
 
-    InputTensor: The bases.
-    OutputTensor: The powers; NaN of a negative base with an exponent that is not a whole number.
-    ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
-    Exponent: The exponent of all bases.
+    InputTensor (input tensor): The bases.
+    OutputTensor (output tensor): The powers; NaN of a negative base with an exponent that is not a whole number.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
+    Exponent (FLOAT): The exponent of all bases.
     """
-    description: ElementWiseConstantPow = made(
+    description: ElementWiseConstantPow = _made(
         "ELEMENT_WISE_CONSTANT_POW",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -759,16 +760,16 @@ def element_wise_constant_pow(
 def element_wise_recip(
     InputTensor: Tensor,
     *,
-    ScaleBias: structs.ScaleBias | None = None,
+    ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseRecip:
     """Divides 1 by each element.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    description: ElementWiseRecip = made(
+    description: ElementWiseRecip = _made(
         "ELEMENT_WISE_RECIP",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -780,16 +781,16 @@ def element_wise_recip(
 def element_wise_sin(
     InputTensor: Tensor,
     *,
-    ScaleBias: structs.ScaleBias | None = None,
+    ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseSin:
     """Takes the sine of each element, in radians.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    description: ElementWiseSin = made(
+    description: ElementWiseSin = _made(
         "ELEMENT_WISE_SIN",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -801,16 +802,16 @@ def element_wise_sin(
 def element_wise_sqrt(
     InputTensor: Tensor,
     *,
-    ScaleBias: structs.ScaleBias | None = None,
+    ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseSqrt:
     """Takes the square root of each element.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    description: ElementWiseSqrt = made(
+    description: ElementWiseSqrt = _made(
         "ELEMENT_WISE_SQRT",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -827,11 +828,11 @@ def element_wise_subtract(
 ) -> ElementWiseSubtract:
     """Subtracts the right element of each pair from the left one.
 
-    ATensor: Left operands.
-    BTensor: Right operands.
-    OutputTensor: The results, one for each pair.
+    ATensor (input tensor): Left operands.
+    BTensor (input tensor): Right operands.
+    OutputTensor (output tensor): The results, one for each pair.
     """
-    description: ElementWiseSubtract = made(
+    description: ElementWiseSubtract = _made(
         "ELEMENT_WISE_SUBTRACT",
         ATensor=ATensor,
         BTensor=BTensor,
@@ -843,16 +844,16 @@ def element_wise_subtract(
 def element_wise_tan(
     InputTensor: Tensor,
     *,
-    ScaleBias: structs.ScaleBias | None = None,
+    ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseTan:
     """Takes the tangent of each element, in radians.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    description: ElementWiseTan = made(
+    description: ElementWiseTan = _made(
         "ELEMENT_WISE_TAN",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -864,18 +865,18 @@ def element_wise_tan(
 def element_wise_threshold(
     InputTensor: Tensor,
     *,
-    ScaleBias: structs.ScaleBias | None = None,
+    ScaleBias: _structs.ScaleBias | None = None,
     Min: SupportsFloat,
     OutputTensor: Output | None = None,
 ) -> ElementWiseThreshold:
     """Raises each element that is below Min to Min.
 
-    InputTensor: The elements to limit.
-    OutputTensor: The limited elements.
-    ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
-    Min: Lower limit.
+    InputTensor (input tensor): The elements to limit.
+    OutputTensor (output tensor): The limited elements.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
+    Min (FLOAT): Lower limit.
     """
-    description: ElementWiseThreshold = made(
+    description: ElementWiseThreshold = _made(
         "ELEMENT_WISE_THRESHOLD",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -894,12 +895,12 @@ def element_wise_quantize_linear(
 ) -> ElementWiseQuantizeLinear:
     """Divides each element by a scale, rounds it, adds a zero point and clamps it to the output's type.
 
-    InputTensor: The values to quantize.
-    ScaleTensor: The scale of each element; strides of 0 share one among many.
-    ZeroPointTensor: The zero point of each element; 0 if absent, which it may be from 6.2 on.
-    OutputTensor: The quantized values. "UINT8" unless given.
+    InputTensor (input tensor): The values to quantize.
+    ScaleTensor (input tensor): The scale of each element; strides of 0 share one among many.
+    ZeroPointTensor (input tensor, optional): The zero point of each element; 0 if absent, which it may be from 6.2 on.
+    OutputTensor (output tensor): The quantized values. "UINT8" unless given.
     """
-    description: ElementWiseQuantizeLinear = made(
+    description: ElementWiseQuantizeLinear = _made(
         "ELEMENT_WISE_QUANTIZE_LINEAR",
         InputTensor=InputTensor,
         ScaleTensor=ScaleTensor,
@@ -918,12 +919,12 @@ def element_wise_dequantize_linear(
 ) -> ElementWiseDequantizeLinear:
     """Subtracts a zero point from each element and multiplies by a scale.
 
-    InputTensor: The quantized values.
-    ScaleTensor: The scale of each element; strides of 0 share one among many.
-    ZeroPointTensor: The zero point of each element; 0 if absent, which it may be from 6.2 on.
-    OutputTensor: The values that the input stands for. "FLOAT32" unless given.
+    InputTensor (input tensor): The quantized values.
+    ScaleTensor (input tensor): The scale of each element; strides of 0 share one among many.
+    ZeroPointTensor (input tensor, optional): The zero point of each element; 0 if absent, which it may be from 6.2 on.
+    OutputTensor (output tensor): The values that the input stands for. "FLOAT32" unless given.
     """
-    description: ElementWiseDequantizeLinear = made(
+    description: ElementWiseDequantizeLinear = _made(
         "ELEMENT_WISE_DEQUANTIZE_LINEAR",
         InputTensor=InputTensor,
         ScaleTensor=ScaleTensor,
@@ -941,11 +942,11 @@ def activation_elu(
 ) -> ActivationElu:
     """Keeps x from 0 on and gives Alpha * (exp(x) - 1) below; Alpha is usually 1.0.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    Alpha: The parameter of the function.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Alpha (FLOAT): The parameter of the function.
     """
-    description: ActivationElu = made(
+    description: ActivationElu = _made(
         "ACTIVATION_ELU",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -961,10 +962,10 @@ def activation_hardmax(
 ) -> ActivationHardmax:
     """Gives 1 for the first of the largest elements of each row and 0 for all others.
 
-    InputTensor: Rows of values; at most the last two sizes differ from 1.
-    OutputTensor: The results, one for each element of the input.
+    InputTensor (input tensor): Rows of values; at most the last two sizes differ from 1.
+    OutputTensor (output tensor): The results, one for each element of the input.
     """
-    description: ActivationHardmax = made(
+    description: ActivationHardmax = _made(
         "ACTIVATION_HARDMAX",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -981,12 +982,12 @@ def activation_hard_sigmoid(
 ) -> ActivationHardSigmoid:
     """Gives Alpha * x + Beta, limited to 0 and 1; Alpha is usually 0.2, Beta 0.5.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    Alpha: The first parameter of the function.
-    Beta: The second parameter of the function.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Alpha (FLOAT): The first parameter of the function.
+    Beta (FLOAT): The second parameter of the function.
     """
-    description: ActivationHardSigmoid = made(
+    description: ActivationHardSigmoid = _made(
         "ACTIVATION_HARD_SIGMOID",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -1003,10 +1004,10 @@ def activation_identity(
 ) -> ActivationIdentity:
     """Copies every element.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
     """
-    description: ActivationIdentity = made(
+    description: ActivationIdentity = _made(
         "ACTIVATION_IDENTITY",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -1022,11 +1023,11 @@ def activation_leaky_relu(
 ) -> ActivationLeakyRelu:
     """Keeps x from 0 on and gives Alpha * x below; Alpha is usually 0.01.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    Alpha: The parameter of the function.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Alpha (FLOAT): The parameter of the function.
     """
-    description: ActivationLeakyRelu = made(
+    description: ActivationLeakyRelu = _made(
         "ACTIVATION_LEAKY_RELU",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -1044,12 +1045,12 @@ def activation_linear(
 ) -> ActivationLinear:
     """Gives Alpha * x + Beta.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    Alpha: The first parameter of the function.
-    Beta: The second parameter of the function.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Alpha (FLOAT): The first parameter of the function.
+    Beta (FLOAT): The second parameter of the function.
     """
-    description: ActivationLinear = made(
+    description: ActivationLinear = _made(
         "ACTIVATION_LINEAR",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -1066,10 +1067,10 @@ def activation_log_softmax(
 ) -> ActivationLogSoftmax:
     """Gives the natural logarithm of each element's softmax within its row.
 
-    InputTensor: Rows of values; at most the last two sizes differ from 1.
-    OutputTensor: The results, one for each element of the input.
+    InputTensor (input tensor): Rows of values; at most the last two sizes differ from 1.
+    OutputTensor (output tensor): The results, one for each element of the input.
     """
-    description: ActivationLogSoftmax = made(
+    description: ActivationLogSoftmax = _made(
         "ACTIVATION_LOG_SOFTMAX",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -1085,11 +1086,11 @@ def activation_parameterized_relu(
 ) -> ActivationParameterizedRelu:
     """Keeps x from 0 on and gives slope * x below, with a slope for every element.
 
-    InputTensor: The elements that the function is applied to.
-    SlopeTensor: The slopes, one for each element of the input.
-    OutputTensor: The results, one for each element of the input.
+    InputTensor (input tensor): The elements that the function is applied to.
+    SlopeTensor (input tensor): The slopes, one for each element of the input.
+    OutputTensor (output tensor): The results, one for each element of the input.
     """
-    description: ActivationParameterizedRelu = made(
+    description: ActivationParameterizedRelu = _made(
         "ACTIVATION_PARAMETERIZED_RELU",
         InputTensor=InputTensor,
         SlopeTensor=SlopeTensor,
@@ -1107,12 +1108,12 @@ def activation_parametric_softplus(
 ) -> ActivationParametricSoftplus:
     """Gives Alpha * ln(1 + exp(Beta * x)).
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    Alpha: The first parameter of the function.
-    Beta: The second parameter of the function.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Alpha (FLOAT): The first parameter of the function.
+    Beta (FLOAT): The second parameter of the function.
     """
-    description: ActivationParametricSoftplus = made(
+    description: ActivationParametricSoftplus = _made(
         "ACTIVATION_PARAMETRIC_SOFTPLUS",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -1129,10 +1130,10 @@ def activation_relu(
 ) -> ActivationRelu:
     """Gives max(0, x).
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
     """
-    description: ActivationRelu = made(
+    description: ActivationRelu = _made(
         "ACTIVATION_RELU",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -1149,12 +1150,12 @@ def activation_scaled_elu(
 ) -> ActivationScaledElu:
     """Gives Gamma * x above 0 and Gamma * Alpha * (exp(x) - 1) elsewhere.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    Alpha: Factor of the exponential part, usually 1.6732.
-    Gamma: Factor of the whole, usually 1.0507.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Alpha (FLOAT): Factor of the exponential part, usually 1.6732.
+    Gamma (FLOAT): Factor of the whole, usually 1.0507.
     """
-    description: ActivationScaledElu = made(
+    description: ActivationScaledElu = _made(
         "ACTIVATION_SCALED_ELU",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -1173,12 +1174,12 @@ def activation_scaled_tanh(
 ) -> ActivationScaledTanh:
     """Gives Alpha * tanh(Beta * x); Alpha is usually 1.0, Beta 0.5.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    Alpha: The first parameter of the function.
-    Beta: The second parameter of the function.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Alpha (FLOAT): The first parameter of the function.
+    Beta (FLOAT): The second parameter of the function.
     """
-    description: ActivationScaledTanh = made(
+    description: ActivationScaledTanh = _made(
         "ACTIVATION_SCALED_TANH",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -1195,10 +1196,10 @@ def activation_sigmoid(
 ) -> ActivationSigmoid:
     """Gives 1 / (1 + exp(-x)).
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
     """
-    description: ActivationSigmoid = made(
+    description: ActivationSigmoid = _made(
         "ACTIVATION_SIGMOID",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -1213,10 +1214,10 @@ def activation_softmax(
 ) -> ActivationSoftmax:
     """Gives each element's exponential divided by the sum of the exponentials of its row.
 
-    InputTensor: Rows of values; at most the last two sizes differ from 1.
-    OutputTensor: The results, one for each element of the input.
+    InputTensor (input tensor): Rows of values; at most the last two sizes differ from 1.
+    OutputTensor (output tensor): The results, one for each element of the input.
     """
-    description: ActivationSoftmax = made(
+    description: ActivationSoftmax = _made(
         "ACTIVATION_SOFTMAX",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -1232,11 +1233,11 @@ def activation_softplus(
 ) -> ActivationSoftplus:
     """Gives ln(1 + exp(Steepness * x)) / Steepness.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    Steepness: How sharply the function bends at 0, usually 1.0.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Steepness (FLOAT): How sharply the function bends at 0, usually 1.0.
     """
-    description: ActivationSoftplus = made(
+    description: ActivationSoftplus = _made(
         "ACTIVATION_SOFTPLUS",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -1252,10 +1253,10 @@ def activation_softsign(
 ) -> ActivationSoftsign:
     """Gives x / (1 + abs(x)).
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
     """
-    description: ActivationSoftsign = made(
+    description: ActivationSoftsign = _made(
         "ACTIVATION_SOFTSIGN",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -1270,10 +1271,10 @@ def activation_tanh(
 ) -> ActivationTanh:
     """Gives the hyperbolic tangent of x.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
     """
-    description: ActivationTanh = made(
+    description: ActivationTanh = _made(
         "ACTIVATION_TANH",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -1289,11 +1290,11 @@ def activation_thresholded_relu(
 ) -> ActivationThresholdedRelu:
     """Keeps x above Alpha and gives 0 elsewhere; Alpha is usually 1.0.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    Alpha: The parameter of the function.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Alpha (FLOAT): The parameter of the function.
     """
-    description: ActivationThresholdedRelu = made(
+    description: ActivationThresholdedRelu = _made(
         "ACTIVATION_THRESHOLDED_RELU",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -1307,8 +1308,8 @@ def convolution(
     FilterTensor: Tensor,
     BiasTensor: Tensor | None = None,
     *,
-    Mode: enums.ConvolutionMode | str = "CROSS_CORRELATION",
-    Direction: enums.ConvolutionDirection | str = "FORWARD",
+    Mode: _enums.ConvolutionMode | str = "CROSS_CORRELATION",
+    Direction: _enums.ConvolutionDirection | str = "FORWARD",
     Strides: Iterable[SupportsIndex] | None = None,
     Dilations: Iterable[SupportsIndex] | None = None,
     StartPadding: Iterable[SupportsIndex] | None = None,
@@ -1320,21 +1321,21 @@ def convolution(
 ) -> Convolution:
     """Convolves the input with a filter, forward or transposed, in groups of channels, and adds a bias.
 
-    InputTensor: Batches, channels, then one to three spatial dimensions.
-    FilterTensor: The filters. FORWARD: output channels, input channels of one group, spatial; BACKWARD: input channels, output channels of one group, spatial.
-    BiasTensor: One value to add for each output channel.
-    OutputTensor: The result; its spatial sizes follow from all the members below, or are the caller's choice.
-    Mode: Whether the filter is applied as it is, CROSS_CORRELATION, or mirrored along each spatial dimension, CONVOLUTION; BACKWARD swaps the two.
-    Direction: FORWARD, or BACKWARD for the transposed convolution.
-    Strides: Steps of the filter, in elements; BACKWARD spreads the input by them. 1 unless given.
-    Dilations: Distances between neighbouring filter elements; 1 for a filter without gaps. 1 unless given.
-    StartPadding: Zeros before the input; BACKWARD cuts that many from the start of the result. 0 unless given.
-    EndPadding: Zeros after the input; BACKWARD cuts that many from the end of the result. 0 unless given.
-    OutputPadding: Zeros after the end of the result. 0 unless given.
-    GroupCount: Into how many independent groups the channels are divided; as many as input channels for a depthwise convolution.
-    FusedActivation: An activation to apply to the result.
+    InputTensor (input tensor): Batches, channels, then one to three spatial dimensions.
+    FilterTensor (input tensor): The filters. FORWARD: output channels, input channels of one group, spatial; BACKWARD: input channels, output channels of one group, spatial.
+    BiasTensor (input tensor, optional): One value to add for each output channel.
+    OutputTensor (output tensor): The result; its spatial sizes follow from all the members below, or are the caller's choice.
+    Mode (CONVOLUTION_MODE): Whether the filter is applied as it is, CROSS_CORRELATION, or mirrored along each spatial dimension, CONVOLUTION; BACKWARD swaps the two.
+    Direction (CONVOLUTION_DIRECTION): FORWARD, or BACKWARD for the transposed convolution.
+    Strides (UINT array): Steps of the filter, in elements; BACKWARD spreads the input by them. 1 unless given.
+    Dilations (UINT array): Distances between neighbouring filter elements; 1 for a filter without gaps. 1 unless given.
+    StartPadding (UINT array): Zeros before the input; BACKWARD cuts that many from the start of the result. 0 unless given.
+    EndPadding (UINT array): Zeros after the input; BACKWARD cuts that many from the end of the result. 0 unless given.
+    OutputPadding (UINT array): Zeros after the end of the result. 0 unless given.
+    GroupCount (UINT): Into how many independent groups the channels are divided; as many as input channels for a depthwise convolution.
+    FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
     """
-    description: Convolution = made(
+    description: Convolution = _made(
         "CONVOLUTION",
         InputTensor=InputTensor,
         FilterTensor=FilterTensor,
@@ -1358,8 +1359,8 @@ def gemm(
     BTensor: Tensor,
     CTensor: Tensor | None = None,
     *,
-    TransA: enums.MatrixTransform | str = "NONE",
-    TransB: enums.MatrixTransform | str = "NONE",
+    TransA: _enums.MatrixTransform | str = "NONE",
+    TransB: _enums.MatrixTransform | str = "NONE",
     Alpha: SupportsFloat = 1.0,
     Beta: SupportsFloat = 1.0,
     FusedActivation: Description | None = None,
@@ -1367,17 +1368,17 @@ def gemm(
 ) -> Gemm:
     """Multiplies matrices, scales the product and adds a scaled third matrix, one batch and channel after the other.
 
-    ATensor: The left matrices, M x K, or K x M where TransA transposes them.
-    BTensor: The right matrices, K x N, or N x K where TransB transposes them.
-    CTensor: The matrices to add, M x N; zeros if absent.
-    OutputTensor: The results, M x N.
-    TransA: What is done to A's matrices first.
-    TransB: What is done to B's matrices first.
-    Alpha: Factor of the product.
-    Beta: Factor of C; of no effect without CTensor.
-    FusedActivation: An activation to apply to the result.
+    ATensor (input tensor): The left matrices, M x K, or K x M where TransA transposes them.
+    BTensor (input tensor): The right matrices, K x N, or N x K where TransB transposes them.
+    CTensor (input tensor, optional): The matrices to add, M x N; zeros if absent.
+    OutputTensor (output tensor): The results, M x N.
+    TransA (MATRIX_TRANSFORM): What is done to A's matrices first.
+    TransB (MATRIX_TRANSFORM): What is done to B's matrices first.
+    Alpha (FLOAT): Factor of the product.
+    Beta (FLOAT): Factor of C; of no effect without CTensor.
+    FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
     """
-    description: Gemm = made(
+    description: Gemm = _made(
         "GEMM",
         ATensor=ATensor,
         BTensor=BTensor,
@@ -1395,18 +1396,18 @@ def gemm(
 def reduce(
     InputTensor: Tensor,
     *,
-    Function: enums.ReduceFunction | str,
+    Function: _enums.ReduceFunction | str,
     Axes: Iterable[SupportsIndex],
     OutputTensor: Output | None = None,
 ) -> Reduce:
     """Reduces one or more axes to size 1 by a function such as sum, maximum or average.
 
-    Function: How a set of values becomes one.
-    InputTensor: The values to reduce.
-    OutputTensor: One value for each set, or its index with ARGMIN and ARGMAX.
-    Axes: The dimensions to reduce.
+    Function (REDUCE_FUNCTION): How a set of values becomes one.
+    InputTensor (input tensor): The values to reduce.
+    OutputTensor (output tensor): One value for each set, or its index with ARGMIN and ARGMAX.
+    Axes (UINT array): The dimensions to reduce.
     """
-    description: Reduce = made(
+    description: Reduce = _made(
         "REDUCE",
         Function=Function,
         InputTensor=InputTensor,
@@ -1428,15 +1429,15 @@ def average_pooling(
 ) -> AveragePooling:
     """Averages the elements under a window that slides over the spatial dimensions.
 
-    InputTensor: Batches, channels, then depth (in 5-D), height and width.
-    OutputTensor: One average for each place of the window.
-    Strides: Steps of the window, depth (in 3-D), height and width.
-    WindowSize: Sizes of the window, in the order of Strides.
-    StartPadding: Padding before the first element, in the order of Strides.
-    EndPadding: Padding after the last element, in the order of Strides.
-    IncludePadding: Whether padding elements count in the divisor of the average.
+    InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
+    OutputTensor (output tensor): One average for each place of the window.
+    Strides (UINT array): Steps of the window, depth (in 3-D), height and width.
+    WindowSize (UINT array): Sizes of the window, in the order of Strides.
+    StartPadding (UINT array): Padding before the first element, in the order of Strides.
+    EndPadding (UINT array): Padding after the last element, in the order of Strides.
+    IncludePadding (BOOL): Whether padding elements count in the divisor of the average.
     """
-    description: AveragePooling = made(
+    description: AveragePooling = _made(
         "AVERAGE_POOLING",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -1461,15 +1462,15 @@ def lp_pooling(
 ) -> LpPooling:
     """Takes the Lp norm of the elements under a window that slides over the spatial dimensions.
 
-    InputTensor: Batches, channels, then depth (in 5-D), height and width.
-    OutputTensor: One norm for each place of the window.
-    Strides: Steps of the window, depth (in 3-D), height and width.
-    WindowSize: Sizes of the window, in the order of Strides.
-    StartPadding: Padding before the first element, in the order of Strides.
-    EndPadding: Padding after the last element, in the order of Strides.
-    P: Order of the norm, most often 1 or 2.
+    InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
+    OutputTensor (output tensor): One norm for each place of the window.
+    Strides (UINT array): Steps of the window, depth (in 3-D), height and width.
+    WindowSize (UINT array): Sizes of the window, in the order of Strides.
+    StartPadding (UINT array): Padding before the first element, in the order of Strides.
+    EndPadding (UINT array): Padding after the last element, in the order of Strides.
+    P (UINT): Order of the norm, most often 1 or 2.
     """
-    description: LpPooling = made(
+    description: LpPooling = _made(
         "LP_POOLING",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -1493,14 +1494,14 @@ def max_pooling(
 ) -> MaxPooling:
     """Takes the largest of the elements under a window that slides over the spatial dimensions.
 
-    InputTensor: Batches, channels, then depth (in 5-D), height and width.
-    OutputTensor: One maximum for each place of the window.
-    Strides: Steps of the window, depth (in 3-D), height and width.
-    WindowSize: Sizes of the window, in the order of Strides.
-    StartPadding: Padding before the first element, in the order of Strides.
-    EndPadding: Padding after the last element, in the order of Strides.
+    InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
+    OutputTensor (output tensor): One maximum for each place of the window.
+    Strides (UINT array): Steps of the window, depth (in 3-D), height and width.
+    WindowSize (UINT array): Sizes of the window, in the order of Strides.
+    StartPadding (UINT array): Padding before the first element, in the order of Strides.
+    EndPadding (UINT array): Padding after the last element, in the order of Strides.
     """
-    description: MaxPooling = made(
+    description: MaxPooling = _made(
         "MAX_POOLING",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -1517,18 +1518,18 @@ def roi_pooling(
     ROITensor: Tensor,
     *,
     SpatialScale: SupportsFloat,
-    PooledSize: structs.Size2d,
+    PooledSize: _structs.Size2d,
     OutputTensor: Output | None = None,
 ) -> RoiPooling:
     """Divides each region of interest into a grid and takes the largest element of every cell.
 
-    InputTensor: Batches, channels, height and width.
-    ROITensor: For each region its batch and its corners, x1, y1, x2 and y2, which belong to it.
-    OutputTensor: For each region, all channels of its grid.
-    SpatialScale: What a region's coordinates are multiplied by, to become those of the input.
-    PooledSize: Height and width of the grid.
+    InputTensor (input tensor): Batches, channels, height and width.
+    ROITensor (input tensor): For each region its batch and its corners, x1, y1, x2 and y2, which belong to it.
+    OutputTensor (output tensor): For each region, all channels of its grid.
+    SpatialScale (FLOAT): What a region's coordinates are multiplied by, to become those of the input.
+    PooledSize (SIZE_2D): Height and width of the grid.
     """
-    description: RoiPooling = made(
+    description: RoiPooling = _made(
         "ROI_POOLING",
         InputTensor=InputTensor,
         ROITensor=ROITensor,
@@ -1549,13 +1550,13 @@ def slice(
 ) -> Slice:
     """Copies evenly spaced elements of a part of the input.
 
-    InputTensor: The tensor to copy from.
-    OutputTensor: The copied elements.
-    Offsets: For each dimension, the position of the first element.
-    Sizes: For each dimension, how many elements to copy.
-    Strides: For each dimension, the distance from one element to the next.
+    InputTensor (input tensor): The tensor to copy from.
+    OutputTensor (output tensor): The copied elements.
+    Offsets (UINT array): For each dimension, the position of the first element.
+    Sizes (UINT array): For each dimension, how many elements to copy.
+    Strides (UINT array): For each dimension, the distance from one element to the next.
     """
-    description: Slice = made(
+    description: Slice = _made(
         "SLICE",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -1573,10 +1574,10 @@ def cast(
 ) -> Cast:
     """Converts every element to the data type of the output.
 
-    InputTensor: The elements to convert.
-    OutputTensor: The converted elements, in the data type they are converted to.
+    InputTensor (input tensor): The elements to convert.
+    OutputTensor (output tensor): The converted elements, in the data type they are converted to.
     """
-    description: Cast = made(
+    description: Cast = _made(
         "CAST",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -1592,11 +1593,11 @@ def split(
 ) -> Split:
     """Cuts the input into parts along one axis.
 
-    InputTensor: The tensor to cut.
-    OutputTensors: The parts, in order along the axis.
-    Axis: The dimension that is cut.
+    InputTensor (input tensor): The tensor to cut.
+    OutputTensors (output tensors): The parts, in order along the axis.
+    Axis (UINT): The dimension that is cut.
     """
-    description: Split = made(
+    description: Split = _made(
         "SPLIT",
         InputTensor=InputTensor,
         OutputTensors=OutputTensors,
@@ -1613,11 +1614,11 @@ def join(
 ) -> Join:
     """Puts tensors one after the other along one axis.
 
-    InputTensors: The tensors to join, in order along the axis.
-    OutputTensor: The joined tensor.
-    Axis: The dimension along which they are joined.
+    InputTensors (input tensors): The tensors to join, in order along the axis.
+    OutputTensor (output tensor): The joined tensor.
+    Axis (UINT): The dimension along which they are joined.
     """
-    description: Join = made(
+    description: Join = _made(
         "JOIN",
         InputTensors=InputTensors,
         OutputTensor=OutputTensor,
@@ -1629,7 +1630,7 @@ def join(
 def padding(
     InputTensor: Tensor,
     *,
-    PaddingMode: enums.PaddingMode | str,
+    PaddingMode: _enums.PaddingMode | str,
     PaddingValue: SupportsFloat,
     StartPadding: Iterable[SupportsIndex],
     EndPadding: Iterable[SupportsIndex],
@@ -1637,14 +1638,14 @@ def padding(
 ) -> Padding:
     """Enlarges the input on all sides, by a constant or by its own elements.
 
-    InputTensor: The tensor to enlarge.
-    OutputTensor: The input with its padding.
-    PaddingMode: What the padding holds: a constant, or elements of the input.
-    PaddingValue: The constant; other modes ignore it, and integer tensors take it without its fraction.
-    StartPadding: For each dimension, how many elements come before the input, however many.
-    EndPadding: For each dimension, how many elements come after the input, however many.
+    InputTensor (input tensor): The tensor to enlarge.
+    OutputTensor (output tensor): The input with its padding.
+    PaddingMode (PADDING_MODE): What the padding holds: a constant, or elements of the input.
+    PaddingValue (FLOAT): The constant; other modes ignore it, and integer tensors take it without its fraction.
+    StartPadding (UINT array): For each dimension, how many elements come before the input, however many.
+    EndPadding (UINT array): For each dimension, how many elements come after the input, however many.
     """
-    description: Padding = made(
+    description: Padding = _made(
         "PADDING",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -1665,12 +1666,12 @@ def value_scale_2d(
 ) -> ValueScale2d:
     """Multiplies all values by one factor and adds a bias of each channel.
 
-    InputTensor: The images: batch, channel, height, width.
-    OutputTensor: The scaled images, of the input's sizes.
-    Scale: The factor of all values.
-    Bias: One value to add for each channel.
+    InputTensor (input tensor): The images: batch, channel, height, width.
+    OutputTensor (output tensor): The scaled images, of the input's sizes.
+    Scale (FLOAT): The factor of all values.
+    Bias (FLOAT array): One value to add for each channel.
     """
-    description: ValueScale2d = made(
+    description: ValueScale2d = _made(
         "VALUE_SCALE_2D",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -1683,18 +1684,18 @@ def value_scale_2d(
 def upsample_2d(
     InputTensor: Tensor,
     *,
-    ScaleSize: structs.Size2d,
-    InterpolationMode: enums.InterpolationMode | str,
+    ScaleSize: _structs.Size2d,
+    InterpolationMode: _enums.InterpolationMode | str,
     OutputTensor: Output | None = None,
 ) -> Upsample2d:
     """Enlarges the last two dimensions by whole factors.
 
-    InputTensor: The images: batch, channel, maybe depth, height, width.
-    OutputTensor: The enlarged images.
-    ScaleSize: The factors of height and width, at least 1.
-    InterpolationMode: The nearest element, or the weighted mean of the four nearest in height and width.
+    InputTensor (input tensor): The images: batch, channel, maybe depth, height, width.
+    OutputTensor (output tensor): The enlarged images.
+    ScaleSize (SIZE_2D): The factors of height and width, at least 1.
+    InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the four nearest in height and width.
     """
-    description: Upsample2d = made(
+    description: Upsample2d = _made(
         "UPSAMPLE_2D",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -1714,13 +1715,13 @@ def gather(
 ) -> Gather:
     """Picks whole slices of the input along one axis, one slice for every index.
 
-    InputTensor: The slices to pick from.
-    IndicesTensor: Positions along the axis, in the last IndexDimensions dimensions.
-    OutputTensor: The input with the axis replaced by the dimensions of the indices.
-    Axis: The input dimension that the indices replace.
-    IndexDimensions: How many trailing dimensions of IndicesTensor count.
+    InputTensor (input tensor): The slices to pick from.
+    IndicesTensor (input tensor): Positions along the axis, in the last IndexDimensions dimensions.
+    OutputTensor (output tensor): The input with the axis replaced by the dimensions of the indices.
+    Axis (UINT): The input dimension that the indices replace.
+    IndexDimensions (UINT): How many trailing dimensions of IndicesTensor count.
     """
-    description: Gather = made(
+    description: Gather = _made(
         "GATHER",
         InputTensor=InputTensor,
         IndicesTensor=IndicesTensor,
@@ -1739,11 +1740,11 @@ def space_to_depth(
 ) -> SpaceToDepth:
     """Gathers square blocks of height and width into channels.
 
-    InputTensor: Batches, channels, height and width; the last two hold the blocks.
-    OutputTensor: Batches, channels, height and width, with the blocks in the channels.
-    BlockSize: Height and width of a block.
+    InputTensor (input tensor): Batches, channels, height and width; the last two hold the blocks.
+    OutputTensor (output tensor): Batches, channels, height and width, with the blocks in the channels.
+    BlockSize (UINT): Height and width of a block.
     """
-    description: SpaceToDepth = made(
+    description: SpaceToDepth = _made(
         "SPACE_TO_DEPTH",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -1760,11 +1761,11 @@ def depth_to_space(
 ) -> DepthToSpace:
     """Spreads channels out into square blocks of height and width.
 
-    InputTensor: Batches, channels, height and width; the channels hold the blocks.
-    OutputTensor: Batches, channels, height and width, with the blocks spread out.
-    BlockSize: Height and width of a block.
+    InputTensor (input tensor): Batches, channels, height and width; the channels hold the blocks.
+    OutputTensor (output tensor): Batches, channels, height and width, with the blocks spread out.
+    BlockSize (UINT): Height and width of a block.
     """
-    description: DepthToSpace = made(
+    description: DepthToSpace = _made(
         "DEPTH_TO_SPACE",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -1781,11 +1782,11 @@ def tile(
 ) -> Tile:
     """Repeats the whole input along each dimension.
 
-    InputTensor: The tile.
-    OutputTensor: The tiles side by side.
-    Repeats: For each dimension, how often the input appears along it.
+    InputTensor (input tensor): The tile.
+    OutputTensor (output tensor): The tiles side by side.
+    Repeats (UINT array): For each dimension, how often the input appears along it.
     """
-    description: Tile = made(
+    description: Tile = _made(
         "TILE",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -1804,13 +1805,13 @@ def top_k(
 ) -> TopK:
     """Picks the K largest elements of each sequence along an axis, with their indices, largest first.
 
-    InputTensor: The elements to pick from.
-    OutputValueTensor: The picked elements; K along Axis.
-    OutputIndexTensor: Their indices along Axis; of equal elements the first comes first.
-    Axis: The axis to pick along.
-    K: How many elements to pick from each sequence.
+    InputTensor (input tensor): The elements to pick from.
+    OutputValueTensor (output tensor): The picked elements; K along Axis.
+    OutputIndexTensor (output tensor): Their indices along Axis; of equal elements the first comes first.
+    Axis (UINT): The axis to pick along.
+    K (UINT): How many elements to pick from each sequence.
     """
-    description: TopK = made(
+    description: TopK = _made(
         "TOP_K",
         InputTensor=InputTensor,
         OutputValueTensor=OutputValueTensor,
@@ -1835,17 +1836,17 @@ def batch_normalization(
 ) -> BatchNormalization:
     """Normalizes the input by means and variances that are given, then scales and shifts it.
 
-    InputTensor: The elements to normalize.
-    MeanTensor: The means to subtract from the elements.
-    VarianceTensor: The variances; the elements are then divided by their roots.
-    ScaleTensor: Factors of the normalized elements.
-    BiasTensor: What is added to the scaled elements.
-    OutputTensor: The results, one for each element of the input.
-    Spatial: Whether means and variances may be broadcast along height and width; of no effect from feature level 4.0 on.
-    Epsilon: Small number added to the variance to keep it from being 0.
-    FusedActivation: An activation to apply to the result.
+    InputTensor (input tensor): The elements to normalize.
+    MeanTensor (input tensor): The means to subtract from the elements.
+    VarianceTensor (input tensor): The variances; the elements are then divided by their roots.
+    ScaleTensor (input tensor): Factors of the normalized elements.
+    BiasTensor (input tensor): What is added to the scaled elements.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Spatial (BOOL): Whether means and variances may be broadcast along height and width; of no effect from feature level 4.0 on.
+    Epsilon (FLOAT): Small number added to the variance to keep it from being 0.
+    FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
     """
-    description: BatchNormalization = made(
+    description: BatchNormalization = _made(
         "BATCH_NORMALIZATION",
         InputTensor=InputTensor,
         MeanTensor=MeanTensor,
@@ -1873,16 +1874,16 @@ def mean_variance_normalization(
 ) -> MeanVarianceNormalization:
     """Normalizes the input by its own mean and variance, over each image or each of its channels, then scales and shifts it.
 
-    InputTensor: Batches, channels, height and width.
-    ScaleTensor: Factors of the normalized elements; 1 if absent.
-    BiasTensor: What is added to the scaled elements; 0 if absent.
-    OutputTensor: The results, one for each element of the input.
-    CrossChannel: Whether mean and variance are taken over channels too, or only over height and width.
-    NormalizeVariance: Whether the elements are divided by the root of the variance, or only the mean is subtracted.
-    Epsilon: Small number added to the variance to keep it from being 0; 0.00001 is usual.
-    FusedActivation: An activation to apply to the result.
+    InputTensor (input tensor): Batches, channels, height and width.
+    ScaleTensor (input tensor, optional): Factors of the normalized elements; 1 if absent.
+    BiasTensor (input tensor, optional): What is added to the scaled elements; 0 if absent.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    CrossChannel (BOOL): Whether mean and variance are taken over channels too, or only over height and width.
+    NormalizeVariance (BOOL): Whether the elements are divided by the root of the variance, or only the mean is subtracted.
+    Epsilon (FLOAT): Small number added to the variance to keep it from being 0; 0.00001 is usual.
+    FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
     """
-    description: MeanVarianceNormalization = made(
+    description: MeanVarianceNormalization = _made(
         "MEAN_VARIANCE_NORMALIZATION",
         InputTensor=InputTensor,
         ScaleTensor=ScaleTensor,
@@ -1908,15 +1909,15 @@ def local_response_normalization(
 ) -> LocalResponseNormalization:
     """Divides each element by a power of the sum of squares in its neighbourhood.
 
-    InputTensor: Batches, channels, height and width.
-    OutputTensor: The results, one for each element of the input.
-    CrossChannel: Whether the neighbours of an element lie in other channels, or around it in height and width.
-    LocalSize: How many elements the neighbourhood has in each dimension that it covers, before it is cut at the edges.
-    Alpha: Factor of the sum of squares, divided by LocalSize first; 0.0001 is usual.
-    Beta: Exponent of the divisor; 0.75 is usual.
-    Bias: Added to the sum of squares; 1 is usual.
+    InputTensor (input tensor): Batches, channels, height and width.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    CrossChannel (BOOL): Whether the neighbours of an element lie in other channels, or around it in height and width.
+    LocalSize (UINT): How many elements the neighbourhood has in each dimension that it covers, before it is cut at the edges.
+    Alpha (FLOAT): Factor of the sum of squares, divided by LocalSize first; 0.0001 is usual.
+    Beta (FLOAT): Exponent of the divisor; 0.75 is usual.
+    Bias (FLOAT): Added to the sum of squares; 1 is usual.
     """
-    description: LocalResponseNormalization = made(
+    description: LocalResponseNormalization = _made(
         "LOCAL_RESPONSE_NORMALIZATION",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -1939,13 +1940,13 @@ def lp_normalization(
 ) -> LpNormalization:
     """Divides each element by the L1 or L2 norm of the elements along one axis.
 
-    InputTensor: The elements to normalize.
-    OutputTensor: The results, one for each element of the input.
-    Axis: The dimension along which the norm is taken.
-    Epsilon: Small number that keeps the divisor from being 0; 0.00001 is usual.
-    P: Order of the norm, 1 or 2.
+    InputTensor (input tensor): The elements to normalize.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Axis (UINT): The dimension along which the norm is taken.
+    Epsilon (FLOAT): Small number that keeps the divisor from being 0; 0.00001 is usual.
+    P (UINT): Order of the norm, 1 or 2.
     """
-    description: LpNormalization = made(
+    description: LpNormalization = _made(
         "LP_NORMALIZATION",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -1965,24 +1966,24 @@ def rnn(
     SequenceLengthsTensor: Tensor | None = None,
     *,
     ActivationDescs: Iterable[Description],
-    Direction: enums.RecurrentNetworkDirection | str,
+    Direction: _enums.RecurrentNetworkDirection | str,
     OutputSequenceTensor: Output | None = None,
     OutputSingleTensor: Output | None = None,
 ) -> Rnn:
     """Runs a layer of simple recurrent units over sequences, in one direction or both.
 
-    InputTensor: The input, step by step: 1, sequence, batch, input size.
-    WeightTensor: Weights of the input, for each direction.
-    RecurrenceTensor: Weights of the hidden state, for each direction.
-    BiasTensor: Biases of the input, then of the hidden state, for each direction; 0 if absent.
-    HiddenInitTensor: The hidden state before the first step; 0 if absent.
-    SequenceLengthsTensor: For each batch, how many steps count; all if absent.
-    OutputSequenceTensor: The hidden states of all steps: sequence, direction, batch, hidden size.
-    OutputSingleTensor: The hidden state of the last step of each direction.
-    ActivationDescs: The activation f; for both directions, that of the forward one first.
-    Direction: Which way the sequences are read, or both ways.
+    InputTensor (input tensor): The input, step by step: 1, sequence, batch, input size.
+    WeightTensor (input tensor): Weights of the input, for each direction.
+    RecurrenceTensor (input tensor): Weights of the hidden state, for each direction.
+    BiasTensor (input tensor, optional): Biases of the input, then of the hidden state, for each direction; 0 if absent.
+    HiddenInitTensor (input tensor, optional): The hidden state before the first step; 0 if absent.
+    SequenceLengthsTensor (input tensor, optional): For each batch, how many steps count; all if absent.
+    OutputSequenceTensor (output tensor, optional): The hidden states of all steps: sequence, direction, batch, hidden size.
+    OutputSingleTensor (output tensor, optional): The hidden state of the last step of each direction.
+    ActivationDescs (OPERATOR_DESC array): The activation f; for both directions, that of the forward one first.
+    Direction (RECURRENT_NETWORK_DIRECTION): Which way the sequences are read, or both ways.
     """
-    description: Rnn = made(
+    description: Rnn = _made(
         "RNN",
         InputTensor=InputTensor,
         WeightTensor=WeightTensor,
@@ -2009,7 +2010,7 @@ def lstm(
     PeepholeTensor: Tensor | None = None,
     *,
     ActivationDescs: Iterable[Description],
-    Direction: enums.RecurrentNetworkDirection | str,
+    Direction: _enums.RecurrentNetworkDirection | str,
     ClipThreshold: SupportsFloat,
     UseClipThreshold: bool,
     CoupleInputForget: bool,
@@ -2019,24 +2020,24 @@ def lstm(
 ) -> Lstm:
     """Runs a layer of long short-term memory (LSTM) over sequences, in one direction or both.
 
-    InputTensor: The input, step by step: 1, sequence, batch, input size.
-    WeightTensor: Weights of the input for the gates i, o, f and c, for each direction.
-    RecurrenceTensor: Weights of the hidden state for the gates i, o, f and c, for each direction.
-    BiasTensor: Biases of the input, then of the hidden state, each for the gates i, o, f and c, for each direction; 0 if absent.
-    HiddenInitTensor: The hidden state before the first step; 0 if absent.
-    CellMemInitTensor: The cell state before the first step; 0 if absent.
-    SequenceLengthsTensor: For each batch, how many steps count; all if absent.
-    PeepholeTensor: Weights of the cell state for the gates i, o and f, for each direction; 0 if absent.
-    OutputSequenceTensor: The hidden states of all steps: sequence, direction, batch, hidden size.
-    OutputSingleTensor: The hidden state of the last step of each direction.
-    OutputCellSingleTensor: The cell state of the last step of each direction.
-    ActivationDescs: The activations f, g and h; for both directions, those of the forward one first.
-    Direction: Which way the sequences are read, or both ways.
-    ClipThreshold: Limit of the magnitude of what the activations get, if UseClipThreshold.
-    UseClipThreshold: Whether ClipThreshold counts.
-    CoupleInputForget: Whether the forget gate is one minus the input gate.
+    InputTensor (input tensor): The input, step by step: 1, sequence, batch, input size.
+    WeightTensor (input tensor): Weights of the input for the gates i, o, f and c, for each direction.
+    RecurrenceTensor (input tensor): Weights of the hidden state for the gates i, o, f and c, for each direction.
+    BiasTensor (input tensor, optional): Biases of the input, then of the hidden state, each for the gates i, o, f and c, for each direction; 0 if absent.
+    HiddenInitTensor (input tensor, optional): The hidden state before the first step; 0 if absent.
+    CellMemInitTensor (input tensor, optional): The cell state before the first step; 0 if absent.
+    SequenceLengthsTensor (input tensor, optional): For each batch, how many steps count; all if absent.
+    PeepholeTensor (input tensor, optional): Weights of the cell state for the gates i, o and f, for each direction; 0 if absent.
+    OutputSequenceTensor (output tensor, optional): The hidden states of all steps: sequence, direction, batch, hidden size.
+    OutputSingleTensor (output tensor, optional): The hidden state of the last step of each direction.
+    OutputCellSingleTensor (output tensor, optional): The cell state of the last step of each direction.
+    ActivationDescs (OPERATOR_DESC array): The activations f, g and h; for both directions, those of the forward one first.
+    Direction (RECURRENT_NETWORK_DIRECTION): Which way the sequences are read, or both ways.
+    ClipThreshold (FLOAT): Limit of the magnitude of what the activations get, if UseClipThreshold.
+    UseClipThreshold (BOOL): Whether ClipThreshold counts.
+    CoupleInputForget (BOOL): Whether the forget gate is one minus the input gate.
     """
-    description: Lstm = made(
+    description: Lstm = _made(
         "LSTM",
         InputTensor=InputTensor,
         WeightTensor=WeightTensor,
@@ -2067,26 +2068,26 @@ def gru(
     SequenceLengthsTensor: Tensor | None = None,
     *,
     ActivationDescs: Iterable[Description],
-    Direction: enums.RecurrentNetworkDirection | str,
+    Direction: _enums.RecurrentNetworkDirection | str,
     LinearBeforeReset: bool,
     OutputSequenceTensor: Output | None = None,
     OutputSingleTensor: Output | None = None,
 ) -> Gru:
     """Runs a layer of gated recurrent units (GRU) over sequences, in one direction or both.
 
-    InputTensor: The input, step by step: 1, sequence, batch, input size.
-    WeightTensor: Weights of the input for the gates z, r and h, for each direction.
-    RecurrenceTensor: Weights of the hidden state for the gates z, r and h, for each direction.
-    BiasTensor: Biases of the input, then of the hidden state, each for the gates z, r and h, for each direction; 0 if absent.
-    HiddenInitTensor: The hidden state before the first step; 0 if absent.
-    SequenceLengthsTensor: For each batch, how many steps count; all if absent.
-    OutputSequenceTensor: The hidden states of all steps: sequence, direction, batch, hidden size.
-    OutputSingleTensor: The hidden state of the last step of each direction.
-    ActivationDescs: The activations f and g; for both directions, those of the forward one first.
-    Direction: Which way the sequences are read, or both ways.
-    LinearBeforeReset: Whether the hidden gate's linear transformation comes before the multiplication by the reset gate, instead of after it.
+    InputTensor (input tensor): The input, step by step: 1, sequence, batch, input size.
+    WeightTensor (input tensor): Weights of the input for the gates z, r and h, for each direction.
+    RecurrenceTensor (input tensor): Weights of the hidden state for the gates z, r and h, for each direction.
+    BiasTensor (input tensor, optional): Biases of the input, then of the hidden state, each for the gates z, r and h, for each direction; 0 if absent.
+    HiddenInitTensor (input tensor, optional): The hidden state before the first step; 0 if absent.
+    SequenceLengthsTensor (input tensor, optional): For each batch, how many steps count; all if absent.
+    OutputSequenceTensor (output tensor, optional): The hidden states of all steps: sequence, direction, batch, hidden size.
+    OutputSingleTensor (output tensor, optional): The hidden state of the last step of each direction.
+    ActivationDescs (OPERATOR_DESC array): The activations f and g; for both directions, those of the forward one first.
+    Direction (RECURRENT_NETWORK_DIRECTION): Which way the sequences are read, or both ways.
+    LinearBeforeReset (BOOL): Whether the hidden gate's linear transformation comes before the multiplication by the reset gate, instead of after it.
     """
-    description: Gru = made(
+    description: Gru = _made(
         "GRU",
         InputTensor=InputTensor,
         WeightTensor=WeightTensor,
@@ -2110,10 +2111,10 @@ def element_wise_sign(
 ) -> ElementWiseSign:
     """Gives 1 for positive elements, -1 for negative ones and 0 for all others.
 
-    InputTensor: The elements to look at.
-    OutputTensor: 1, -1 or 0 for each element, in the type of the input.
+    InputTensor (input tensor): The elements to look at.
+    OutputTensor (output tensor): 1, -1 or 0 for each element, in the type of the input.
     """
-    description: ElementWiseSign = made(
+    description: ElementWiseSign = _made(
         "ELEMENT_WISE_SIGN",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -2128,10 +2129,10 @@ def element_wise_is_nan(
 ) -> ElementWiseIsNan:
     """Tells for each element whether it is NaN.
 
-    InputTensor: The values to look at.
-    OutputTensor: 1 where the input is NaN, and 0 elsewhere. "UINT8" unless given.
+    InputTensor (input tensor): The values to look at.
+    OutputTensor (output tensor): 1 where the input is NaN, and 0 elsewhere. "UINT8" unless given.
     """
-    description: ElementWiseIsNan = made(
+    description: ElementWiseIsNan = _made(
         "ELEMENT_WISE_IS_NAN",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -2142,16 +2143,16 @@ def element_wise_is_nan(
 def element_wise_erf(
     InputTensor: Tensor,
     *,
-    ScaleBias: structs.ScaleBias | None = None,
+    ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseErf:
     """Takes the Gauss error function of each element.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    description: ElementWiseErf = made(
+    description: ElementWiseErf = _made(
         "ELEMENT_WISE_ERF",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -2163,16 +2164,16 @@ def element_wise_erf(
 def element_wise_sinh(
     InputTensor: Tensor,
     *,
-    ScaleBias: structs.ScaleBias | None = None,
+    ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseSinh:
     """Takes the hyperbolic sine of each element.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    description: ElementWiseSinh = made(
+    description: ElementWiseSinh = _made(
         "ELEMENT_WISE_SINH",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -2184,16 +2185,16 @@ def element_wise_sinh(
 def element_wise_cosh(
     InputTensor: Tensor,
     *,
-    ScaleBias: structs.ScaleBias | None = None,
+    ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseCosh:
     """Takes the hyperbolic cosine of each element.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    description: ElementWiseCosh = made(
+    description: ElementWiseCosh = _made(
         "ELEMENT_WISE_COSH",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -2205,16 +2206,16 @@ def element_wise_cosh(
 def element_wise_tanh(
     InputTensor: Tensor,
     *,
-    ScaleBias: structs.ScaleBias | None = None,
+    ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseTanh:
     """Takes the hyperbolic tangent of each element.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    description: ElementWiseTanh = made(
+    description: ElementWiseTanh = _made(
         "ELEMENT_WISE_TANH",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -2226,16 +2227,16 @@ def element_wise_tanh(
 def element_wise_asinh(
     InputTensor: Tensor,
     *,
-    ScaleBias: structs.ScaleBias | None = None,
+    ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseAsinh:
     """Takes the inverse hyperbolic sine of each element.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    description: ElementWiseAsinh = made(
+    description: ElementWiseAsinh = _made(
         "ELEMENT_WISE_ASINH",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -2247,16 +2248,16 @@ def element_wise_asinh(
 def element_wise_acosh(
     InputTensor: Tensor,
     *,
-    ScaleBias: structs.ScaleBias | None = None,
+    ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseAcosh:
     """Takes the inverse hyperbolic cosine of each element.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    description: ElementWiseAcosh = made(
+    description: ElementWiseAcosh = _made(
         "ELEMENT_WISE_ACOSH",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -2268,16 +2269,16 @@ def element_wise_acosh(
 def element_wise_atanh(
     InputTensor: Tensor,
     *,
-    ScaleBias: structs.ScaleBias | None = None,
+    ScaleBias: _structs.ScaleBias | None = None,
     OutputTensor: Output | None = None,
 ) -> ElementWiseAtanh:
     """Takes the inverse hyperbolic tangent of each element.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    description: ElementWiseAtanh = made(
+    description: ElementWiseAtanh = _made(
         "ELEMENT_WISE_ATANH",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -2295,12 +2296,12 @@ def element_wise_if(
 ) -> ElementWiseIf:
     """Takes each element from one of two tensors, as a condition says.
 
-    ConditionTensor: For each element, where it comes from; ATensor unless 0.
-    ATensor: The elements for any condition but 0.
-    BTensor: The elements for the condition 0.
-    OutputTensor: The elements taken.
+    ConditionTensor (input tensor): For each element, where it comes from; ATensor unless 0.
+    ATensor (input tensor): The elements for any condition but 0.
+    BTensor (input tensor): The elements for the condition 0.
+    OutputTensor (output tensor): The elements taken.
     """
-    description: ElementWiseIf = made(
+    description: ElementWiseIf = _made(
         "ELEMENT_WISE_IF",
         ConditionTensor=ConditionTensor,
         ATensor=ATensor,
@@ -2319,12 +2320,12 @@ def element_wise_add1(
 ) -> ElementWiseAdd1:
     """Adds the elements of each pair, and may apply an activation to the sums.
 
-    ATensor: Left operands.
-    BTensor: Right operands.
-    OutputTensor: The sums, one for each pair.
-    FusedActivation: An activation to apply to the sums.
+    ATensor (input tensor): Left operands.
+    BTensor (input tensor): Right operands.
+    OutputTensor (output tensor): The sums, one for each pair.
+    FusedActivation (OPERATOR_DESC, optional): An activation to apply to the sums.
     """
-    description: ElementWiseAdd1 = made(
+    description: ElementWiseAdd1 = _made(
         "ELEMENT_WISE_ADD1",
         ATensor=ATensor,
         BTensor=BTensor,
@@ -2343,12 +2344,12 @@ def activation_shrink(
 ) -> ActivationShrink:
     """Moves elements beyond Threshold by Bias towards 0 and gives 0 for all others.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    Bias: How far elements are moved, usually 0.0.
-    Threshold: Elements up to this magnitude become 0, usually 0.5.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Bias (FLOAT): How far elements are moved, usually 0.0.
+    Threshold (FLOAT): Elements up to this magnitude become 0, usually 0.5.
     """
-    description: ActivationShrink = made(
+    description: ActivationShrink = _made(
         "ACTIVATION_SHRINK",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -2370,15 +2371,15 @@ def max_pooling1(
 ) -> MaxPooling1:
     """Takes the largest of the elements under a window that slides over the spatial dimensions, and tells where it is.
 
-    InputTensor: Batches, channels, then depth (in 5-D), height and width.
-    OutputTensor: One maximum for each place of the window.
-    OutputIndicesTensor: Where each maximum is in the input, counted through the whole packed tensor; the first of equal ones.
-    Strides: Steps of the window, depth (in 3-D), height and width.
-    WindowSize: Sizes of the window, in the order of Strides.
-    StartPadding: Padding before the first element, in the order of Strides.
-    EndPadding: Padding after the last element, in the order of Strides.
+    InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
+    OutputTensor (output tensor): One maximum for each place of the window.
+    OutputIndicesTensor (output tensor, optional): Where each maximum is in the input, counted through the whole packed tensor; the first of equal ones.
+    Strides (UINT array): Steps of the window, depth (in 3-D), height and width.
+    WindowSize (UINT array): Sizes of the window, in the order of Strides.
+    StartPadding (UINT array): Padding before the first element, in the order of Strides.
+    EndPadding (UINT array): Padding after the last element, in the order of Strides.
     """
-    description: MaxPooling1 = made(
+    description: MaxPooling1 = _made(
         "MAX_POOLING1",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -2399,11 +2400,11 @@ def max_unpooling(
 ) -> MaxUnpooling:
     """Puts the maxima of a pooling back to where they were found, among zeros.
 
-    InputTensor: Maxima, in batches, channels, height and width.
-    IndicesTensor: Where each maximum goes in the output, counted through the whole packed tensor.
-    OutputTensor: The maxima at their places, 0 elsewhere; its sizes are the caller's choice.
+    InputTensor (input tensor): Maxima, in batches, channels, height and width.
+    IndicesTensor (input tensor): Where each maximum goes in the output, counted through the whole packed tensor.
+    OutputTensor (output tensor): The maxima at their places, 0 elsewhere; its sizes are the caller's choice.
     """
-    description: MaxUnpooling = made(
+    description: MaxUnpooling = _made(
         "MAX_UNPOOLING",
         InputTensor=InputTensor,
         IndicesTensor=IndicesTensor,
@@ -2420,11 +2421,11 @@ def diagonal_matrix(
 ) -> DiagonalMatrix:
     """Writes matrices with one value along a diagonal and 0 elsewhere, one for every index of the leading dimensions.
 
-    OutputTensor: The matrices, in the last two dimensions; they need not be square.
-    Offset: Column of the diagonal in the first row; negative below the main diagonal.
-    Value: Value on the diagonal, 1 as a rule; integer types drop its fraction.
+    OutputTensor (output tensor): The matrices, in the last two dimensions; they need not be square.
+    Offset (INT): Column of the diagonal in the first row; negative below the main diagonal.
+    Value (FLOAT): Value on the diagonal, 1 as a rule; integer types drop its fraction.
     """
-    description: DiagonalMatrix = made(
+    description: DiagonalMatrix = _made(
         "DIAGONAL_MATRIX",
         OutputTensor=OutputTensor,
         Offset=Offset,
@@ -2443,13 +2444,13 @@ def scatter_elements(
 ) -> ScatterElements:
     """Copies the input and overwrites one element for every index, along one axis.
 
-    InputTensor: The elements to start from.
-    IndicesTensor: For each update, its position in the output along the axis.
-    UpdatesTensor: The elements to write, one an index.
-    OutputTensor: The input with the updates written over it.
-    Axis: The output dimension that the indices replace.
+    InputTensor (input tensor): The elements to start from.
+    IndicesTensor (input tensor): For each update, its position in the output along the axis.
+    UpdatesTensor (input tensor): The elements to write, one an index.
+    OutputTensor (output tensor): The input with the updates written over it.
+    Axis (UINT): The output dimension that the indices replace.
     """
-    description: ScatterElements = made(
+    description: ScatterElements = _made(
         "SCATTER_ELEMENTS",
         InputTensor=InputTensor,
         IndicesTensor=IndicesTensor,
@@ -2469,12 +2470,12 @@ def one_hot(
 ) -> OneHot:
     """Writes along an axis the on value where an index says, and the off value elsewhere.
 
-    IndicesTensor: For each sequence along Axis, where the on value stands; 1 along Axis.
-    ValuesTensor: The off value, then the on value; what follows is not read.
-    OutputTensor: The encoded sequences, of any length along Axis.
-    Axis: The axis to encode along.
+    IndicesTensor (input tensor): For each sequence along Axis, where the on value stands; 1 along Axis.
+    ValuesTensor (input tensor): The off value, then the on value; what follows is not read.
+    OutputTensor (output tensor): The encoded sequences, of any length along Axis.
+    Axis (UINT): The axis to encode along.
     """
-    description: OneHot = made(
+    description: OneHot = _made(
         "ONE_HOT",
         IndicesTensor=IndicesTensor,
         ValuesTensor=ValuesTensor,
@@ -2487,18 +2488,18 @@ def one_hot(
 def resample(
     InputTensor: Tensor,
     *,
-    InterpolationMode: enums.InterpolationMode | str,
+    InterpolationMode: _enums.InterpolationMode | str,
     Scales: Iterable[SupportsFloat],
     OutputTensor: Output | None = None,
 ) -> Resample:
     """Resizes the input along any of its dimensions, by the nearest element or by linear interpolation.
 
-    InputTensor: The elements to resample.
-    OutputTensor: The result, of any sizes; what lies past the scaled input repeats its edge.
-    InterpolationMode: The nearest element, or the weighted mean of the two nearest along each dimension.
-    Scales: Factors of the sizes; they need not be the exact ratio of output to input.
+    InputTensor (input tensor): The elements to resample.
+    OutputTensor (output tensor): The result, of any sizes; what lies past the scaled input repeats its edge.
+    InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the two nearest along each dimension.
+    Scales (FLOAT array): Factors of the sizes; they need not be the exact ratio of output to input.
     """
-    description: Resample = made(
+    description: Resample = _made(
         "RESAMPLE",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -2516,11 +2517,11 @@ def element_wise_bit_shift_left(
 ) -> ElementWiseBitShiftLeft:
     """Shifts the bits of each element towards the highest one.
 
-    ATensor: Elements to shift.
-    BTensor: For each element, by how many bits.
-    OutputTensor: The shifted elements, filled up with zero bits.
+    ATensor (input tensor): Elements to shift.
+    BTensor (input tensor): For each element, by how many bits.
+    OutputTensor (output tensor): The shifted elements, filled up with zero bits.
     """
-    description: ElementWiseBitShiftLeft = made(
+    description: ElementWiseBitShiftLeft = _made(
         "ELEMENT_WISE_BIT_SHIFT_LEFT",
         ATensor=ATensor,
         BTensor=BTensor,
@@ -2537,11 +2538,11 @@ def element_wise_bit_shift_right(
 ) -> ElementWiseBitShiftRight:
     """Shifts the bits of each element towards the lowest one.
 
-    ATensor: Elements to shift.
-    BTensor: For each element, by how many bits.
-    OutputTensor: The shifted elements, filled up with zero bits.
+    ATensor (input tensor): Elements to shift.
+    BTensor (input tensor): For each element, by how many bits.
+    OutputTensor (output tensor): The shifted elements, filled up with zero bits.
     """
-    description: ElementWiseBitShiftRight = made(
+    description: ElementWiseBitShiftRight = _made(
         "ELEMENT_WISE_BIT_SHIFT_RIGHT",
         ATensor=ATensor,
         BTensor=BTensor,
@@ -2553,16 +2554,16 @@ def element_wise_bit_shift_right(
 def element_wise_round(
     InputTensor: Tensor,
     *,
-    RoundingMode: enums.RoundingMode | str = "HALVES_TO_NEAREST_EVEN",
+    RoundingMode: _enums.RoundingMode | str = "HALVES_TO_NEAREST_EVEN",
     OutputTensor: Output | None = None,
 ) -> ElementWiseRound:
     """Rounds each element to a whole number, in one of three ways.
 
-    InputTensor: The elements to round.
-    OutputTensor: The whole numbers, in the type of the input.
-    RoundingMode: To the nearest with halves to the even one, toward 0, or to the nearest with halves away from 0 (TOWARD_INFINITY).
+    InputTensor (input tensor): The elements to round.
+    OutputTensor (output tensor): The whole numbers, in the type of the input.
+    RoundingMode (ROUNDING_MODE): To the nearest with halves to the even one, toward 0, or to the nearest with halves away from 0 (TOWARD_INFINITY).
     """
-    description: ElementWiseRound = made(
+    description: ElementWiseRound = _made(
         "ELEMENT_WISE_ROUND",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -2574,16 +2575,16 @@ def element_wise_round(
 def element_wise_is_infinity(
     InputTensor: Tensor,
     *,
-    InfinityMode: enums.IsInfinityMode | str = "EITHER",
+    InfinityMode: _enums.IsInfinityMode | str = "EITHER",
     OutputTensor: Output | None = None,
 ) -> ElementWiseIsInfinity:
     """Tells for each element whether it is infinite, of either sign or of one.
 
-    InputTensor: The values to look at.
-    OutputTensor: 1 where the input is infinite as InfinityMode asks, and 0 elsewhere. "UINT8" unless given.
-    InfinityMode: Which signs of infinity count.
+    InputTensor (input tensor): The values to look at.
+    OutputTensor (output tensor): 1 where the input is infinite as InfinityMode asks, and 0 elsewhere. "UINT8" unless given.
+    InfinityMode (IS_INFINITY_MODE): Which signs of infinity count.
     """
-    description: ElementWiseIsInfinity = made(
+    description: ElementWiseIsInfinity = _made(
         "ELEMENT_WISE_IS_INFINITY",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -2600,11 +2601,11 @@ def element_wise_modulus_truncate(
 ) -> ElementWiseModulusTruncate:
     """Takes the remainder of a division that rounds toward 0; it has the sign of the dividend.
 
-    ATensor: The dividends.
-    BTensor: The divisors.
-    OutputTensor: The remainders, one for each pair.
+    ATensor (input tensor): The dividends.
+    BTensor (input tensor): The divisors.
+    OutputTensor (output tensor): The remainders, one for each pair.
     """
-    description: ElementWiseModulusTruncate = made(
+    description: ElementWiseModulusTruncate = _made(
         "ELEMENT_WISE_MODULUS_TRUNCATE",
         ATensor=ATensor,
         BTensor=BTensor,
@@ -2621,11 +2622,11 @@ def element_wise_modulus_floor(
 ) -> ElementWiseModulusFloor:
     """Takes the remainder of a division that rounds down; it has the sign of the divisor.
 
-    ATensor: The dividends.
-    BTensor: The divisors.
-    OutputTensor: The remainders, one for each pair.
+    ATensor (input tensor): The dividends.
+    BTensor (input tensor): The divisors.
+    OutputTensor (output tensor): The remainders, one for each pair.
     """
-    description: ElementWiseModulusFloor = made(
+    description: ElementWiseModulusFloor = _made(
         "ELEMENT_WISE_MODULUS_FLOOR",
         ATensor=ATensor,
         BTensor=BTensor,
@@ -2636,17 +2637,17 @@ def element_wise_modulus_floor(
 
 def fill_value_constant(
     *,
-    ValueDataType: enums.TensorDataType | str,
+    ValueDataType: _enums.TensorDataType | str,
     Value: SupportsFloat,
     OutputTensor: Output | None = None,
 ) -> FillValueConstant:
     """Writes one value into every element of the output.
 
-    OutputTensor: The tensor to fill.
-    ValueDataType: Data type of Value.
-    Value: The value to fill with.
+    OutputTensor (output tensor): The tensor to fill.
+    ValueDataType (TENSOR_DATA_TYPE): Data type of Value.
+    Value (SCALAR_UNION): The value to fill with.
     """
-    description: FillValueConstant = made(
+    description: FillValueConstant = _made(
         "FILL_VALUE_CONSTANT",
         OutputTensor=OutputTensor,
         ValueDataType=ValueDataType,
@@ -2657,19 +2658,19 @@ def fill_value_constant(
 
 def fill_value_sequence(
     *,
-    ValueDataType: enums.TensorDataType | str,
+    ValueDataType: _enums.TensorDataType | str,
     ValueStart: SupportsFloat,
     ValueDelta: SupportsFloat,
     OutputTensor: Output | None = None,
 ) -> FillValueSequence:
     """Fills the output with numbers in even steps, in the order of its elements.
 
-    OutputTensor: The tensor to fill.
-    ValueDataType: Data type of ValueStart and ValueDelta.
-    ValueStart: The first element.
-    ValueDelta: The step from one element to the next; in integer types sums wrap around.
+    OutputTensor (output tensor): The tensor to fill.
+    ValueDataType (TENSOR_DATA_TYPE): Data type of ValueStart and ValueDelta.
+    ValueStart (SCALAR_UNION): The first element.
+    ValueDelta (SCALAR_UNION): The step from one element to the next; in integer types sums wrap around.
     """
-    description: FillValueSequence = made(
+    description: FillValueSequence = _made(
         "FILL_VALUE_SEQUENCE",
         OutputTensor=OutputTensor,
         ValueDataType=ValueDataType,
@@ -2683,19 +2684,19 @@ def cumulative_summation(
     InputTensor: Tensor,
     *,
     Axis: SupportsIndex,
-    AxisDirection: enums.AxisDirection | str,
+    AxisDirection: _enums.AxisDirection | str,
     HasExclusiveSum: bool,
     OutputTensor: Output | None = None,
 ) -> CumulativeSummation:
     """Adds along one axis and writes each sum on the way.
 
-    InputTensor: The summands.
-    OutputTensor: The sums of the summands so far.
-    Axis: The dimension to go along.
-    AxisDirection: Whether to go from the first element to the last, INCREASING, or the other way, DECREASING.
-    HasExclusiveSum: Whether a sum leaves out the element in its own place, so that the first is 0.
+    InputTensor (input tensor): The summands.
+    OutputTensor (output tensor): The sums of the summands so far.
+    Axis (UINT): The dimension to go along.
+    AxisDirection (AXIS_DIRECTION): Whether to go from the first element to the last, INCREASING, or the other way, DECREASING.
+    HasExclusiveSum (BOOL): Whether a sum leaves out the element in its own place, so that the first is 0.
     """
-    description: CumulativeSummation = made(
+    description: CumulativeSummation = _made(
         "CUMULATIVE_SUMMATION",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -2715,12 +2716,12 @@ def reverse_subsequences(
 ) -> ReverseSubsequences:
     """Reverses the beginning of every line along one axis, up to the length given for it.
 
-    InputTensor: The elements to reorder.
-    SequenceLengthsTensor: For each line along the axis, how many of its first elements to turn round.
-    OutputTensor: The reordered elements.
-    Axis: The dimension along which the lines run.
+    InputTensor (input tensor): The elements to reorder.
+    SequenceLengthsTensor (input tensor): For each line along the axis, how many of its first elements to turn round.
+    OutputTensor (output tensor): The reordered elements.
+    Axis (UINT): The dimension along which the lines run.
     """
-    description: ReverseSubsequences = made(
+    description: ReverseSubsequences = _made(
         "REVERSE_SUBSEQUENCES",
         InputTensor=InputTensor,
         SequenceLengthsTensor=SequenceLengthsTensor,
@@ -2739,12 +2740,12 @@ def gather_elements(
 ) -> GatherElements:
     """Picks one input element for every index, along one axis.
 
-    InputTensor: The elements to pick from.
-    IndicesTensor: For each output element, its position in the input along the axis.
-    OutputTensor: The picked elements, one an index.
-    Axis: The input dimension that the indices replace.
+    InputTensor (input tensor): The elements to pick from.
+    IndicesTensor (input tensor): For each output element, its position in the input along the axis.
+    OutputTensor (output tensor): The picked elements, one an index.
+    Axis (UINT): The input dimension that the indices replace.
     """
-    description: GatherElements = made(
+    description: GatherElements = _made(
         "GATHER_ELEMENTS",
         InputTensor=InputTensor,
         IndicesTensor=IndicesTensor,
@@ -2764,13 +2765,13 @@ def gather_nd(
 ) -> GatherNd:
     """Picks blocks of the input by tuples of coordinates.
 
-    InputTensor: The blocks to pick from.
-    IndicesTensor: Coordinate tuples; the last dimension runs along one tuple.
-    OutputTensor: One block for every tuple, right-aligned.
-    InputDimensionCount: How many trailing dimensions of InputTensor count.
-    IndicesDimensionCount: How many trailing dimensions of IndicesTensor count.
+    InputTensor (input tensor): The blocks to pick from.
+    IndicesTensor (input tensor): Coordinate tuples; the last dimension runs along one tuple.
+    OutputTensor (output tensor): One block for every tuple, right-aligned.
+    InputDimensionCount (UINT): How many trailing dimensions of InputTensor count.
+    IndicesDimensionCount (UINT): How many trailing dimensions of IndicesTensor count.
     """
-    description: GatherNd = made(
+    description: GatherNd = _made(
         "GATHER_ND",
         InputTensor=InputTensor,
         IndicesTensor=IndicesTensor,
@@ -2792,14 +2793,14 @@ def scatter_nd(
 ) -> ScatterNd:
     """Copies the input and overwrites blocks of it by tuples of coordinates.
 
-    InputTensor: The blocks to start from.
-    IndicesTensor: Coordinate tuples; the last dimension runs along one tuple.
-    UpdatesTensor: The blocks to write, one for every tuple, right-aligned.
-    OutputTensor: The input with the updates written over it.
-    InputDimensionCount: How many trailing dimensions of InputTensor count.
-    IndicesDimensionCount: How many trailing dimensions of IndicesTensor count.
+    InputTensor (input tensor): The blocks to start from.
+    IndicesTensor (input tensor): Coordinate tuples; the last dimension runs along one tuple.
+    UpdatesTensor (input tensor): The blocks to write, one for every tuple, right-aligned.
+    OutputTensor (output tensor): The input with the updates written over it.
+    InputDimensionCount (UINT): How many trailing dimensions of InputTensor count.
+    IndicesDimensionCount (UINT): How many trailing dimensions of IndicesTensor count.
     """
-    description: ScatterNd = made(
+    description: ScatterNd = _made(
         "SCATTER_ND",
         InputTensor=InputTensor,
         IndicesTensor=IndicesTensor,
@@ -2824,16 +2825,16 @@ def max_pooling2(
 ) -> MaxPooling2:
     """Takes the largest of the elements under a window that slides over the spatial dimensions and may skip elements, and tells where it is.
 
-    InputTensor: Batches, channels, then depth (in 5-D), height and width.
-    OutputTensor: One maximum for each place of the window.
-    OutputIndicesTensor: Where each maximum is in the input, counted through the whole packed tensor; the first of equal ones.
-    Strides: Steps of the window, depth (in 3-D), height and width. 1 unless given.
-    WindowSize: Sizes of the window, in the order of Strides.
-    StartPadding: Padding before the first element, in the order of Strides. 0 unless given.
-    EndPadding: Padding after the last element, in the order of Strides. 0 unless given.
-    Dilations: Distances between the elements that the window takes, in the order of Strides. 1 unless given.
+    InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
+    OutputTensor (output tensor): One maximum for each place of the window.
+    OutputIndicesTensor (output tensor, optional): Where each maximum is in the input, counted through the whole packed tensor; the first of equal ones.
+    Strides (UINT array): Steps of the window, depth (in 3-D), height and width. 1 unless given.
+    WindowSize (UINT array): Sizes of the window, in the order of Strides.
+    StartPadding (UINT array): Padding before the first element, in the order of Strides. 0 unless given.
+    EndPadding (UINT array): Padding after the last element, in the order of Strides. 0 unless given.
+    Dilations (UINT array): Distances between the elements that the window takes, in the order of Strides. 1 unless given.
     """
-    description: MaxPooling2 = made(
+    description: MaxPooling2 = _made(
         "MAX_POOLING2",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -2857,13 +2858,13 @@ def slice1(
 ) -> Slice1:
     """Copies evenly spaced elements of a window of the input, forwards or backwards.
 
-    InputTensor: The tensor to copy from.
-    OutputTensor: The copied elements, as many as its sizes ask for.
-    InputWindowOffsets: For each dimension, where the window begins.
-    InputWindowSizes: For each dimension, the extent of the window.
-    InputWindowStrides: For each dimension, the distance from one element to the next; negative from the window's end backwards.
+    InputTensor (input tensor): The tensor to copy from.
+    OutputTensor (output tensor): The copied elements, as many as its sizes ask for.
+    InputWindowOffsets (UINT array): For each dimension, where the window begins.
+    InputWindowSizes (UINT array): For each dimension, the extent of the window.
+    InputWindowStrides (INT array): For each dimension, the distance from one element to the next; negative from the window's end backwards.
     """
-    description: Slice1 = made(
+    description: Slice1 = _made(
         "SLICE1",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -2879,20 +2880,20 @@ def top_k1(
     *,
     Axis: SupportsIndex,
     K: SupportsIndex,
-    AxisDirection: enums.AxisDirection | str,
+    AxisDirection: _enums.AxisDirection | str,
     OutputValueTensor: Output | None = None,
     OutputIndexTensor: Output | None = None,
 ) -> TopK1:
     """Picks the K largest or smallest elements of each sequence along an axis, with their indices, in order.
 
-    InputTensor: The elements to pick from.
-    OutputValueTensor: The picked elements; K along Axis.
-    OutputIndexTensor: Their indices along Axis; of equal elements the first comes first.
-    Axis: The axis to pick along.
-    K: How many elements to pick from each sequence.
-    AxisDirection: INCREASING for the smallest, smallest first; DECREASING for the largest, largest first.
+    InputTensor (input tensor): The elements to pick from.
+    OutputValueTensor (output tensor): The picked elements; K along Axis.
+    OutputIndexTensor (output tensor): Their indices along Axis; of equal elements the first comes first.
+    Axis (UINT): The axis to pick along.
+    K (UINT): How many elements to pick from each sequence.
+    AxisDirection (AXIS_DIRECTION): INCREASING for the smallest, smallest first; DECREASING for the largest, largest first.
     """
-    description: TopK1 = made(
+    description: TopK1 = _made(
         "TOP_K1",
         InputTensor=InputTensor,
         OutputValueTensor=OutputValueTensor,
@@ -2908,17 +2909,17 @@ def depth_to_space1(
     InputTensor: Tensor,
     *,
     BlockSize: SupportsIndex,
-    Order: enums.DepthSpaceOrder | str,
+    Order: _enums.DepthSpaceOrder | str,
     OutputTensor: Output | None = None,
 ) -> DepthToSpace1:
     """Spreads channels out into square blocks of height and width, in either order.
 
-    InputTensor: Batches, channels, height and width; the channels hold the blocks.
-    OutputTensor: Batches, channels, height and width, with the blocks spread out.
-    BlockSize: Height and width of a block.
-    Order: Whether the channel or the place in the block changes fastest along the deep channels.
+    InputTensor (input tensor): Batches, channels, height and width; the channels hold the blocks.
+    OutputTensor (output tensor): Batches, channels, height and width, with the blocks spread out.
+    BlockSize (UINT): Height and width of a block.
+    Order (DEPTH_SPACE_ORDER): Whether the channel or the place in the block changes fastest along the deep channels.
     """
-    description: DepthToSpace1 = made(
+    description: DepthToSpace1 = _made(
         "DEPTH_TO_SPACE1",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -2932,17 +2933,17 @@ def space_to_depth1(
     InputTensor: Tensor,
     *,
     BlockSize: SupportsIndex,
-    Order: enums.DepthSpaceOrder | str,
+    Order: _enums.DepthSpaceOrder | str,
     OutputTensor: Output | None = None,
 ) -> SpaceToDepth1:
     """Gathers square blocks of height and width into channels, in either order.
 
-    InputTensor: Batches, channels, height and width; the last two hold the blocks.
-    OutputTensor: Batches, channels, height and width, with the blocks in the channels.
-    BlockSize: Height and width of a block.
-    Order: Whether the channel or the place in the block changes fastest along the deep channels.
+    InputTensor (input tensor): Batches, channels, height and width; the last two hold the blocks.
+    OutputTensor (output tensor): Batches, channels, height and width, with the blocks in the channels.
+    BlockSize (UINT): Height and width of a block.
+    Order (DEPTH_SPACE_ORDER): Whether the channel or the place in the block changes fastest along the deep channels.
     """
-    description: SpaceToDepth1 = made(
+    description: SpaceToDepth1 = _made(
         "SPACE_TO_DEPTH1",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -2965,16 +2966,16 @@ def mean_variance_normalization1(
 ) -> MeanVarianceNormalization1:
     """Normalizes the input by its own mean and variance along axes of choice, then scales and shifts it.
 
-    InputTensor: The elements to normalize.
-    ScaleTensor: Factors of the normalized elements; 1 if absent.
-    BiasTensor: What is added to the scaled elements; 0 if absent.
-    OutputTensor: The results, one for each element of the input.
-    Axes: The dimensions along which mean and variance are taken.
-    NormalizeVariance: Whether the elements are divided by the root of the variance, or only the mean is subtracted.
-    Epsilon: Small number added to the variance to keep it from being 0; 0.00001 is usual.
-    FusedActivation: An activation to apply to the result.
+    InputTensor (input tensor): The elements to normalize.
+    ScaleTensor (input tensor, optional): Factors of the normalized elements; 1 if absent.
+    BiasTensor (input tensor, optional): What is added to the scaled elements; 0 if absent.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Axes (UINT array): The dimensions along which mean and variance are taken.
+    NormalizeVariance (BOOL): Whether the elements are divided by the root of the variance, or only the mean is subtracted.
+    Epsilon (FLOAT): Small number added to the variance to keep it from being 0; 0.00001 is usual.
+    FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
     """
-    description: MeanVarianceNormalization1 = made(
+    description: MeanVarianceNormalization1 = _made(
         "MEAN_VARIANCE_NORMALIZATION1",
         InputTensor=InputTensor,
         ScaleTensor=ScaleTensor,
@@ -2991,7 +2992,7 @@ def mean_variance_normalization1(
 def resample1(
     InputTensor: Tensor,
     *,
-    InterpolationMode: enums.InterpolationMode | str,
+    InterpolationMode: _enums.InterpolationMode | str,
     Scales: Iterable[SupportsFloat],
     InputPixelOffsets: Iterable[SupportsFloat] | None = None,
     OutputPixelOffsets: Iterable[SupportsFloat] | None = None,
@@ -2999,14 +3000,14 @@ def resample1(
 ) -> Resample1:
     """Resizes the input along any of its dimensions, with pixel offsets of the caller's choice.
 
-    InputTensor: The elements to resample.
-    OutputTensor: The result, of any sizes; what lies past the scaled input repeats its edge.
-    InterpolationMode: The nearest element, or the weighted mean of the two nearest along each dimension.
-    Scales: Factors of the sizes; they need not be the exact ratio of output to input.
-    InputPixelOffsets: Added to an input coordinate before scaling; 0.5 for the centre of a pixel. 0.5 unless given.
-    OutputPixelOffsets: Added to an output coordinate after scaling; -0.5 for the centre of a pixel. -0.5 unless given.
+    InputTensor (input tensor): The elements to resample.
+    OutputTensor (output tensor): The result, of any sizes; what lies past the scaled input repeats its edge.
+    InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the two nearest along each dimension.
+    Scales (FLOAT array): Factors of the sizes; they need not be the exact ratio of output to input.
+    InputPixelOffsets (FLOAT array): Added to an input coordinate before scaling; 0.5 for the centre of a pixel. 0.5 unless given.
+    OutputPixelOffsets (FLOAT array): Added to an output coordinate after scaling; -0.5 for the centre of a pixel. -0.5 unless given.
     """
-    description: Resample1 = made(
+    description: Resample1 = _made(
         "RESAMPLE1",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -3028,13 +3029,13 @@ def matrix_multiply_integer(
 ) -> MatrixMultiplyInteger:
     """Multiplies integer matrices less their zero points, one batch and channel after the other.
 
-    ATensor: The left matrices, M x K.
-    AZeroPointTensor: What to subtract from A, one value or one for each row; 0 if absent.
-    BTensor: The right matrices, K x N.
-    BZeroPointTensor: What to subtract from B, one value or one for each column; 0 if absent.
-    OutputTensor: The products, M x N.
+    ATensor (input tensor): The left matrices, M x K.
+    AZeroPointTensor (input tensor, optional): What to subtract from A, one value or one for each row; 0 if absent.
+    BTensor (input tensor): The right matrices, K x N.
+    BZeroPointTensor (input tensor, optional): What to subtract from B, one value or one for each column; 0 if absent.
+    OutputTensor (output tensor): The products, M x N.
     """
-    description: MatrixMultiplyInteger = made(
+    description: MatrixMultiplyInteger = _made(
         "MATRIX_MULTIPLY_INTEGER",
         ATensor=ATensor,
         AZeroPointTensor=AZeroPointTensor,
@@ -3059,17 +3060,17 @@ def quantized_linear_matrix_multiply(
 ) -> QuantizedLinearMatrixMultiply:
     """Multiplies quantized matrices as if they were dequantized first and the products quantized again.
 
-    ATensor: The left matrices, M x K.
-    AScaleTensor: The scale of A, one value or one for each row.
-    AZeroPointTensor: The zero point of A, one value or one for each row; 0 if absent.
-    BTensor: The right matrices, K x N.
-    BScaleTensor: The scale of B, one value or one for each column.
-    BZeroPointTensor: The zero point of B, one value or one for each column; 0 if absent.
-    OutputScaleTensor: The scale to give to the output, one value or one for each row.
-    OutputZeroPointTensor: The zero point to give to the output, one value or one for each row; 0 if absent.
-    OutputTensor: The quantized products, M x N.
+    ATensor (input tensor): The left matrices, M x K.
+    AScaleTensor (input tensor): The scale of A, one value or one for each row.
+    AZeroPointTensor (input tensor, optional): The zero point of A, one value or one for each row; 0 if absent.
+    BTensor (input tensor): The right matrices, K x N.
+    BScaleTensor (input tensor): The scale of B, one value or one for each column.
+    BZeroPointTensor (input tensor, optional): The zero point of B, one value or one for each column; 0 if absent.
+    OutputScaleTensor (input tensor): The scale to give to the output, one value or one for each row.
+    OutputZeroPointTensor (input tensor, optional): The zero point to give to the output, one value or one for each row; 0 if absent.
+    OutputTensor (output tensor): The quantized products, M x N.
     """
-    description: QuantizedLinearMatrixMultiply = made(
+    description: QuantizedLinearMatrixMultiply = _made(
         "QUANTIZED_LINEAR_MATRIX_MULTIPLY",
         ATensor=ATensor,
         AScaleTensor=AScaleTensor,
@@ -3099,18 +3100,18 @@ def convolution_integer(
 ) -> ConvolutionInteger:
     """Convolves an integer input with an integer filter, both less their zero points.
 
-    InputTensor: Batches, channels, then one or two spatial dimensions.
-    InputZeroPointTensor: What to subtract from the input, one value; 0 if absent.
-    FilterTensor: The filters: output channels, input channels of one group, spatial dimensions.
-    FilterZeroPointTensor: What to subtract from the filter, one value or one for each output channel; 0 if absent.
-    OutputTensor: The sums of products; its spatial sizes follow from all the members below.
-    Strides: Steps of the filter, in elements.
-    Dilations: Distances between neighbouring filter elements; 1 for a filter without gaps.
-    StartPadding: Elements before the input that stand for 0.
-    EndPadding: Elements after the input that stand for 0.
-    GroupCount: Into how many independent groups the channels are divided; as many as input channels for a depthwise convolution.
+    InputTensor (input tensor): Batches, channels, then one or two spatial dimensions.
+    InputZeroPointTensor (input tensor, optional): What to subtract from the input, one value; 0 if absent.
+    FilterTensor (input tensor): The filters: output channels, input channels of one group, spatial dimensions.
+    FilterZeroPointTensor (input tensor, optional): What to subtract from the filter, one value or one for each output channel; 0 if absent.
+    OutputTensor (output tensor): The sums of products; its spatial sizes follow from all the members below.
+    Strides (UINT array): Steps of the filter, in elements.
+    Dilations (UINT array): Distances between neighbouring filter elements; 1 for a filter without gaps.
+    StartPadding (UINT array): Elements before the input that stand for 0.
+    EndPadding (UINT array): Elements after the input that stand for 0.
+    GroupCount (UINT): Into how many independent groups the channels are divided; as many as input channels for a depthwise convolution.
     """
-    description: ConvolutionInteger = made(
+    description: ConvolutionInteger = _made(
         "CONVOLUTION_INTEGER",
         InputTensor=InputTensor,
         InputZeroPointTensor=InputZeroPointTensor,
@@ -3146,23 +3147,23 @@ def quantized_linear_convolution(
 ) -> QuantizedLinearConvolution:
     """Convolves quantized data as if it were dequantized first and the result quantized again.
 
-    InputTensor: Batches, channels, then one or two spatial dimensions.
-    InputScaleTensor: The scale of the input, one value.
-    InputZeroPointTensor: The zero point of the input, one value; 0 if absent.
-    FilterTensor: The filters: output channels, input channels of one group, spatial dimensions.
-    FilterScaleTensor: The scale of the filter, one value or one for each output channel.
-    FilterZeroPointTensor: The zero point of the filter, one value or one for each output channel; 0 if absent.
-    BiasTensor: What to add, one value for each output channel, scaled as input times filter; 0 if absent.
-    OutputScaleTensor: The scale to give to the output, one value.
-    OutputZeroPointTensor: The zero point to give to the output, one value; 0 if absent.
-    OutputTensor: The quantized result; its spatial sizes follow from all the members below.
-    Strides: Steps of the filter, in elements.
-    Dilations: Distances between neighbouring filter elements; 1 for a filter without gaps.
-    StartPadding: Elements before the input that stand for 0.
-    EndPadding: Elements after the input that stand for 0.
-    GroupCount: Into how many independent groups the channels are divided; as many as input channels for a depthwise convolution.
+    InputTensor (input tensor): Batches, channels, then one or two spatial dimensions.
+    InputScaleTensor (input tensor): The scale of the input, one value.
+    InputZeroPointTensor (input tensor, optional): The zero point of the input, one value; 0 if absent.
+    FilterTensor (input tensor): The filters: output channels, input channels of one group, spatial dimensions.
+    FilterScaleTensor (input tensor): The scale of the filter, one value or one for each output channel.
+    FilterZeroPointTensor (input tensor, optional): The zero point of the filter, one value or one for each output channel; 0 if absent.
+    BiasTensor (input tensor, optional): What to add, one value for each output channel, scaled as input times filter; 0 if absent.
+    OutputScaleTensor (input tensor): The scale to give to the output, one value.
+    OutputZeroPointTensor (input tensor, optional): The zero point to give to the output, one value; 0 if absent.
+    OutputTensor (output tensor): The quantized result; its spatial sizes follow from all the members below.
+    Strides (UINT array): Steps of the filter, in elements.
+    Dilations (UINT array): Distances between neighbouring filter elements; 1 for a filter without gaps.
+    StartPadding (UINT array): Elements before the input that stand for 0.
+    EndPadding (UINT array): Elements after the input that stand for 0.
+    GroupCount (UINT): Into how many independent groups the channels are divided; as many as input channels for a depthwise convolution.
     """
-    description: QuantizedLinearConvolution = made(
+    description: QuantizedLinearConvolution = _made(
         "QUANTIZED_LINEAR_CONVOLUTION",
         InputTensor=InputTensor,
         InputScaleTensor=InputScaleTensor,
@@ -3191,11 +3192,11 @@ def element_wise_bit_and(
 ) -> ElementWiseBitAnd:
     """Keeps the bits that are set in both elements of a pair.
 
-    ATensor: Left operands.
-    BTensor: Right operands.
-    OutputTensor: The combined bits, one element for each pair.
+    ATensor (input tensor): Left operands.
+    BTensor (input tensor): Right operands.
+    OutputTensor (output tensor): The combined bits, one element for each pair.
     """
-    description: ElementWiseBitAnd = made(
+    description: ElementWiseBitAnd = _made(
         "ELEMENT_WISE_BIT_AND",
         ATensor=ATensor,
         BTensor=BTensor,
@@ -3212,11 +3213,11 @@ def element_wise_bit_or(
 ) -> ElementWiseBitOr:
     """Keeps the bits that are set in at least one element of a pair.
 
-    ATensor: Left operands.
-    BTensor: Right operands.
-    OutputTensor: The combined bits, one element for each pair.
+    ATensor (input tensor): Left operands.
+    BTensor (input tensor): Right operands.
+    OutputTensor (output tensor): The combined bits, one element for each pair.
     """
-    description: ElementWiseBitOr = made(
+    description: ElementWiseBitOr = _made(
         "ELEMENT_WISE_BIT_OR",
         ATensor=ATensor,
         BTensor=BTensor,
@@ -3233,11 +3234,11 @@ def element_wise_bit_xor(
 ) -> ElementWiseBitXor:
     """Keeps the bits that are set in exactly one element of a pair.
 
-    ATensor: Left operands.
-    BTensor: Right operands.
-    OutputTensor: The combined bits, one element for each pair.
+    ATensor (input tensor): Left operands.
+    BTensor (input tensor): Right operands.
+    OutputTensor (output tensor): The combined bits, one element for each pair.
     """
-    description: ElementWiseBitXor = made(
+    description: ElementWiseBitXor = _made(
         "ELEMENT_WISE_BIT_XOR",
         ATensor=ATensor,
         BTensor=BTensor,
@@ -3253,10 +3254,10 @@ def element_wise_bit_not(
 ) -> ElementWiseBitNot:
     """Inverts every bit of each element.
 
-    InputTensor: The elements to invert.
-    OutputTensor: The inverted elements.
+    InputTensor (input tensor): The elements to invert.
+    OutputTensor (output tensor): The inverted elements.
     """
-    description: ElementWiseBitNot = made(
+    description: ElementWiseBitNot = _made(
         "ELEMENT_WISE_BIT_NOT",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -3271,10 +3272,10 @@ def element_wise_bit_count(
 ) -> ElementWiseBitCount:
     """Counts the bits that are set in each element.
 
-    InputTensor: The elements to count in.
-    OutputTensor: The numbers of set bits, of an unsigned type of its own. "UINT8" unless given.
+    InputTensor (input tensor): The elements to count in.
+    OutputTensor (output tensor): The numbers of set bits, of an unsigned type of its own. "UINT8" unless given.
     """
-    description: ElementWiseBitCount = made(
+    description: ElementWiseBitCount = _made(
         "ELEMENT_WISE_BIT_COUNT",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -3290,11 +3291,11 @@ def element_wise_logical_greater_than_or_equal(
 ) -> ElementWiseLogicalGreaterThanOrEqual:
     """Tells for each pair of elements whether the left one is at least the right one.
 
-    ATensor: Left values.
-    BTensor: Right values.
-    OutputTensor: 1 where the comparison holds and 0 elsewhere, one element for each pair. "UINT8" unless given.
+    ATensor (input tensor): Left values.
+    BTensor (input tensor): Right values.
+    OutputTensor (output tensor): 1 where the comparison holds and 0 elsewhere, one element for each pair. "UINT8" unless given.
     """
-    description: ElementWiseLogicalGreaterThanOrEqual = made(
+    description: ElementWiseLogicalGreaterThanOrEqual = _made(
         "ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL",
         ATensor=ATensor,
         BTensor=BTensor,
@@ -3311,11 +3312,11 @@ def element_wise_logical_less_than_or_equal(
 ) -> ElementWiseLogicalLessThanOrEqual:
     """Tells for each pair of elements whether the left one is at most the right one.
 
-    ATensor: Left values.
-    BTensor: Right values.
-    OutputTensor: 1 where the comparison holds and 0 elsewhere, one element for each pair. "UINT8" unless given.
+    ATensor (input tensor): Left values.
+    BTensor (input tensor): Right values.
+    OutputTensor (output tensor): 1 where the comparison holds and 0 elsewhere, one element for each pair. "UINT8" unless given.
     """
-    description: ElementWiseLogicalLessThanOrEqual = made(
+    description: ElementWiseLogicalLessThanOrEqual = _made(
         "ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL",
         ATensor=ATensor,
         BTensor=BTensor,
@@ -3332,11 +3333,11 @@ def activation_celu(
 ) -> ActivationCelu:
     """Gives max(0, x) + min(0, Alpha * (exp(x / Alpha) - 1)), ELU with a continuous slope; Alpha is usually 1.0.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    Alpha: The parameter of the function.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Alpha (FLOAT): The parameter of the function.
     """
-    description: ActivationCelu = made(
+    description: ActivationCelu = _made(
         "ACTIVATION_CELU",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -3353,11 +3354,11 @@ def activation_relu_grad(
 ) -> ActivationReluGrad:
     """Gradient of RELU: passes the incoming gradient on where the input is above 0, and gives 0 elsewhere.
 
-    InputTensor: The input of the forward pass.
-    InputGradientTensor: The gradient with respect to the output of the forward pass.
-    OutputGradientTensor: The gradient with respect to the input of the forward pass.
+    InputTensor (input tensor): The input of the forward pass.
+    InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass.
+    OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass.
     """
-    description: ActivationReluGrad = made(
+    description: ActivationReluGrad = _made(
         "ACTIVATION_RELU_GRAD",
         InputTensor=InputTensor,
         InputGradientTensor=InputGradientTensor,
@@ -3378,15 +3379,15 @@ def average_pooling_grad(
 ) -> AveragePoolingGrad:
     """Gradient of AVERAGE_POOLING: spreads the gradient of every window evenly over the elements of the window.
 
-    InputGradientTensor: The gradient with respect to the output of the forward pass, one element a window.
-    OutputGradientTensor: The gradient with respect to the input of the forward pass.
-    Strides: Distance between neighbouring windows in each spatial dimension.
-    WindowSize: Size of the window in each spatial dimension.
-    StartPadding: Elements of padding before each spatial dimension.
-    EndPadding: Elements of padding after each spatial dimension.
-    IncludePadding: Whether padding counts in the number that a window's sum is divided by.
+    InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass, one element a window.
+    OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass.
+    Strides (UINT array): Distance between neighbouring windows in each spatial dimension.
+    WindowSize (UINT array): Size of the window in each spatial dimension.
+    StartPadding (UINT array): Elements of padding before each spatial dimension.
+    EndPadding (UINT array): Elements of padding after each spatial dimension.
+    IncludePadding (BOOL): Whether padding counts in the number that a window's sum is divided by.
     """
-    description: AveragePoolingGrad = made(
+    description: AveragePoolingGrad = _made(
         "AVERAGE_POOLING_GRAD",
         InputGradientTensor=InputGradientTensor,
         OutputGradientTensor=OutputGradientTensor,
@@ -3412,16 +3413,16 @@ def max_pooling_grad(
 ) -> MaxPoolingGrad:
     """Gradient of MAX_POOLING2: adds the gradient of every window to the window's largest element; the first wins a tie.
 
-    InputTensor: The input of the forward pass.
-    InputGradientTensor: The gradient with respect to the output of the forward pass, one element a window.
-    OutputGradientTensor: The gradient with respect to the input of the forward pass; 0 where no window has its maximum.
-    Strides: Distance between neighbouring windows in each spatial dimension.
-    WindowSize: Elements of the window in each spatial dimension.
-    StartPadding: Elements of padding before each spatial dimension.
-    EndPadding: Elements of padding after each spatial dimension.
-    Dilations: Distance between neighbouring elements of a window in each spatial dimension; 1 for none between.
+    InputTensor (input tensor): The input of the forward pass.
+    InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass, one element a window.
+    OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass; 0 where no window has its maximum.
+    Strides (UINT array): Distance between neighbouring windows in each spatial dimension.
+    WindowSize (UINT array): Elements of the window in each spatial dimension.
+    StartPadding (UINT array): Elements of padding before each spatial dimension.
+    EndPadding (UINT array): Elements of padding after each spatial dimension.
+    Dilations (UINT array): Distance between neighbouring elements of a window in each spatial dimension; 1 for none between.
     """
-    description: MaxPoolingGrad = made(
+    description: MaxPoolingGrad = _made(
         "MAX_POOLING_GRAD",
         InputTensor=InputTensor,
         InputGradientTensor=InputGradientTensor,
@@ -3438,18 +3439,18 @@ def max_pooling_grad(
 def random_generator(
     InputStateTensor: Tensor,
     *,
-    Type: enums.RandomGeneratorType | str = "PHILOX_4X32_10",
+    Type: _enums.RandomGeneratorType | str = "PHILOX_4X32_10",
     OutputTensor: Output | None = None,
     OutputStateTensor: Output | None = None,
 ) -> RandomGenerator:
     """Fills the output with evenly distributed pseudo-random bits that depend on the given state alone.
 
-    InputStateTensor: State of the generator: four words of counter, then two of key.
-    OutputTensor: The random bits.
-    OutputStateTensor: The state with the counter raised, for the next execution.
-    Type: Which generator is used.
+    InputStateTensor (input tensor): State of the generator: four words of counter, then two of key.
+    OutputTensor (output tensor): The random bits.
+    OutputStateTensor (output tensor, optional): The state with the counter raised, for the next execution.
+    Type (RANDOM_GENERATOR_TYPE): Which generator is used.
     """
-    description: RandomGenerator = made(
+    description: RandomGenerator = _made(
         "RANDOM_GENERATOR",
         InputStateTensor=InputStateTensor,
         OutputTensor=OutputTensor,
@@ -3467,11 +3468,11 @@ def nonzero_coordinates(
 ) -> NonzeroCoordinates:
     """Lists the coordinates of all elements that are not zero, in the order of the elements.
 
-    InputTensor: The elements to test; a negative zero is zero.
-    OutputCountTensor: One element, the number of elements that are not zero.
-    OutputCoordinatesTensor: A row for each element of the input; the first ones hold the coordinates, the others are undefined.
+    InputTensor (input tensor): The elements to test; a negative zero is zero.
+    OutputCountTensor (output tensor): One element, the number of elements that are not zero.
+    OutputCoordinatesTensor (output tensor): A row for each element of the input; the first ones hold the coordinates, the others are undefined.
     """
-    description: NonzeroCoordinates = made(
+    description: NonzeroCoordinates = _made(
         "NONZERO_COORDINATES",
         InputTensor=InputTensor,
         OutputCountTensor=OutputCountTensor,
@@ -3483,7 +3484,7 @@ def nonzero_coordinates(
 def resample_grad(
     InputGradientTensor: Tensor,
     *,
-    InterpolationMode: enums.InterpolationMode | str,
+    InterpolationMode: _enums.InterpolationMode | str,
     Scales: Iterable[SupportsFloat],
     InputPixelOffsets: Iterable[SupportsFloat] | None = None,
     OutputPixelOffsets: Iterable[SupportsFloat] | None = None,
@@ -3491,14 +3492,14 @@ def resample_grad(
 ) -> ResampleGrad:
     """Gradient of RESAMPLE1: gives every input element the gradients of the output elements it went into, weighted as they were.
 
-    InputGradientTensor: The gradient with respect to the output of the forward pass.
-    OutputGradientTensor: The gradient with respect to the input of the forward pass.
-    InterpolationMode: Whether the forward pass took the nearest element or interpolated linearly.
-    Scales: Factor from input to output coordinates of the forward pass in each dimension.
-    InputPixelOffsets: Added to input coordinates before scaling; 0.5 for pixel centres. 0.5 unless given.
-    OutputPixelOffsets: Added to output coordinates after scaling; -0.5 for pixel centres. -0.5 unless given.
+    InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass.
+    OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass.
+    InterpolationMode (INTERPOLATION_MODE): Whether the forward pass took the nearest element or interpolated linearly.
+    Scales (FLOAT array): Factor from input to output coordinates of the forward pass in each dimension.
+    InputPixelOffsets (FLOAT array): Added to input coordinates before scaling; 0.5 for pixel centres. 0.5 unless given.
+    OutputPixelOffsets (FLOAT array): Added to output coordinates after scaling; -0.5 for pixel centres. -0.5 unless given.
     """
-    description: ResampleGrad = made(
+    description: ResampleGrad = _made(
         "RESAMPLE_GRAD",
         InputGradientTensor=InputGradientTensor,
         OutputGradientTensor=OutputGradientTensor,
@@ -3520,13 +3521,13 @@ def slice_grad(
 ) -> SliceGrad:
     """Gradient of SLICE1: puts the incoming gradients where the slice was taken from, and 0 elsewhere.
 
-    InputGradientTensor: The gradient with respect to the slice.
-    OutputGradientTensor: The gradient with respect to the tensor that was sliced.
-    InputWindowOffsets: First element of the window in each dimension of the sliced tensor.
-    InputWindowSizes: Elements of the window in each dimension, skipped ones included.
-    InputWindowStrides: Distance between elements taken in each dimension; a negative one goes from the window's end to its start.
+    InputGradientTensor (input tensor): The gradient with respect to the slice.
+    OutputGradientTensor (output tensor): The gradient with respect to the tensor that was sliced.
+    InputWindowOffsets (UINT array): First element of the window in each dimension of the sliced tensor.
+    InputWindowSizes (UINT array): Elements of the window in each dimension, skipped ones included.
+    InputWindowStrides (INT array): Distance between elements taken in each dimension; a negative one goes from the window's end to its start.
     """
-    description: SliceGrad = made(
+    description: SliceGrad = _made(
         "SLICE_GRAD",
         InputGradientTensor=InputGradientTensor,
         OutputGradientTensor=OutputGradientTensor,
@@ -3554,20 +3555,20 @@ def adam_optimizer(
 ) -> AdamOptimizer:
     """Updates parameters, and the estimates of both moments of their gradient, by one step of the Adam method.
 
-    InputParametersTensor: The parameters before the step.
-    InputFirstMomentTensor: Running mean of the gradient, from the step before; 0 at first.
-    InputSecondMomentTensor: Running mean of the squared gradient, from the step before; 0 at first.
-    GradientTensor: The gradient with respect to each parameter.
-    TrainingStepTensor: The number of this step, a single element; no output may share its buffer.
-    OutputParametersTensor: The parameters after the step.
-    OutputFirstMomentTensor: The running mean of the gradient after the step.
-    OutputSecondMomentTensor: The running mean of the squared gradient after the step.
-    LearningRate: How far a step moves the parameters.
-    Beta1: Decay rate of the first moment, between 0 and 1; 0.9 is usual.
-    Beta2: Decay rate of the second moment, between 0 and 1; 0.999 is usual.
-    Epsilon: Small number that keeps the divisor from being 0; 1e-8 is usual.
+    InputParametersTensor (input tensor): The parameters before the step.
+    InputFirstMomentTensor (input tensor): Running mean of the gradient, from the step before; 0 at first.
+    InputSecondMomentTensor (input tensor): Running mean of the squared gradient, from the step before; 0 at first.
+    GradientTensor (input tensor): The gradient with respect to each parameter.
+    TrainingStepTensor (input tensor): The number of this step, a single element; no output may share its buffer.
+    OutputParametersTensor (output tensor): The parameters after the step.
+    OutputFirstMomentTensor (output tensor): The running mean of the gradient after the step.
+    OutputSecondMomentTensor (output tensor): The running mean of the squared gradient after the step.
+    LearningRate (FLOAT): How far a step moves the parameters.
+    Beta1 (FLOAT): Decay rate of the first moment, between 0 and 1; 0.9 is usual.
+    Beta2 (FLOAT): Decay rate of the second moment, between 0 and 1; 0.999 is usual.
+    Epsilon (FLOAT): Small number that keeps the divisor from being 0; 1e-8 is usual.
     """
-    description: AdamOptimizer = made(
+    description: AdamOptimizer = _made(
         "ADAM_OPTIMIZER",
         InputParametersTensor=InputParametersTensor,
         InputFirstMomentTensor=InputFirstMomentTensor,
@@ -3589,17 +3590,17 @@ def argmin(
     InputTensor: Tensor,
     *,
     Axes: Iterable[SupportsIndex],
-    AxisDirection: enums.AxisDirection | str,
+    AxisDirection: _enums.AxisDirection | str,
     OutputTensor: Output | None = None,
 ) -> Argmin:
     """Finds the index of the smallest value along one or more axes.
 
-    InputTensor: The values to compare.
-    OutputTensor: Indices of the values chosen, counted over the reduced axes in row-major order.
-    Axes: The dimensions to reduce.
-    AxisDirection: Which of equal values counts: INCREASING the first, DECREASING the last.
+    InputTensor (input tensor): The values to compare.
+    OutputTensor (output tensor): Indices of the values chosen, counted over the reduced axes in row-major order.
+    Axes (UINT array): The dimensions to reduce.
+    AxisDirection (AXIS_DIRECTION): Which of equal values counts: INCREASING the first, DECREASING the last.
     """
-    description: Argmin = made(
+    description: Argmin = _made(
         "ARGMIN",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -3613,17 +3614,17 @@ def argmax(
     InputTensor: Tensor,
     *,
     Axes: Iterable[SupportsIndex],
-    AxisDirection: enums.AxisDirection | str,
+    AxisDirection: _enums.AxisDirection | str,
     OutputTensor: Output | None = None,
 ) -> Argmax:
     """Finds the index of the largest value along one or more axes.
 
-    InputTensor: The values to compare.
-    OutputTensor: Indices of the values chosen, counted over the reduced axes in row-major order.
-    Axes: The dimensions to reduce.
-    AxisDirection: Which of equal values counts: INCREASING the first, DECREASING the last.
+    InputTensor (input tensor): The values to compare.
+    OutputTensor (output tensor): Indices of the values chosen, counted over the reduced axes in row-major order.
+    Axes (UINT array): The dimensions to reduce.
+    AxisDirection (AXIS_DIRECTION): Which of equal values counts: INCREASING the first, DECREASING the last.
     """
-    description: Argmax = made(
+    description: Argmax = _made(
         "ARGMAX",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -3638,8 +3639,8 @@ def roi_align(
     ROITensor: Tensor,
     BatchIndicesTensor: Tensor,
     *,
-    ReductionFunction: enums.ReduceFunction | str,
-    InterpolationMode: enums.InterpolationMode | str,
+    ReductionFunction: _enums.ReduceFunction | str,
+    InterpolationMode: _enums.InterpolationMode | str,
     SpatialScaleX: SupportsFloat,
     SpatialScaleY: SupportsFloat,
     OutOfBoundsInputValue: SupportsFloat,
@@ -3649,19 +3650,19 @@ def roi_align(
 ) -> RoiAlign:
     """Crops regions of interest and resamples them to one common size.
 
-    InputTensor: Batches, channels, height and width.
-    ROITensor: For each region two opposite corners: x1, y1, x2 and y2.
-    BatchIndicesTensor: For each region, the batch it lies in.
-    OutputTensor: For each region, all channels at the common size.
-    ReductionFunction: What becomes of the samples of one output element, AVERAGE or MAX.
-    InterpolationMode: How a sample between input elements is read.
-    SpatialScaleX: What x coordinates are multiplied by, to become those of the input.
-    SpatialScaleY: What y coordinates are multiplied by, to become those of the input.
-    OutOfBoundsInputValue: What a sample outside of the input reads.
-    MinimumSamplesPerOutput: The fewest samples of an output element, along x and along y.
-    MaximumSamplesPerOutput: The most samples of an output element, along x and along y.
+    InputTensor (input tensor): Batches, channels, height and width.
+    ROITensor (input tensor): For each region two opposite corners: x1, y1, x2 and y2.
+    BatchIndicesTensor (input tensor): For each region, the batch it lies in.
+    OutputTensor (output tensor): For each region, all channels at the common size.
+    ReductionFunction (REDUCE_FUNCTION): What becomes of the samples of one output element, AVERAGE or MAX.
+    InterpolationMode (INTERPOLATION_MODE): How a sample between input elements is read.
+    SpatialScaleX (FLOAT): What x coordinates are multiplied by, to become those of the input.
+    SpatialScaleY (FLOAT): What y coordinates are multiplied by, to become those of the input.
+    OutOfBoundsInputValue (FLOAT): What a sample outside of the input reads.
+    MinimumSamplesPerOutput (UINT): The fewest samples of an output element, along x and along y.
+    MaximumSamplesPerOutput (UINT): The most samples of an output element, along x and along y.
     """
-    description: RoiAlign = made(
+    description: RoiAlign = _made(
         "ROI_ALIGN",
         InputTensor=InputTensor,
         ROITensor=ROITensor,
@@ -3689,14 +3690,14 @@ def gather_nd1(
 ) -> GatherNd1:
     """Picks blocks of the input by tuples of coordinates, batch by batch.
 
-    InputTensor: The blocks to pick from.
-    IndicesTensor: Coordinate tuples; the last dimension runs along one tuple.
-    OutputTensor: One block for every tuple, right-aligned.
-    InputDimensionCount: How many trailing dimensions of InputTensor count.
-    IndicesDimensionCount: How many trailing dimensions of IndicesTensor count.
-    BatchDimensionCount: How many of these, the leading ones, are batches that input and indices share.
+    InputTensor (input tensor): The blocks to pick from.
+    IndicesTensor (input tensor): Coordinate tuples; the last dimension runs along one tuple.
+    OutputTensor (output tensor): One block for every tuple, right-aligned.
+    InputDimensionCount (UINT): How many trailing dimensions of InputTensor count.
+    IndicesDimensionCount (UINT): How many trailing dimensions of IndicesTensor count.
+    BatchDimensionCount (UINT): How many of these, the leading ones, are batches that input and indices share.
     """
-    description: GatherNd1 = made(
+    description: GatherNd1 = _made(
         "GATHER_ND1",
         InputTensor=InputTensor,
         IndicesTensor=IndicesTensor,
@@ -3716,11 +3717,11 @@ def element_wise_atan_yx(
 ) -> ElementWiseAtanYx:
     """Takes the angle of each point (x, y) from the x axis, in radians and by quadrant.
 
-    ATensor: The y coordinates.
-    BTensor: The x coordinates.
-    OutputTensor: The angles, from -pi to pi.
+    ATensor (input tensor): The y coordinates.
+    BTensor (input tensor): The x coordinates.
+    OutputTensor (output tensor): The angles, from -pi to pi.
     """
-    description: ElementWiseAtanYx = made(
+    description: ElementWiseAtanYx = _made(
         "ELEMENT_WISE_ATAN_YX",
         ATensor=ATensor,
         BTensor=BTensor,
@@ -3739,13 +3740,13 @@ def element_wise_clip_grad(
 ) -> ElementWiseClipGrad:
     """Gradient of ELEMENT_WISE_CLIP: passes the incoming gradient on where the input lies between Min and Max, and gives 0 elsewhere.
 
-    InputTensor: The input of the forward pass.
-    InputGradientTensor: The gradient with respect to the output of the forward pass.
-    OutputGradientTensor: The gradient with respect to the input of the forward pass; may share the buffer of InputTensor.
-    Min: Inputs at or below it have gradient 0.
-    Max: Inputs at or above it have gradient 0.
+    InputTensor (input tensor): The input of the forward pass.
+    InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass.
+    OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass; may share the buffer of InputTensor.
+    Min (FLOAT): Inputs at or below it have gradient 0.
+    Max (FLOAT): Inputs at or above it have gradient 0.
     """
-    description: ElementWiseClipGrad = made(
+    description: ElementWiseClipGrad = _made(
         "ELEMENT_WISE_CLIP_GRAD",
         InputTensor=InputTensor,
         InputGradientTensor=InputGradientTensor,
@@ -3764,11 +3765,11 @@ def element_wise_difference_square(
 ) -> ElementWiseDifferenceSquare:
     """Squares the difference of the elements of each pair.
 
-    ATensor: Left operands.
-    BTensor: Right operands.
-    OutputTensor: The results, one for each pair.
+    ATensor (input tensor): Left operands.
+    BTensor (input tensor): Right operands.
+    OutputTensor (output tensor): The results, one for each pair.
     """
-    description: ElementWiseDifferenceSquare = made(
+    description: ElementWiseDifferenceSquare = _made(
         "ELEMENT_WISE_DIFFERENCE_SQUARE",
         ATensor=ATensor,
         BTensor=BTensor,
@@ -3790,16 +3791,16 @@ def local_response_normalization_grad(
 ) -> LocalResponseNormalizationGrad:
     """Gradient of LOCAL_RESPONSE_NORMALIZATION with respect to its input.
 
-    InputTensor: The input of the forward pass: batch, channel, height and width.
-    InputGradientTensor: The gradient with respect to the output of the forward pass.
-    OutputGradientTensor: The gradient with respect to the input of the forward pass.
-    CrossChannel: Whether the neighbours of an element lie in other channels, or around it in height and width.
-    LocalSize: How many elements the neighbourhood has in each dimension that it covers, before it is cut at the edges.
-    Alpha: Factor of the sum of squares; 0.0001 is usual.
-    Beta: Exponent of the divisor; 0.75 is usual.
-    Bias: Added to the sum of squares; 1 is usual.
+    InputTensor (input tensor): The input of the forward pass: batch, channel, height and width.
+    InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass.
+    OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass.
+    CrossChannel (BOOL): Whether the neighbours of an element lie in other channels, or around it in height and width.
+    LocalSize (UINT): How many elements the neighbourhood has in each dimension that it covers, before it is cut at the edges.
+    Alpha (FLOAT): Factor of the sum of squares; 0.0001 is usual.
+    Beta (FLOAT): Exponent of the divisor; 0.75 is usual.
+    Bias (FLOAT): Added to the sum of squares; 1 is usual.
     """
-    description: LocalResponseNormalizationGrad = made(
+    description: LocalResponseNormalizationGrad = _made(
         "LOCAL_RESPONSE_NORMALIZATION_GRAD",
         InputTensor=InputTensor,
         InputGradientTensor=InputGradientTensor,
@@ -3817,19 +3818,19 @@ def cumulative_product(
     InputTensor: Tensor,
     *,
     Axis: SupportsIndex,
-    AxisDirection: enums.AxisDirection | str,
+    AxisDirection: _enums.AxisDirection | str,
     HasExclusiveProduct: bool,
     OutputTensor: Output | None = None,
 ) -> CumulativeProduct:
     """Multiplies along one axis and writes each product on the way.
 
-    InputTensor: The factors.
-    OutputTensor: The products of the factors so far.
-    Axis: The dimension to go along.
-    AxisDirection: Whether to go from the first element to the last, INCREASING, or the other way, DECREASING.
-    HasExclusiveProduct: Whether a product leaves out the element in its own place, so that the first is 1.
+    InputTensor (input tensor): The factors.
+    OutputTensor (output tensor): The products of the factors so far.
+    Axis (UINT): The dimension to go along.
+    AxisDirection (AXIS_DIRECTION): Whether to go from the first element to the last, INCREASING, or the other way, DECREASING.
+    HasExclusiveProduct (BOOL): Whether a product leaves out the element in its own place, so that the first is 1.
     """
-    description: CumulativeProduct = made(
+    description: CumulativeProduct = _made(
         "CUMULATIVE_PRODUCT",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -3854,17 +3855,17 @@ def batch_normalization_grad(
 ) -> BatchNormalizationGrad:
     """Gradients of BATCH_NORMALIZATION with respect to input, scale and bias, with mean and variance held fixed.
 
-    InputTensor: The input of the forward pass.
-    InputGradientTensor: The gradient with respect to the output of the forward pass.
-    MeanTensor: The mean of the forward pass.
-    VarianceTensor: The variance of the forward pass.
-    ScaleTensor: The scale of the forward pass.
-    OutputGradientTensor: The gradient with respect to the input.
-    OutputScaleGradientTensor: The gradient with respect to the scale, summed over the dimensions where MeanTensor has size 1.
-    OutputBiasGradientTensor: The gradient with respect to the bias, summed over the dimensions where MeanTensor has size 1.
-    Epsilon: Small number added to the variance to keep it from being 0.
+    InputTensor (input tensor): The input of the forward pass.
+    InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass.
+    MeanTensor (input tensor): The mean of the forward pass.
+    VarianceTensor (input tensor): The variance of the forward pass.
+    ScaleTensor (input tensor): The scale of the forward pass.
+    OutputGradientTensor (output tensor): The gradient with respect to the input.
+    OutputScaleGradientTensor (output tensor): The gradient with respect to the scale, summed over the dimensions where MeanTensor has size 1.
+    OutputBiasGradientTensor (output tensor): The gradient with respect to the bias, summed over the dimensions where MeanTensor has size 1.
+    Epsilon (FLOAT): Small number added to the variance to keep it from being 0.
     """
-    description: BatchNormalizationGrad = made(
+    description: BatchNormalizationGrad = _made(
         "BATCH_NORMALIZATION_GRAD",
         InputTensor=InputTensor,
         InputGradientTensor=InputGradientTensor,
@@ -3893,17 +3894,17 @@ def element_wise_quantized_linear_add(
 ) -> ElementWiseQuantizedLinearAdd:
     """Adds two quantized tensors element by element as if they were dequantized first and the sum quantized again.
 
-    ATensor: The left operand.
-    AScaleTensor: The scale of A, one value.
-    AZeroPointTensor: The zero point of A, one value; 0 if absent.
-    BTensor: The right operand.
-    BScaleTensor: The scale of B, one value.
-    BZeroPointTensor: The zero point of B, one value; 0 if absent.
-    OutputScaleTensor: The scale to give to the output, one value.
-    OutputZeroPointTensor: The zero point to give to the output, one value; 0 if absent.
-    OutputTensor: The quantized sums.
+    ATensor (input tensor): The left operand.
+    AScaleTensor (input tensor): The scale of A, one value.
+    AZeroPointTensor (input tensor, optional): The zero point of A, one value; 0 if absent.
+    BTensor (input tensor): The right operand.
+    BScaleTensor (input tensor): The scale of B, one value.
+    BZeroPointTensor (input tensor, optional): The zero point of B, one value; 0 if absent.
+    OutputScaleTensor (input tensor): The scale to give to the output, one value.
+    OutputZeroPointTensor (input tensor, optional): The zero point to give to the output, one value; 0 if absent.
+    OutputTensor (output tensor): The quantized sums.
     """
-    description: ElementWiseQuantizedLinearAdd = made(
+    description: ElementWiseQuantizedLinearAdd = _made(
         "ELEMENT_WISE_QUANTIZED_LINEAR_ADD",
         ATensor=ATensor,
         AScaleTensor=AScaleTensor,
@@ -3927,12 +3928,12 @@ def dynamic_quantize_linear(
 ) -> DynamicQuantizeLinear:
     """Finds the scale and the zero point that cover all values of the input, and quantizes the input with them.
 
-    InputTensor: The values to quantize.
-    OutputTensor: The quantized values.
-    OutputScaleTensor: The scale that was found, one value.
-    OutputZeroPointTensor: The zero point that was found, one value.
+    InputTensor (input tensor): The values to quantize.
+    OutputTensor (output tensor): The quantized values.
+    OutputScaleTensor (output tensor): The scale that was found, one value.
+    OutputZeroPointTensor (output tensor): The zero point that was found, one value.
     """
-    description: DynamicQuantizeLinear = made(
+    description: DynamicQuantizeLinear = _made(
         "DYNAMIC_QUANTIZE_LINEAR",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -3947,8 +3948,8 @@ def roi_align1(
     ROITensor: Tensor,
     BatchIndicesTensor: Tensor,
     *,
-    ReductionFunction: enums.ReduceFunction | str,
-    InterpolationMode: enums.InterpolationMode | str,
+    ReductionFunction: _enums.ReduceFunction | str,
+    InterpolationMode: _enums.InterpolationMode | str,
     SpatialScaleX: SupportsFloat,
     SpatialScaleY: SupportsFloat,
     InputPixelOffset: SupportsFloat,
@@ -3961,22 +3962,22 @@ def roi_align1(
 ) -> RoiAlign1:
     """Crops regions of interest and resamples them to one common size, with a choice of pixel centres.
 
-    InputTensor: Batches, channels, height and width.
-    ROITensor: For each region two opposite corners: x1, y1, x2 and y2.
-    BatchIndicesTensor: For each region, the batch it lies in.
-    OutputTensor: For each region, all channels at the common size.
-    ReductionFunction: What becomes of the samples of one output element, AVERAGE or MAX.
-    InterpolationMode: How a sample between input elements is read.
-    SpatialScaleX: What x coordinates are multiplied by, to become those of the input.
-    SpatialScaleY: What y coordinates are multiplied by, to become those of the input.
-    InputPixelOffset: Where in an input pixel its sample lies, most often 0 or 0.5 (the centre).
-    OutputPixelOffset: Where in an output pixel its sample lies, negated; most often 0 or -0.5 (the centre).
-    OutOfBoundsInputValue: What a sample outside of the input reads.
-    MinimumSamplesPerOutput: The fewest samples of an output element, along x and along y.
-    MaximumSamplesPerOutput: The most samples of an output element, along x and along y.
-    AlignRegionsToCorners: Whether the outermost samples lie on the corners of the region, instead of evenly within.
+    InputTensor (input tensor): Batches, channels, height and width.
+    ROITensor (input tensor): For each region two opposite corners: x1, y1, x2 and y2.
+    BatchIndicesTensor (input tensor): For each region, the batch it lies in.
+    OutputTensor (output tensor): For each region, all channels at the common size.
+    ReductionFunction (REDUCE_FUNCTION): What becomes of the samples of one output element, AVERAGE or MAX.
+    InterpolationMode (INTERPOLATION_MODE): How a sample between input elements is read.
+    SpatialScaleX (FLOAT): What x coordinates are multiplied by, to become those of the input.
+    SpatialScaleY (FLOAT): What y coordinates are multiplied by, to become those of the input.
+    InputPixelOffset (FLOAT): Where in an input pixel its sample lies, most often 0 or 0.5 (the centre).
+    OutputPixelOffset (FLOAT): Where in an output pixel its sample lies, negated; most often 0 or -0.5 (the centre).
+    OutOfBoundsInputValue (FLOAT): What a sample outside of the input reads.
+    MinimumSamplesPerOutput (UINT): The fewest samples of an output element, along x and along y.
+    MaximumSamplesPerOutput (UINT): The most samples of an output element, along x and along y.
+    AlignRegionsToCorners (BOOL): Whether the outermost samples lie on the corners of the region, instead of evenly within.
     """
-    description: RoiAlign1 = made(
+    description: RoiAlign1 = _made(
         "ROI_ALIGN1",
         InputTensor=InputTensor,
         ROITensor=ROITensor,
@@ -4002,8 +4003,8 @@ def roi_align_grad(
     BatchIndicesTensor: Tensor,
     InputTensor: Tensor | None = None,
     *,
-    ReductionFunction: enums.ReduceFunction | str,
-    InterpolationMode: enums.InterpolationMode | str,
+    ReductionFunction: _enums.ReduceFunction | str,
+    InterpolationMode: _enums.InterpolationMode | str,
     SpatialScaleX: SupportsFloat,
     SpatialScaleY: SupportsFloat,
     InputPixelOffset: SupportsFloat,
@@ -4016,23 +4017,23 @@ def roi_align_grad(
 ) -> RoiAlignGrad:
     """Gradients of ROI_ALIGN and ROI_ALIGN1 with respect to the image, the regions, or both.
 
-    InputTensor: The image of the forward pass: batch, channel, height and width.
-    InputGradientTensor: The gradient with respect to the output of the forward pass: region, channel, height and width.
-    ROITensor: The regions, each as x1, y1, x2, y2; inverted and empty ones are allowed.
-    BatchIndicesTensor: For each region, the batch that it lies in.
-    OutputGradientTensor: The gradient with respect to the image.
-    OutputROIGradientTensor: The gradient with respect to the regions.
-    ReductionFunction: Whether the samples of an output element were averaged or the largest was taken.
-    InterpolationMode: Whether samples took the nearest element or interpolated linearly.
-    SpatialScaleX: Factor from x coordinates of regions to those of the image.
-    SpatialScaleY: Factor from y coordinates of regions to those of the image.
-    InputPixelOffset: Offset of pixel centres in the image; 0.5 or 0 is usual.
-    OutputPixelOffset: Offset of pixel centres in the output of the forward pass; -0.5 or 0 is usual.
-    MinimumSamplesPerOutput: The fewest samples an output element had in each dimension.
-    MaximumSamplesPerOutput: The most samples an output element had in each dimension.
-    AlignRegionsToCorners: Whether samples reached into a region's corners rather than lying evenly within.
+    InputTensor (input tensor, optional): The image of the forward pass: batch, channel, height and width.
+    InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass: region, channel, height and width.
+    ROITensor (input tensor): The regions, each as x1, y1, x2, y2; inverted and empty ones are allowed.
+    BatchIndicesTensor (input tensor): For each region, the batch that it lies in.
+    OutputGradientTensor (output tensor, optional): The gradient with respect to the image.
+    OutputROIGradientTensor (output tensor, optional): The gradient with respect to the regions.
+    ReductionFunction (REDUCE_FUNCTION): Whether the samples of an output element were averaged or the largest was taken.
+    InterpolationMode (INTERPOLATION_MODE): Whether samples took the nearest element or interpolated linearly.
+    SpatialScaleX (FLOAT): Factor from x coordinates of regions to those of the image.
+    SpatialScaleY (FLOAT): Factor from y coordinates of regions to those of the image.
+    InputPixelOffset (FLOAT): Offset of pixel centres in the image; 0.5 or 0 is usual.
+    OutputPixelOffset (FLOAT): Offset of pixel centres in the output of the forward pass; -0.5 or 0 is usual.
+    MinimumSamplesPerOutput (UINT): The fewest samples an output element had in each dimension.
+    MaximumSamplesPerOutput (UINT): The most samples an output element had in each dimension.
+    AlignRegionsToCorners (BOOL): Whether samples reached into a region's corners rather than lying evenly within.
     """
-    description: RoiAlignGrad = made(
+    description: RoiAlignGrad = _made(
         "ROI_ALIGN_GRAD",
         InputTensor=InputTensor,
         InputGradientTensor=InputGradientTensor,
@@ -4067,17 +4068,17 @@ def batch_normalization_training(
 ) -> BatchNormalizationTraining:
     """Normalizes the input by its own means and variances, which it also returns, then scales and shifts it and may add another tensor.
 
-    InputTensor: The elements to normalize.
-    ScaleTensor: Factors of the normalized elements; mean and variance are taken along the dimensions where it has size 1.
-    BiasTensor: What is added to the scaled elements.
-    FusedAddTensor: What is added to the result before the activation; nothing if absent.
-    OutputTensor: The results, one for each element of the input.
-    OutputMeanTensor: The means of the input.
-    OutputVarianceTensor: The variances of the input.
-    Epsilon: Small number added to the variance to keep it from being 0.
-    FusedActivation: An activation to apply to the result.
+    InputTensor (input tensor): The elements to normalize.
+    ScaleTensor (input tensor): Factors of the normalized elements; mean and variance are taken along the dimensions where it has size 1.
+    BiasTensor (input tensor): What is added to the scaled elements.
+    FusedAddTensor (input tensor, optional): What is added to the result before the activation; nothing if absent.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    OutputMeanTensor (output tensor): The means of the input.
+    OutputVarianceTensor (output tensor): The variances of the input.
+    Epsilon (FLOAT): Small number added to the variance to keep it from being 0.
+    FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
     """
-    description: BatchNormalizationTraining = made(
+    description: BatchNormalizationTraining = _made(
         "BATCH_NORMALIZATION_TRAINING",
         InputTensor=InputTensor,
         ScaleTensor=ScaleTensor,
@@ -4106,17 +4107,17 @@ def batch_normalization_training_grad(
 ) -> BatchNormalizationTrainingGrad:
     """Gradients of BATCH_NORMALIZATION_TRAINING with respect to input, scale and bias, through mean and variance as well.
 
-    InputTensor: The input of the forward pass.
-    InputGradientTensor: The gradient with respect to the output of the forward pass.
-    MeanTensor: The mean that the forward pass computed.
-    VarianceTensor: The variance that the forward pass computed.
-    ScaleTensor: The scale of the forward pass.
-    OutputGradientTensor: The gradient with respect to the input.
-    OutputScaleGradientTensor: The gradient with respect to the scale, summed over the dimensions where MeanTensor has size 1.
-    OutputBiasGradientTensor: The gradient with respect to the bias, summed over the dimensions where MeanTensor has size 1.
-    Epsilon: Small number added to the variance to keep it from being 0.
+    InputTensor (input tensor): The input of the forward pass.
+    InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass.
+    MeanTensor (input tensor): The mean that the forward pass computed.
+    VarianceTensor (input tensor): The variance that the forward pass computed.
+    ScaleTensor (input tensor): The scale of the forward pass.
+    OutputGradientTensor (output tensor): The gradient with respect to the input.
+    OutputScaleGradientTensor (output tensor): The gradient with respect to the scale, summed over the dimensions where MeanTensor has size 1.
+    OutputBiasGradientTensor (output tensor): The gradient with respect to the bias, summed over the dimensions where MeanTensor has size 1.
+    Epsilon (FLOAT): Small number added to the variance to keep it from being 0.
     """
-    description: BatchNormalizationTrainingGrad = made(
+    description: BatchNormalizationTrainingGrad = _made(
         "BATCH_NORMALIZATION_TRAINING_GRAD",
         InputTensor=InputTensor,
         InputGradientTensor=InputGradientTensor,
@@ -4134,22 +4135,22 @@ def batch_normalization_training_grad(
 def element_wise_clip1(
     InputTensor: Tensor,
     *,
-    ScaleBias: structs.ScaleBias | None = None,
-    MinMaxDataType: enums.TensorDataType | str,
+    ScaleBias: _structs.ScaleBias | None = None,
+    MinMaxDataType: _enums.TensorDataType | str,
     Min: SupportsFloat,
     Max: SupportsFloat,
     OutputTensor: Output | None = None,
 ) -> ElementWiseClip1:
     """Limits each element to the range from Min to Max, given in the tensor's own type.
 
-    InputTensor: The elements to limit.
-    OutputTensor: The limited elements.
-    ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
-    MinMaxDataType: The type of Min and Max.
-    Min: Lower limit; holds even where it is above Max.
-    Max: Upper limit.
+    InputTensor (input tensor): The elements to limit.
+    OutputTensor (output tensor): The limited elements.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
+    MinMaxDataType (TENSOR_DATA_TYPE): The type of Min and Max.
+    Min (SCALAR_UNION): Lower limit; holds even where it is above Max.
+    Max (SCALAR_UNION): Upper limit.
     """
-    description: ElementWiseClip1 = made(
+    description: ElementWiseClip1 = _made(
         "ELEMENT_WISE_CLIP1",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -4165,21 +4166,21 @@ def element_wise_clip_grad1(
     InputTensor: Tensor,
     InputGradientTensor: Tensor,
     *,
-    MinMaxDataType: enums.TensorDataType | str,
+    MinMaxDataType: _enums.TensorDataType | str,
     Min: SupportsFloat,
     Max: SupportsFloat,
     OutputGradientTensor: Output | None = None,
 ) -> ElementWiseClipGrad1:
     """Gradient of ELEMENT_WISE_CLIP1: passes the incoming gradient on where the input lies between Min and Max, and gives 0 elsewhere.
 
-    InputTensor: The input of the forward pass.
-    InputGradientTensor: The gradient with respect to the output of the forward pass.
-    OutputGradientTensor: The gradient with respect to the input of the forward pass; may share the buffer of InputTensor.
-    MinMaxDataType: Data type of Min and Max.
-    Min: Inputs at or below it have gradient 0.
-    Max: Inputs at or above it have gradient 0.
+    InputTensor (input tensor): The input of the forward pass.
+    InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass.
+    OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass; may share the buffer of InputTensor.
+    MinMaxDataType (TENSOR_DATA_TYPE): Data type of Min and Max.
+    Min (SCALAR_UNION): Inputs at or below it have gradient 0.
+    Max (SCALAR_UNION): Inputs at or above it have gradient 0.
     """
-    description: ElementWiseClipGrad1 = made(
+    description: ElementWiseClipGrad1 = _made(
         "ELEMENT_WISE_CLIP_GRAD1",
         InputTensor=InputTensor,
         InputGradientTensor=InputGradientTensor,
@@ -4194,8 +4195,8 @@ def element_wise_clip_grad1(
 def padding1(
     InputTensor: Tensor,
     *,
-    PaddingMode: enums.PaddingMode | str,
-    PaddingValueDataType: enums.TensorDataType | str,
+    PaddingMode: _enums.PaddingMode | str,
+    PaddingValueDataType: _enums.TensorDataType | str,
     PaddingValue: SupportsFloat,
     StartPadding: Iterable[SupportsIndex],
     EndPadding: Iterable[SupportsIndex],
@@ -4203,15 +4204,15 @@ def padding1(
 ) -> Padding1:
     """Enlarges the input on all sides, by a constant of its data type or by its own elements.
 
-    InputTensor: The tensor to enlarge.
-    OutputTensor: The input with its padding.
-    PaddingMode: What the padding holds: a constant, or elements of the input.
-    PaddingValueDataType: The data type of PaddingValue.
-    PaddingValue: The constant; other modes ignore it.
-    StartPadding: For each dimension, how many elements come before the input, however many.
-    EndPadding: For each dimension, how many elements come after the input, however many.
+    InputTensor (input tensor): The tensor to enlarge.
+    OutputTensor (output tensor): The input with its padding.
+    PaddingMode (PADDING_MODE): What the padding holds: a constant, or elements of the input.
+    PaddingValueDataType (TENSOR_DATA_TYPE): The data type of PaddingValue.
+    PaddingValue (SCALAR_UNION): The constant; other modes ignore it.
+    StartPadding (UINT array): For each dimension, how many elements come before the input, however many.
+    EndPadding (UINT array): For each dimension, how many elements come after the input, however many.
     """
-    description: Padding1 = made(
+    description: Padding1 = _made(
         "PADDING1",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -4231,10 +4232,10 @@ def element_wise_negate(
 ) -> ElementWiseNegate:
     """Changes the sign of each element.
 
-    InputTensor: The elements to negate.
-    OutputTensor: The negated elements.
+    InputTensor (input tensor): The elements to negate.
+    OutputTensor (output tensor): The negated elements.
     """
-    description: ElementWiseNegate = made(
+    description: ElementWiseNegate = _made(
         "ELEMENT_WISE_NEGATE",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -4249,10 +4250,10 @@ def activation_gelu(
 ) -> ActivationGelu:
     """Gives 0.5 * x * (1 + erf(x / sqrt(2))).
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
     """
-    description: ActivationGelu = made(
+    description: ActivationGelu = _made(
         "ACTIVATION_GELU",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -4268,11 +4269,11 @@ def activation_softmax1(
 ) -> ActivationSoftmax1:
     """Gives each element's exponential divided by the sum of the exponentials along the axes.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    Axes: The dimensions whose elements belong together.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Axes (UINT array): The dimensions whose elements belong together.
     """
-    description: ActivationSoftmax1 = made(
+    description: ActivationSoftmax1 = _made(
         "ACTIVATION_SOFTMAX1",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -4289,11 +4290,11 @@ def activation_log_softmax1(
 ) -> ActivationLogSoftmax1:
     """Gives the natural logarithm of each element's softmax along the axes.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    Axes: The dimensions whose elements belong together.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Axes (UINT array): The dimensions whose elements belong together.
     """
-    description: ActivationLogSoftmax1 = made(
+    description: ActivationLogSoftmax1 = _made(
         "ACTIVATION_LOG_SOFTMAX1",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -4310,11 +4311,11 @@ def activation_hardmax1(
 ) -> ActivationHardmax1:
     """Gives 1 for the first of the largest elements along the axes and 0 for all others.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    Axes: The dimensions whose elements belong together.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Axes (UINT array): The dimensions whose elements belong together.
     """
-    description: ActivationHardmax1 = made(
+    description: ActivationHardmax1 = _made(
         "ACTIVATION_HARDMAX1",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -4326,8 +4327,8 @@ def activation_hardmax1(
 def resample2(
     InputTensor: Tensor,
     *,
-    InterpolationMode: enums.InterpolationMode | str,
-    RoundingDirection: enums.AxisDirection | str,
+    InterpolationMode: _enums.InterpolationMode | str,
+    RoundingDirection: _enums.AxisDirection | str,
     Scales: Iterable[SupportsFloat],
     InputPixelOffsets: Iterable[SupportsFloat],
     OutputPixelOffsets: Iterable[SupportsFloat],
@@ -4335,15 +4336,15 @@ def resample2(
 ) -> Resample2:
     """Resizes the input along any of its dimensions, with pixel offsets and rounding of the caller's choice.
 
-    InputTensor: The elements to resample.
-    OutputTensor: The result, of any sizes; what lies past the scaled input repeats its edge.
-    InterpolationMode: The nearest element, or the weighted mean of the two nearest along each dimension.
-    RoundingDirection: Where NEAREST_NEIGHBOR takes a place between two elements: INCREASING up, DECREASING down.
-    Scales: Factors of the sizes; they need not be the exact ratio of output to input.
-    InputPixelOffsets: Added to an input coordinate before scaling; 0.5 for the centre of a pixel.
-    OutputPixelOffsets: Added to an output coordinate after scaling; -0.5 for the centre of a pixel.
+    InputTensor (input tensor): The elements to resample.
+    OutputTensor (output tensor): The result, of any sizes; what lies past the scaled input repeats its edge.
+    InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the two nearest along each dimension.
+    RoundingDirection (AXIS_DIRECTION): Where NEAREST_NEIGHBOR takes a place between two elements: INCREASING up, DECREASING down.
+    Scales (FLOAT array): Factors of the sizes; they need not be the exact ratio of output to input.
+    InputPixelOffsets (FLOAT array): Added to an input coordinate before scaling; 0.5 for the centre of a pixel.
+    OutputPixelOffsets (FLOAT array): Added to an output coordinate after scaling; -0.5 for the centre of a pixel.
     """
-    description: Resample2 = made(
+    description: Resample2 = _made(
         "RESAMPLE2",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -4359,8 +4360,8 @@ def resample2(
 def resample_grad1(
     InputGradientTensor: Tensor,
     *,
-    InterpolationMode: enums.InterpolationMode | str,
-    RoundingDirection: enums.AxisDirection | str,
+    InterpolationMode: _enums.InterpolationMode | str,
+    RoundingDirection: _enums.AxisDirection | str,
     Scales: Iterable[SupportsFloat],
     InputPixelOffsets: Iterable[SupportsFloat],
     OutputPixelOffsets: Iterable[SupportsFloat],
@@ -4368,15 +4369,15 @@ def resample_grad1(
 ) -> ResampleGrad1:
     """Gradient of RESAMPLE2: gives every input element the gradients of the output elements it went into, weighted as they were.
 
-    InputGradientTensor: The gradient with respect to the output of the forward pass.
-    OutputGradientTensor: The gradient with respect to the input of the forward pass.
-    InterpolationMode: Whether the forward pass took the nearest element or interpolated linearly.
-    RoundingDirection: Which way coordinates are rounded to the nearest element: up (INCREASING) or down (DECREASING).
-    Scales: Factor from input to output coordinates of the forward pass in each dimension.
-    InputPixelOffsets: Added to input coordinates before scaling; 0.5 for pixel centres when interpolating linearly.
-    OutputPixelOffsets: Added to output coordinates after scaling; -0.5 for pixel centres.
+    InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass.
+    OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass.
+    InterpolationMode (INTERPOLATION_MODE): Whether the forward pass took the nearest element or interpolated linearly.
+    RoundingDirection (AXIS_DIRECTION): Which way coordinates are rounded to the nearest element: up (INCREASING) or down (DECREASING).
+    Scales (FLOAT array): Factor from input to output coordinates of the forward pass in each dimension.
+    InputPixelOffsets (FLOAT array): Added to input coordinates before scaling; 0.5 for pixel centres when interpolating linearly.
+    OutputPixelOffsets (FLOAT array): Added to output coordinates after scaling; -0.5 for pixel centres.
     """
-    description: ResampleGrad1 = made(
+    description: ResampleGrad1 = _made(
         "RESAMPLE_GRAD1",
         InputGradientTensor=InputGradientTensor,
         OutputGradientTensor=OutputGradientTensor,
@@ -4392,7 +4393,7 @@ def resample_grad1(
 def diagonal_matrix1(
     InputTensor: Tensor | None = None,
     *,
-    ValueDataType: enums.TensorDataType | str,
+    ValueDataType: _enums.TensorDataType | str,
     Value: SupportsFloat,
     DiagonalFillBegin: SupportsIndex,
     DiagonalFillEnd: SupportsIndex,
@@ -4400,14 +4401,14 @@ def diagonal_matrix1(
 ) -> DiagonalMatrix1:
     """Writes one value into a band of diagonals, or outside of it, and the input or 0 elsewhere.
 
-    InputTensor: What is written where Value is not; 0 when absent.
-    OutputTensor: The matrices, in the last two dimensions; they need not be square.
-    ValueDataType: Data type of Value.
-    Value: The value to fill with.
-    DiagonalFillBegin: First diagonal of the band, by its column in the first row; negative below the main diagonal.
-    DiagonalFillEnd: The diagonal after the band; below DiagonalFillBegin, all but the diagonals from it up to there are filled.
+    InputTensor (input tensor, optional): What is written where Value is not; 0 when absent.
+    OutputTensor (output tensor): The matrices, in the last two dimensions; they need not be square.
+    ValueDataType (TENSOR_DATA_TYPE): Data type of Value.
+    Value (SCALAR_UNION): The value to fill with.
+    DiagonalFillBegin (INT): First diagonal of the band, by its column in the first row; negative below the main diagonal.
+    DiagonalFillEnd (INT): The diagonal after the band; below DiagonalFillBegin, all but the diagonals from it up to there are filled.
     """
-    description: DiagonalMatrix1 = made(
+    description: DiagonalMatrix1 = _made(
         "DIAGONAL_MATRIX1",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -4435,33 +4436,33 @@ def multihead_attention(
     Scale: SupportsFloat,
     MaskFilterValue: SupportsFloat,
     HeadCount: SupportsIndex,
-    MaskType: enums.MultiheadAttentionMaskType | str,
+    MaskType: _enums.MultiheadAttentionMaskType | str,
     OutputTensor: Output | None = None,
     OutputPresentKeyTensor: Output | None = None,
     OutputPresentValueTensor: Output | None = None,
 ) -> MultiheadAttention:
     """Attention with several heads, which weighs values by how well queries match keys; keys and values may follow on those of earlier calls.
 
-    QueryTensor: The queries: batch, sequence, heads times head size.
-    KeyTensor: The keys: batch, key sequence, heads times head size.
-    ValueTensor: The values: batch, key sequence, heads times value head size.
-    StackedQueryKeyTensor: Queries and keys in one: batch, sequence, head, 2, head size.
-    StackedKeyValueTensor: Keys and values in one: batch, key sequence, head, 2, head size.
-    StackedQueryKeyValueTensor: Queries, keys and values in one: batch, sequence, head, 3, head size.
-    BiasTensor: What is added to queries, keys and values first, in this order in one row.
-    MaskTensor: Which keys count; MaskType says in what form.
-    RelativePositionBiasTensor: What is added to the scores: batch, head, sequence, keys of all calls.
-    PastKeyTensor: The keys of earlier calls: batch, head, past sequence, head size.
-    PastValueTensor: The values of earlier calls: batch, head, past sequence, value head size.
-    OutputTensor: The weighed values: batch, sequence, heads times value head size.
-    OutputPresentKeyTensor: The keys of all calls, for the next one.
-    OutputPresentValueTensor: The values of all calls, for the next one.
-    Scale: Factor of the scores; usually one over the root of the head size.
-    MaskFilterValue: What the scores of masked keys are set to, or have added; usually -10000.
-    HeadCount: How many heads there are.
-    MaskType: What MaskTensor holds.
+    QueryTensor (input tensor, optional): The queries: batch, sequence, heads times head size.
+    KeyTensor (input tensor, optional): The keys: batch, key sequence, heads times head size.
+    ValueTensor (input tensor, optional): The values: batch, key sequence, heads times value head size.
+    StackedQueryKeyTensor (input tensor, optional): Queries and keys in one: batch, sequence, head, 2, head size.
+    StackedKeyValueTensor (input tensor, optional): Keys and values in one: batch, key sequence, head, 2, head size.
+    StackedQueryKeyValueTensor (input tensor, optional): Queries, keys and values in one: batch, sequence, head, 3, head size.
+    BiasTensor (input tensor, optional): What is added to queries, keys and values first, in this order in one row.
+    MaskTensor (input tensor, optional): Which keys count; MaskType says in what form.
+    RelativePositionBiasTensor (input tensor, optional): What is added to the scores: batch, head, sequence, keys of all calls.
+    PastKeyTensor (input tensor, optional): The keys of earlier calls: batch, head, past sequence, head size.
+    PastValueTensor (input tensor, optional): The values of earlier calls: batch, head, past sequence, value head size.
+    OutputTensor (output tensor): The weighed values: batch, sequence, heads times value head size.
+    OutputPresentKeyTensor (output tensor, optional): The keys of all calls, for the next one.
+    OutputPresentValueTensor (output tensor, optional): The values of all calls, for the next one.
+    Scale (FLOAT): Factor of the scores; usually one over the root of the head size.
+    MaskFilterValue (FLOAT): What the scores of masked keys are set to, or have added; usually -10000.
+    HeadCount (UINT): How many heads there are.
+    MaskType (MULTIHEAD_ATTENTION_MASK_TYPE): What MaskTensor holds.
     """
-    description: MultiheadAttention = made(
+    description: MultiheadAttention = _made(
         "MULTIHEAD_ATTENTION",
         QueryTensor=QueryTensor,
         KeyTensor=KeyTensor,
@@ -4498,16 +4499,16 @@ def lp_pooling1(
 ) -> LpPooling1:
     """Takes the Lp norm of the elements under a window that slides over the spatial dimensions and may skip elements.
 
-    InputTensor: Batches, channels, then depth (in 5-D), height and width.
-    OutputTensor: One norm for each place of the window.
-    Strides: Steps of the window, depth (in 3-D), height and width.
-    WindowSize: Sizes of the window, in the order of Strides.
-    StartPadding: Padding before the first element, in the order of Strides.
-    EndPadding: Padding after the last element, in the order of Strides.
-    Dilations: Distances between the elements that the window takes, in the order of Strides.
-    P: Order of the norm, most often 1 or 2.
+    InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
+    OutputTensor (output tensor): One norm for each place of the window.
+    Strides (UINT array): Steps of the window, depth (in 3-D), height and width.
+    WindowSize (UINT array): Sizes of the window, in the order of Strides.
+    StartPadding (UINT array): Padding before the first element, in the order of Strides.
+    EndPadding (UINT array): Padding after the last element, in the order of Strides.
+    Dilations (UINT array): Distances between the elements that the window takes, in the order of Strides.
+    P (UINT): Order of the norm, most often 1 or 2.
     """
-    description: LpPooling1 = made(
+    description: LpPooling1 = _made(
         "LP_POOLING1",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -4534,16 +4535,16 @@ def average_pooling1(
 ) -> AveragePooling1:
     """Averages the elements under a window that slides over the spatial dimensions and may skip elements.
 
-    InputTensor: Batches, channels, then depth (in 5-D), height and width.
-    OutputTensor: One average for each place of the window.
-    Strides: Steps of the window, depth (in 3-D), height and width.
-    WindowSize: Sizes of the window, in the order of Strides.
-    StartPadding: Padding before the first element, in the order of Strides.
-    EndPadding: Padding after the last element, in the order of Strides.
-    Dilations: Distances between the elements that the window takes, in the order of Strides.
-    IncludePadding: Whether padding elements count in the divisor of the average.
+    InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
+    OutputTensor (output tensor): One average for each place of the window.
+    Strides (UINT array): Steps of the window, depth (in 3-D), height and width.
+    WindowSize (UINT array): Sizes of the window, in the order of Strides.
+    StartPadding (UINT array): Padding before the first element, in the order of Strides.
+    EndPadding (UINT array): Padding after the last element, in the order of Strides.
+    Dilations (UINT array): Distances between the elements that the window takes, in the order of Strides.
+    IncludePadding (BOOL): Whether padding elements count in the divisor of the average.
     """
-    description: AveragePooling1 = made(
+    description: AveragePooling1 = _made(
         "AVERAGE_POOLING1",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -4565,11 +4566,11 @@ def activation_swish(
 ) -> ActivationSwish:
     """Gives x times the sigmoid of SigmoidInputScale * x.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    SigmoidInputScale: Factor inside the sigmoid, usually 1.0.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    SigmoidInputScale (FLOAT): Factor inside the sigmoid, usually 1.0.
     """
-    description: ActivationSwish = made(
+    description: ActivationSwish = _made(
         "ACTIVATION_SWISH",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -4587,12 +4588,12 @@ def activation_hard_swish(
 ) -> ActivationHardSwish:
     """Gives x times Alpha * x + Beta, the latter limited to 0 and 1; Alpha is usually 1/6, Beta 0.5.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    Alpha: The first parameter of the function.
-    Beta: The second parameter of the function.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Alpha (FLOAT): The first parameter of the function.
+    Beta (FLOAT): The second parameter of the function.
     """
-    description: ActivationHardSwish = made(
+    description: ActivationHardSwish = _made(
         "ACTIVATION_HARD_SWISH",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -4619,20 +4620,20 @@ def quantized_linear_average_pooling(
 ) -> QuantizedLinearAveragePooling:
     """Averages quantized elements under a sliding window as if they were dequantized first and the averages quantized again.
 
-    InputTensor: Batches, channels, then depth (in 5-D), height and width.
-    InputScaleTensor: The scale of the input, one value or one for each channel.
-    InputZeroPointTensor: The zero point of the input, one value or one for each channel; 0 if absent.
-    OutputScaleTensor: The scale to give to the output, one value or one for each channel.
-    OutputZeroPointTensor: The zero point to give to the output, one value or one for each channel; 0 if absent.
-    OutputTensor: One quantized average for each place of the window.
-    Strides: Steps of the window, depth (in 3-D), height and width.
-    WindowSize: Sizes of the window, in the order of Strides.
-    StartPadding: Padding before the first element, in the order of Strides.
-    EndPadding: Padding after the last element, in the order of Strides.
-    Dilations: Distances between the elements that the window takes, in the order of Strides.
-    IncludePadding: Whether padding elements count in the divisor of the average.
+    InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
+    InputScaleTensor (input tensor): The scale of the input, one value or one for each channel.
+    InputZeroPointTensor (input tensor, optional): The zero point of the input, one value or one for each channel; 0 if absent.
+    OutputScaleTensor (input tensor): The scale to give to the output, one value or one for each channel.
+    OutputZeroPointTensor (input tensor, optional): The zero point to give to the output, one value or one for each channel; 0 if absent.
+    OutputTensor (output tensor): One quantized average for each place of the window.
+    Strides (UINT array): Steps of the window, depth (in 3-D), height and width.
+    WindowSize (UINT array): Sizes of the window, in the order of Strides.
+    StartPadding (UINT array): Padding before the first element, in the order of Strides.
+    EndPadding (UINT array): Padding after the last element, in the order of Strides.
+    Dilations (UINT array): Distances between the elements that the window takes, in the order of Strides.
+    IncludePadding (BOOL): Whether padding elements count in the divisor of the average.
     """
-    description: QuantizedLinearAveragePooling = made(
+    description: QuantizedLinearAveragePooling = _made(
         "QUANTIZED_LINEAR_AVERAGE_POOLING",
         InputTensor=InputTensor,
         InputScaleTensor=InputScaleTensor,
@@ -4663,16 +4664,16 @@ def matrix_multiply_integer_to_float(
 ) -> MatrixMultiplyIntegerToFloat:
     """Multiplies integer matrices less their zero points, scales the products to floating point and adds a bias.
 
-    ATensor: The left matrices, M x K.
-    AScaleTensor: The factor of A, one value or one for each row.
-    AZeroPointTensor: What to subtract from A, one value or one for each row; 0 if absent.
-    BTensor: The right matrices, K x N.
-    BScaleTensor: The factor of B, one value or one for each column.
-    BZeroPointTensor: What to subtract from B, one value or one for each column; 0 if absent.
-    BiasTensor: What to add to the products, M x N; 0 if absent.
-    OutputTensor: The results, M x N.
+    ATensor (input tensor): The left matrices, M x K.
+    AScaleTensor (input tensor): The factor of A, one value or one for each row.
+    AZeroPointTensor (input tensor, optional): What to subtract from A, one value or one for each row; 0 if absent.
+    BTensor (input tensor): The right matrices, K x N.
+    BScaleTensor (input tensor): The factor of B, one value or one for each column.
+    BZeroPointTensor (input tensor, optional): What to subtract from B, one value or one for each column; 0 if absent.
+    BiasTensor (input tensor, optional): What to add to the products, M x N; 0 if absent.
+    OutputTensor (output tensor): The results, M x N.
     """
-    description: MatrixMultiplyIntegerToFloat = made(
+    description: MatrixMultiplyIntegerToFloat = _made(
         "MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
         ATensor=ATensor,
         AScaleTensor=AScaleTensor,
@@ -4700,17 +4701,17 @@ def mean_variance_normalization2(
 ) -> MeanVarianceNormalization2:
     """Normalizes the input by its own mean, its variance or both along axes of choice, then scales and shifts it.
 
-    InputTensor: The elements to normalize.
-    ScaleTensor: Factors of the normalized elements; 1 if absent.
-    BiasTensor: What is added to the scaled elements; 0 if absent.
-    OutputTensor: The results, one for each element of the input.
-    Axes: The dimensions along which mean and variance are taken.
-    UseMean: Whether the mean is subtracted; otherwise it counts as 0, in the variance too.
-    UseVariance: Whether the elements are divided by the root of the variance.
-    Epsilon: Small number added to the variance to keep it from being 0; 0.00001 is usual.
-    FusedActivation: An activation to apply to the result.
+    InputTensor (input tensor): The elements to normalize.
+    ScaleTensor (input tensor, optional): Factors of the normalized elements; 1 if absent.
+    BiasTensor (input tensor, optional): What is added to the scaled elements; 0 if absent.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Axes (UINT array): The dimensions along which mean and variance are taken.
+    UseMean (BOOL): Whether the mean is subtracted; otherwise it counts as 0, in the variance too.
+    UseVariance (BOOL): Whether the elements are divided by the root of the variance.
+    Epsilon (FLOAT): Small number added to the variance to keep it from being 0; 0.00001 is usual.
+    FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
     """
-    description: MeanVarianceNormalization2 = made(
+    description: MeanVarianceNormalization2 = _made(
         "MEAN_VARIANCE_NORMALIZATION2",
         InputTensor=InputTensor,
         ScaleTensor=ScaleTensor,
@@ -4743,35 +4744,35 @@ def multihead_attention1(
     MaskFilterValue: SupportsFloat,
     QueryHeadCount: SupportsIndex,
     KeyValueHeadCount: SupportsIndex,
-    MaskType: enums.MultiheadAttentionMaskType | str,
+    MaskType: _enums.MultiheadAttentionMaskType | str,
     OutputTensor: Output | None = None,
     OutputPresentKeyTensor: Output | None = None,
     OutputPresentValueTensor: Output | None = None,
 ) -> MultiheadAttention1:
     """Attention with several heads, where a group of query heads may share one key and value head; keys and values may follow on those of earlier calls.
 
-    QueryTensor: The queries: batch, sequence, heads times head size.
-    KeyTensor: The keys: batch, key sequence, heads times head size.
-    ValueTensor: The values: batch, key sequence, heads times value head size.
-    StackedQueryKeyTensor: Queries and keys in one: batch, sequence, head, 2, head size.
-    StackedKeyValueTensor: Keys and values in one: batch, key sequence, head, 2, head size.
-    StackedQueryKeyValueTensor: Queries, keys and values in one: batch, sequence, head, 3, head size.
-    BiasTensor: What is added to queries, keys and values first, in this order in one row.
-    MaskTensor: Which keys count; MaskType says in what form.
-    RelativePositionBiasTensor: What is added to the scores: batch, head, sequence, keys of all calls.
-    PastKeyTensor: The keys of earlier calls: batch, head, past sequence, head size.
-    PastValueTensor: The values of earlier calls: batch, head, past sequence, value head size.
-    PastSequenceLengthsTensor: How many keys of earlier calls each batch has.
-    OutputTensor: The weighed values: batch, sequence, heads times value head size.
-    OutputPresentKeyTensor: The keys of all calls, for the next one.
-    OutputPresentValueTensor: The values of all calls, for the next one.
-    Scale: Factor of the scores; usually one over the root of the head size.
-    MaskFilterValue: What the scores of masked keys are set to, or have added; usually -10000.
-    QueryHeadCount: How many heads the queries have.
-    KeyValueHeadCount: How many heads keys and values have; each serves as many query heads.
-    MaskType: What MaskTensor holds.
+    QueryTensor (input tensor, optional): The queries: batch, sequence, heads times head size.
+    KeyTensor (input tensor, optional): The keys: batch, key sequence, heads times head size.
+    ValueTensor (input tensor, optional): The values: batch, key sequence, heads times value head size.
+    StackedQueryKeyTensor (input tensor, optional): Queries and keys in one: batch, sequence, head, 2, head size.
+    StackedKeyValueTensor (input tensor, optional): Keys and values in one: batch, key sequence, head, 2, head size.
+    StackedQueryKeyValueTensor (input tensor, optional): Queries, keys and values in one: batch, sequence, head, 3, head size.
+    BiasTensor (input tensor, optional): What is added to queries, keys and values first, in this order in one row.
+    MaskTensor (input tensor, optional): Which keys count; MaskType says in what form.
+    RelativePositionBiasTensor (input tensor, optional): What is added to the scores: batch, head, sequence, keys of all calls.
+    PastKeyTensor (input tensor, optional): The keys of earlier calls: batch, head, past sequence, head size.
+    PastValueTensor (input tensor, optional): The values of earlier calls: batch, head, past sequence, value head size.
+    PastSequenceLengthsTensor (input tensor, optional): How many keys of earlier calls each batch has.
+    OutputTensor (output tensor): The weighed values: batch, sequence, heads times value head size.
+    OutputPresentKeyTensor (output tensor, optional): The keys of all calls, for the next one.
+    OutputPresentValueTensor (output tensor, optional): The values of all calls, for the next one.
+    Scale (FLOAT): Factor of the scores; usually one over the root of the head size.
+    MaskFilterValue (FLOAT): What the scores of masked keys are set to, or have added; usually -10000.
+    QueryHeadCount (UINT): How many heads the queries have.
+    KeyValueHeadCount (UINT): How many heads keys and values have; each serves as many query heads.
+    MaskType (MULTIHEAD_ATTENTION_MASK_TYPE): What MaskTensor holds.
     """
-    description: MultiheadAttention1 = made(
+    description: MultiheadAttention1 = _made(
         "MULTIHEAD_ATTENTION1",
         QueryTensor=QueryTensor,
         KeyTensor=KeyTensor,
@@ -4801,17 +4802,17 @@ def quantize(
     InputTensor: Tensor,
     QuantizationTensors: Iterable[Tensor],
     *,
-    QuantizationType: enums.QuantizationType | str,
+    QuantizationType: _enums.QuantizationType | str,
     OutputTensor: Output | None = None,
 ) -> Quantize:
     """Divides by a scale, rounds and adds a zero point, element by element, with one scale for each block of elements.
 
-    InputTensor: The values to quantize.
-    QuantizationType: Whether there is a scale alone, or a zero point too.
-    QuantizationTensors: The scales, then the zero points, one for each block of the input.
-    OutputTensor: The quantized values, clamped to the range of their type.
+    InputTensor (input tensor): The values to quantize.
+    QuantizationType (QUANTIZATION_TYPE): Whether there is a scale alone, or a zero point too.
+    QuantizationTensors (input tensors): The scales, then the zero points, one for each block of the input.
+    OutputTensor (output tensor): The quantized values, clamped to the range of their type.
     """
-    description: Quantize = made(
+    description: Quantize = _made(
         "QUANTIZE",
         InputTensor=InputTensor,
         QuantizationType=QuantizationType,
@@ -4825,17 +4826,17 @@ def dequantize(
     InputTensor: Tensor,
     QuantizationTensors: Iterable[Tensor],
     *,
-    QuantizationType: enums.QuantizationType | str,
+    QuantizationType: _enums.QuantizationType | str,
     OutputTensor: Output | None = None,
 ) -> Dequantize:
     """Subtracts a zero point and multiplies by a scale, element by element, with one scale for each block of elements.
 
-    InputTensor: The quantized values.
-    QuantizationType: Whether there is a scale alone, or a zero point too.
-    QuantizationTensors: The scales, then the zero points, one for each block of the input.
-    OutputTensor: The values that the input stands for.
+    InputTensor (input tensor): The quantized values.
+    QuantizationType (QUANTIZATION_TYPE): Whether there is a scale alone, or a zero point too.
+    QuantizationTensors (input tensors): The scales, then the zero points, one for each block of the input.
+    OutputTensor (output tensor): The values that the input stands for.
     """
-    description: Dequantize = made(
+    description: Dequantize = _made(
         "DEQUANTIZE",
         InputTensor=InputTensor,
         QuantizationType=QuantizationType,
@@ -4848,8 +4849,8 @@ def dequantize(
 def resample3(
     InputTensor: Tensor,
     *,
-    InterpolationMode: enums.InterpolationMode | str,
-    RoundingDirection: enums.AxisDirection | str,
+    InterpolationMode: _enums.InterpolationMode | str,
+    RoundingDirection: _enums.AxisDirection | str,
     Scales: Iterable[SupportsFloat],
     InputPixelOffsets: Iterable[SupportsFloat],
     OutputPixelOffsets: Iterable[SupportsFloat],
@@ -4858,16 +4859,16 @@ def resample3(
 ) -> Resample3:
     """Resizes the input along any of its dimensions, with offsets, rounding and antialiasing of the caller's choice.
 
-    InputTensor: The elements to resample.
-    OutputTensor: The result, of any sizes; what lies past the scaled input repeats its edge.
-    InterpolationMode: The nearest element, or the weighted mean of the two nearest along each dimension.
-    RoundingDirection: Where NEAREST_NEIGHBOR takes a place between two elements: INCREASING up, DECREASING down.
-    Scales: Factors of the sizes; they need not be the exact ratio of output to input.
-    InputPixelOffsets: Added to an input coordinate before scaling; 0.5 for the centre of a pixel.
-    OutputPixelOffsets: Added to an output coordinate after scaling; -0.5 for the centre of a pixel.
-    Antialiased: Whether LINEAR takes in more input elements where it scales down, so that none is passed over.
+    InputTensor (input tensor): The elements to resample.
+    OutputTensor (output tensor): The result, of any sizes; what lies past the scaled input repeats its edge.
+    InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the two nearest along each dimension.
+    RoundingDirection (AXIS_DIRECTION): Where NEAREST_NEIGHBOR takes a place between two elements: INCREASING up, DECREASING down.
+    Scales (FLOAT array): Factors of the sizes; they need not be the exact ratio of output to input.
+    InputPixelOffsets (FLOAT array): Added to an input coordinate before scaling; 0.5 for the centre of a pixel.
+    OutputPixelOffsets (FLOAT array): Added to an output coordinate after scaling; -0.5 for the centre of a pixel.
+    Antialiased (BOOL): Whether LINEAR takes in more input elements where it scales down, so that none is passed over.
     """
-    description: Resample3 = made(
+    description: Resample3 = _made(
         "RESAMPLE3",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -4893,15 +4894,15 @@ def fold(
 ) -> Fold:
     """Puts columns back to the positions of a sliding window and adds up where windows overlap.
 
-    InputTensor: The columns: batches, the elements of a window in all channels, and the windows.
-    OutputTensor: The image: batches, channels and the spatial dimensions.
-    WindowSizes: For each spatial dimension, how many elements a window takes.
-    Strides: For each spatial dimension, the distance from one window to the next.
-    Dilations: For each spatial dimension, the distance between neighbours within a window.
-    StartPadding: For each spatial dimension, how far windows begin before the image.
-    EndPadding: For each spatial dimension, how far windows reach past the image.
+    InputTensor (input tensor): The columns: batches, the elements of a window in all channels, and the windows.
+    OutputTensor (output tensor): The image: batches, channels and the spatial dimensions.
+    WindowSizes (UINT array): For each spatial dimension, how many elements a window takes.
+    Strides (UINT array): For each spatial dimension, the distance from one window to the next.
+    Dilations (UINT array): For each spatial dimension, the distance between neighbours within a window.
+    StartPadding (UINT array): For each spatial dimension, how far windows begin before the image.
+    EndPadding (UINT array): For each spatial dimension, how far windows reach past the image.
     """
-    description: Fold = made(
+    description: Fold = _made(
         "FOLD",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,
@@ -4926,15 +4927,15 @@ def unfold(
 ) -> Unfold:
     """Copies every position of a sliding window into a column of its own.
 
-    InputTensor: The image: batches, channels and the spatial dimensions.
-    OutputTensor: The columns: batches, the elements of a window in all channels, and the windows.
-    WindowSizes: For each spatial dimension, how many elements a window takes.
-    Strides: For each spatial dimension, the distance from one window to the next.
-    Dilations: For each spatial dimension, the distance between neighbours within a window.
-    StartPadding: For each spatial dimension, how many zeros come before the image.
-    EndPadding: For each spatial dimension, how many zeros come after the image.
+    InputTensor (input tensor): The image: batches, channels and the spatial dimensions.
+    OutputTensor (output tensor): The columns: batches, the elements of a window in all channels, and the windows.
+    WindowSizes (UINT array): For each spatial dimension, how many elements a window takes.
+    Strides (UINT array): For each spatial dimension, the distance from one window to the next.
+    Dilations (UINT array): For each spatial dimension, the distance between neighbours within a window.
+    StartPadding (UINT array): For each spatial dimension, how many zeros come before the image.
+    EndPadding (UINT array): For each spatial dimension, how many zeros come after the image.
     """
-    description: Unfold = made(
+    description: Unfold = _made(
         "UNFOLD",
         InputTensor=InputTensor,
         OutputTensor=OutputTensor,

@@ -25,8 +25,8 @@ MOST_ENTRIES = 8  # of arrays that have an entry for each dimension
 def made(name: str, **given: Any) -> Any:
     """A description of the operator, with defaults, counts and outputs filled in.
 
-    Raises InvalidDescription where it is not valid, ValueError where an output neither follows nor is given, and
-    TypeError for what is no tensor.
+    Raises InvalidDescription where it is not valid, ValueError where an output neither follows nor is given,
+    and TypeError for what is no tensor.
     """
     described = operator(name)
     inputs = [member for member in described.MEMBERS if member.role == "input"]

@@ -453,8 +453,8 @@ def _distance(old: Any, new: Any) -> Distance:
         return (1.5, 0.0) if new is None else (2.0, 0.0)
     if type(old) is not tuple or type(new) is not tuple:
         return (1.0, _gap(old, new))
-    if len(old) != len(new):  # nearer with the same number of elements
-        return (1.0, 2.0 * abs(len(old) - len(new)), _gap(_product(old), _product(new)))
+    if len(old) != len(new):  # farther than none at all; nearer with the same number of elements
+        return (1.7, abs(len(old) - len(new)), _gap(_product(old), _product(new)))
     return (1.0, sum(a != b for a, b in zip(old, new, strict=True)), sum(map(_gap, old, new)))
 
 

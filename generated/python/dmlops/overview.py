@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.resources import files
 from typing import Any
 
 from . import registry
@@ -69,6 +71,7 @@ def support(name: str, level: FeatureLevel) -> list[dict[str, Any]]:
 def operator(name: str) -> dict[str, Any]:
     """An operator: members, rules, support at the newest level; KeyError for an unknown one."""
     described = registry.operator(name)
+    meanings = _meanings(described.OPERATOR)
     return {
         "operator": described.OPERATOR,
         "summary": (described.__doc__ or "").partition("\n")[0],
@@ -80,6 +83,8 @@ def operator(name: str) -> dict[str, Any]:
                 "role": member.role,
                 "optional": member.optional,
                 "count": member.count,
+                "default": member.default,
+                "summary": meanings[member.name],
             }
             for member in described.MEMBERS
         ],
@@ -136,7 +141,7 @@ def changes_text(old: FeatureLevel, new: FeatureLevel, style: Style = PLAIN) -> 
 def operator_text(name: str, style: Style = PLAIN) -> str:
     """An operator for a person."""
     one = operator(name)
-    members = [(member["name"], _kind(member)) for member in one["members"]]
+    members = [(member["name"], _kind(member), member["summary"]) for member in one["members"]]
     title = f"{style.strong(one['operator'])}, from feature level {one['since']} on"
     lines = [title, one["summary"], "", style.strong("Members")]
     lines += [f"  {line}" for line in _table((), members)]
@@ -148,6 +153,17 @@ def operator_text(name: str, style: Style = PLAIN) -> str:
     lines += ["", style.strong(f"Support at feature level {one['support']['level']}")]
     lines += [f"  {line}" for line in _support_table(one["support"]["tensors"])]
     return "\n".join(lines)
+
+
+def schema_text() -> str:
+    """The JSON Schema of descriptions."""
+    return (files(__package__) / "schema.json").read_text(encoding="utf-8")
+
+
+def _meanings(name: str) -> dict[str, str]:
+    """What an operator's members mean, by name; "" where nothing is said."""
+    members = json.loads(schema_text())["$defs"][name]["properties"]
+    return {member: known.get("description", "") for member, known in members.items()}
 
 
 def _kind(member: dict[str, Any]) -> str:

@@ -9,7 +9,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.resources import files
 from itertools import chain, islice
 from typing import Any, BinaryIO, NoReturn
 
@@ -305,7 +304,7 @@ def _tell(options: argparse.Namespace, value: Any, text: Callable[[Style], str])
 
 
 def _schema(options: argparse.Namespace) -> int:
-    print((files(__package__) / "schema.json").read_text(encoding="utf-8"), end="")
+    print(overview.schema_text(), end="")
     return 0
 
 

@@ -63,10 +63,10 @@ _SINCE_5_1 = {
 class ActivationShrink(Description):
     """Moves elements beyond Threshold by Bias towards 0 and gives 0 for all others.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    Bias: How far elements are moved, usually 0.0.
-    Threshold: Elements up to this magnitude become 0, usually 0.5.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Bias (FLOAT): How far elements are moved, usually 0.0.
+    Threshold (FLOAT): Elements up to this magnitude become 0, usually 0.5.
 
     Rules: DML-ACTIVATION_SHRINK-same-rank, DML-ACTIVATION_SHRINK-same-type, DML-ACTIVATION_SHRINK-same-sizes.
     """

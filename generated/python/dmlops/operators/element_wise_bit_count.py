@@ -63,8 +63,8 @@ _SINCE_4_1 = {
 class ElementWiseBitCount(Description):
     """Counts the bits that are set in each element.
 
-    InputTensor: The elements to count in.
-    OutputTensor: The numbers of set bits, of an unsigned type of its own.
+    InputTensor (input tensor): The elements to count in.
+    OutputTensor (output tensor): The numbers of set bits, of an unsigned type of its own.
 
     Rules: DML-ELEMENT_WISE_BIT_COUNT-same-rank, DML-ELEMENT_WISE_BIT_COUNT-same-sizes.
     """

@@ -60,8 +60,8 @@ _SINCE_3_0 = {
 class ElementWiseIsNan(Description):
     """Tells for each element whether it is NaN.
 
-    InputTensor: The values to look at.
-    OutputTensor: 1 where the input is NaN, and 0 elsewhere.
+    InputTensor (input tensor): The values to look at.
+    OutputTensor (output tensor): 1 where the input is NaN, and 0 elsewhere.
 
     Rules: DML-ELEMENT_WISE_IS_NAN-same-rank, DML-ELEMENT_WISE_IS_NAN-same-sizes.
     """
