@@ -45,6 +45,7 @@ from dmlgen.resolve.nodes import (
     text,
 )
 from dmlgen.schedules import schedule_of
+from dmlgen.schedules.described import Described
 from dmlgen.source import Mapping, Scalar, Sequence
 
 
@@ -74,7 +75,7 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
         if is_definition(node):
             kinds = {e.name: e.kind for e in general.enums["TENSOR_DATA_TYPE"].entries if e.kind is not None}
             defines = resolve_definition(node, members, resolved, support, kinds, scope)
-            compute = schedule_of(defines, members)
+            compute = schedule_of(defines, Described(members, inferences, support, general.enums))
         else:
             compute = resolve_compute(node, members, resolved, scope)
     with faults:
