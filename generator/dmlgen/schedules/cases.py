@@ -121,8 +121,9 @@ class Writer:
         self._nodes += 1
         if self._nodes > MAX_NODES:
             raise TooLarge
-        node, names = self._head(node, names, depth)
+        return _simplified(self._inner(*self._head(node, names, depth), depth), self._known)
 
+    def _inner(self, node: ir.Expr, names: _Names, depth: int) -> ir.Expr:
         def write(part: ir.Expr) -> ir.Expr:
             return self._write(part, names, depth)
 
@@ -152,7 +153,7 @@ class Writer:
                 return self._loop(kind, loop, body, node.type, names, depth)  # type: ignore[arg-type]
             case ir.Fold():
                 return self._fold(node, names, depth)
-        return _simplified(_rebuilt(node, write), self._known)
+        return _rebuilt(node, write)
 
     def _head(self, node: ir.Expr, names: _Names, depth: int) -> tuple[ir.Expr, _Names]:
         """What an expression is at its outermost: no name, no use of a function, nothing decided."""
