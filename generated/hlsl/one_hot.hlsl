@@ -21,7 +21,7 @@
 //   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   RANK       dimensions, 1 to 8
 //   NUM_THREADS  threads in a group
-//   FROM_END   1 or 0
+//   INDICES_SIGNED 1 or 0
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
 
@@ -34,7 +34,7 @@ struct Dimension
     uint indicesStride;
     uint valuesStride;
     uint outputStride;
-    uint reserved0;
+    int outputSizes;
 };
 
 [[vk::binding(0, 0)]] StructuredBuffer<INDICES_STORED> indicesTensor : register(t0);
@@ -45,11 +45,7 @@ struct Dimension
     uint count;         // elements of OutputTensor
     uint groupColumns;  // thread groups along x
     int axis;
-    int extent;
     int onDimension;
-    uint reserved0;
-    uint reserved1;
-    uint reserved2;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -260,7 +256,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     for (int d = 0; d < RANK; d++)
         offset1 += (uint)(d == axis ? 0 : at[d]) * dimensions[d].indicesStride;
     const INDICES_VALUE index = LoadIndices(offset1);
-    const bool chosen = (Equal(index, Convert(at[axis], (INDICES_VALUE)0)) || (FROM_END && Equal(index, Convert(at[axis] - extent, (INDICES_VALUE)0))));
+    const bool chosen = (Equal(index, Convert(at[axis], (INDICES_VALUE)0)) || (INDICES_SIGNED && Equal(index, Convert(at[axis] - dimensions[axis].outputSizes, (INDICES_VALUE)0))));
     uint offset2 = 0;
     [unroll]
     for (int d = 0; d < RANK; d++)

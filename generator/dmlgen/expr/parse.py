@@ -36,14 +36,14 @@ _ARITHMETIC: dict[type[ast.operator], ir.ArithmeticOp] = {
     ast.FloorDiv: "//",
     ast.Mod: "%",
 }
-_BITS: dict[type[ast.operator], ir.BitOp] = {
+BITS: dict[type[ast.operator], ir.BitOp] = {
     ast.BitAnd: "&",
     ast.BitOr: "|",
     ast.BitXor: "^",
     ast.LShift: "<<",
     ast.RShift: ">>",
 }
-_OF_ELEMENTS = ("+", "-", "*", "/", *_BITS.values())
+_OF_ELEMENTS = ("+", "-", "*", "/", *BITS.values())
 _OF_NUMBERS = ("+", "-", "*", "//", "%")
 _ARGUMENTS = {
     "float": ir.FLOAT,
@@ -254,14 +254,14 @@ class _Parser:
         self, node: ast.BinOp, op: ast.operator, left: ast.expr, right: ast.expr, depth: int
     ) -> ir.Expr:
         a = self.expression(left, depth)
-        if type(op) in _BITS and a.type.kind != "element":
+        if type(op) in BITS and a.type.kind != "element":
             b = self.expression(right, depth, a.type)
             if a.type.kind != "enum" or a.type != b.type:
                 raise self.fail(node, "expression-type", "& and | are for flags of one kind")
             if not isinstance(op, ast.BitAnd | ast.BitOr):
                 raise self.fail(node, "expression-type", "^, << and >> are for elements")
-            return ir.Binary(_BITS[type(op)], a, b, a.type)
-        symbol = {**_ARITHMETIC, **_BITS}.get(type(op))
+            return ir.Binary(BITS[type(op)], a, b, a.type)
+        symbol = {**_ARITHMETIC, **BITS}.get(type(op))
         if symbol is None:
             raise self.fail(node, "expression-form", "operators are + - * / // % & | ^ << >>")
         b = self.expression(right, depth)

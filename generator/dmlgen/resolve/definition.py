@@ -45,7 +45,14 @@ def resolve_definition(
     tensors = {member.name: member for member in members.values() if member.is_tensor}
     classes = element_classes(members.values(), resolved)
     scope = replace(scope, elements=classes)
-    scope = scope.with_names({"at": ir.Local("at", ir.INTS)})
+    unions = {
+        member.name: ir.Member(member.name, ir.element_of(classes[member.typed_by]))
+        for member in members.values()
+        if member.typed_by in classes
+    }
+    scope = scope.with_names({**unions, "at": ir.Local("at", ir.INTS)})
+    if any(member.role == "output" and member.count for member in tensors.values()):
+        scope = scope.with_names({"index": ir.Local("index", ir.INT)})
     faults = Faults()
     formulas = list(_formulas(mapping(compute, "let"), scope, faults))
     definer = Definer(scope, _kinds(support, kinds), formulas, compute.position)
@@ -173,7 +180,8 @@ def _dimension_counts(
     """The combinations of dimension counts that a valid description can have."""
     ranks: dict[str, set[int]] = {}
     for row in (row for rows in support.values() for row in rows):
-        ranks.setdefault(row.tensor, set()).update(row.ranks)
+        if members[row.tensor].count is None:  # what rules say of an array's entries holds in loops
+            ranks.setdefault(row.tensor, set()).update(row.ranks)
     arrays = {name: member.count for name, member in members.items() if member.count and not member.is_tensor}
     checks = (check for rule in resolved if rule.until is None for check in rule.checks)
     conditions = tuple(
@@ -211,4 +219,6 @@ def _output(entry: Entry, tensors: Map[str, Member], definer: Definer) -> ir.Exp
         raise fault(entry.key.position, "unknown-name", message, nearest(entry.name, outputs))
     value = entry.value
     assert isinstance(value, Scalar)
-    return definer.parse(str(value.value), value.at, definer.element(ir.Tensor(entry.name)), ir.BOOL)
+    output = ir.Tensor(entry.name)
+    stored = dict.fromkeys((definer.element(output), ir.BOOL, definer.scope.element(output)))
+    return definer.parse(str(value.value), value.at, *stored)
