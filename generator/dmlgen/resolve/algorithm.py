@@ -13,7 +13,6 @@ from dmlgen.expr.ranks import Counts, Lengths
 from dmlgen.registry import Compute, Member, Rule, Support
 from dmlgen.resolve.definition import definer_of, dimension_counts, unused_names
 from dmlgen.resolve.nodes import Faults, fault, mapping, required
-from dmlgen.schedules.cases import TooLarge, written
 from dmlgen.schedules.elements import InElements, Unfit
 from dmlgen.source import Mapping, Scalar
 
@@ -47,12 +46,14 @@ def resolve_algorithm(
     faults.stop()
     unused_names(node, definer, faults)
     tensors = {role: value.name for role, value in roles.items() if isinstance(value, ir.Tensor)}
+    counts = dimension_counts(members, resolved, support)
     elements, place = InElements(definer.scope.elements), None
     for role, wanted in algorithm.roles.items():
         with faults:
+            if wanted.kind not in ("input", "output"):
+                roles[role] = _in_elements(given[role], roles[role], elements)
             if wanted.kind == "coordinate":
-                counts = dimension_counts(members, resolved, support)
-                place = _coordinate(given[role], wanted, roles.pop(role), tensors, elements, counts)
+                place = _checked_place(given[role], wanted, roles.pop(role), tensors, counts)
     faults.stop()
     del roles["output"]
     return Compute(
@@ -107,38 +108,33 @@ def _number(given: Scalar, role: Role, definer: Definer) -> ir.Expr:
     found = definer.parse(str(given.value), given.at, _TYPES[role.kind])
     if role.kind != "coordinate" and (varies(found) or "at" in free_locals(found)):
         raise fault(given.position, "expression-type", f"this is not {KINDS[role.kind]}")
-    if role.kind == "coordinate":
-        return found
+    return found
+
+
+def _in_elements(given: Scalar, value: ir.Expr, elements: InElements) -> ir.Expr:
+    """A number or a coordinate as kernels compute it."""
     try:
-        return written(found, {})
-    except TooLarge:
-        raise fault(given.position, "expression-size", "with all names written out this is too long") from None
+        return elements.of(value)
+    except Unfit:
+        message = "kernels compute this of `at`, sizes and indices: no loops over elements, no functions"
+        raise fault(given.position, "expression-form", message) from None
 
 
-def _coordinate(
-    given: Scalar,
-    role: Role,
-    value: ir.Expr,
-    tensors: Map[str, str],
-    elements: InElements,
-    counts: list[Counts],
+def _checked_place(
+    given: Scalar, role: Role, value: ir.Expr, tensors: Map[str, str], counts: list[Counts]
 ) -> ir.Expr:
-    """A coordinate as kernels compute it; `tensors` gives those of the roles that it names."""
+    """A coordinate that is as long as its tensor has dimensions, and is made of elements of one other."""
+    into, over, reads = tensors[role.into], tensors[role.over], tensors[role.reads]
     for combination in counts:
-        lengths, known = Lengths(combination, {}), {"at": combination.ranks.get(tensors[role.over])}
+        lengths, known = Lengths(combination, {}), {"at": combination.ranks[over]}
         for misfit in lengths.misfits(value, known):
             raise fault(given.position, "coordinate-length", misfit)
-        length, rank = lengths.length(value, known), combination.ranks.get(tensors[role.into])
-        if length is not None and rank is not None and length != rank:
-            message = f"{tensors[role.into]} has {rank} dimensions, and this is a list of {length}"
+        length, rank = lengths.length(value, known), combination.ranks[into]
+        if length not in (None, rank):
+            message = f"{into} has {rank} dimensions, and this is a list of {length}"
             raise fault(given.position, "coordinate-length", message)
-    try:
-        found = elements.of(value)
-    except Unfit:
-        message = "a place is made of `at`, sizes and indices: no loops over elements, no functions"
-        raise fault(given.position, "expression-form", message) from None
-    read = {node.tensor.name for node in ir.walk(found) if isinstance(node, ir.Load)}
-    if read != {tensors[role.reads]}:
-        message = f"this reads {', '.join(sorted(read)) or 'nothing'}, not {tensors[role.reads]} alone"
+    found = {node.tensor.name for node in ir.walk(value) if isinstance(node, ir.Load)}
+    if found != {reads}:
+        message = f"this reads {', '.join(sorted(found)) or 'nothing'}; elements of {reads} alone are expected"
         raise fault(given.position, "wrong-value", message)
-    return found
+    return value
