@@ -11,7 +11,7 @@ from dmlgen.expr.define import Definer, varies
 from dmlgen.expr.defined import free_locals
 from dmlgen.expr.ranks import Counts, Lengths
 from dmlgen.registry import Compute, Member, Rule, Support
-from dmlgen.resolve.definition import definer_of, dimension_counts, unused_names
+from dmlgen.resolve.definition import dimension_counts, unused_names
 from dmlgen.resolve.nodes import Faults, fault, mapping, required
 from dmlgen.schedules.elements import InElements, Unfit
 from dmlgen.source import Mapping, Scalar
@@ -135,6 +135,8 @@ def _checked_place(
             raise fault(given.position, "coordinate-length", message)
     found = {node.tensor.name for node in ir.walk(value) if isinstance(node, ir.Load)}
     if found != {reads}:
-        message = f"this reads {', '.join(sorted(found)) or 'nothing'}; elements of {reads} alone are expected"
+        message = (
+            f"this reads {', '.join(sorted(found)) or 'nothing'}; elements of {reads} alone are expected"
+        )
         raise fault(given.position, "wrong-value", message)
     return value

@@ -55,7 +55,9 @@ def cases_of(defines: OutputDefinitions, enums: Mapping[str, Enum]) -> list[Case
             Case(
                 choice,
                 {
-                    one.name: Kept(one.type, writer.written(one.sizes, choice), writer.written(one.value, choice))
+                    one.name: Kept(
+                        one.type, writer.written(one.sizes, choice), writer.written(one.value, choice)
+                    )
                     for one in defines.tensors
                 },
                 writer.written(output, choice),

@@ -15,14 +15,12 @@ from dmlgen.expr.functions import ELEMENT_FUNCTIONS
 from dmlgen.registry import Compute, OutputDefinitions, Steps
 from dmlgen.schedules.cases import Case, cases_of
 from dmlgen.schedules.described import Described
+from dmlgen.schedules.elements import Unfit
 from dmlgen.schedules.sets import AT, Sets, sets_of
 
 _KERNEL = "reduce"
 _DIRECTION = ir.Type("enum", "AXIS_DIRECTION")
 _BACKWARD = "DECREASING"
-
-class _Different(Exception):
-    """The definition does not have this form."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ def recognise(defines: OutputDefinitions, described: Described) -> Compute | Non
     cases = cases_of(defines, described.enums)
     try:
         return _compute(output, cases, [_Reader(case, output, described).form() for case in cases])
-    except _Different:
+    except Unfit:
         return None
 
 
@@ -60,7 +58,7 @@ def _folds(node: ir.Expr) -> bool:
 def _compute(output: str, cases: Sequence[Case], forms: Sequence[_Form]) -> Compute:
     """All cases together: one enumeration may choose the steps, and one the direction."""
     if not forms or any(form.sets != forms[0].sets for form in forms):
-        raise _Different
+        raise Unfit
     sets = forms[0].sets
     roles: dict[str, ir.Expr] = {"input": ir.Tensor(sets.tensor), "axes": sets.axes}
     steps: dict[str, Mapping[str, ir.Expr]] = {"ALWAYS": forms[0].steps}
@@ -74,9 +72,9 @@ def _compute(output: str, cases: Sequence[Case], forms: Sequence[_Form]) -> Comp
         roles["direction"] = direction
         ways = [_name(case.choice[direction]) == _BACKWARD for case in cases]
         if direction.type != _DIRECTION or ways != [form.backward for form in forms]:
-            raise _Different
+            raise Unfit
     elif forms[0].backward:
-        raise _Different
+        raise Unfit
     listed = tuple(Steps(name, parts) for name, parts in steps.items())
     return Compute(_KERNEL, output, output, (), None, None, roles, listed)
 
@@ -93,7 +91,7 @@ def _decides(cases: Sequence[Case], found: Sequence[object]) -> ir.Member | None
         )
         if member.type.kind == "enum" and all(same):
             return member
-    raise _Different
+    raise Unfit
 
 
 def _name(value: ir.Number | ir.EnumValue) -> str:
@@ -109,7 +107,7 @@ class _Reader:
         folds = (part for value in values for part in ir.walk(value) if isinstance(part, ir.Fold))
         sets = next(filter(None, map(sets_of, folds)), None)
         if sets is None or not described.is_certain(sets.tensor):
-            raise _Different
+            raise Unfit
         self._sets = sets
         self._type = ir.element_of(sets.tensor)
         self._element, self._shift, self._mapped, self._total, self._count, self._result = (
@@ -118,11 +116,11 @@ class _Reader:
         self._folded: tuple[str, ir.Expr] | None = None  # how elements are combined, and what of each
 
     def form(self) -> _Form:
-        """The form of the case; _Different where it has none of these."""
+        """The form of the case; Unfit where it has none of these."""
         sizes = self._described.field(self._output, "Sizes", self._case.choice)
         each = sizes == ir.Field(ir.Tensor(self._sets.tensor), "Sizes", ir.INTS)
         if sizes is None or not (each or self._sets.is_kept(sizes)):
-            raise _Different
+            raise Unfit
         value = self._stored(self._case.output)
         chosen = self._is_chosen_one(value) if each else self._chosen(value)
         if chosen is not None:
@@ -138,13 +136,13 @@ class _Reader:
         if inner.type == ir.INT and self._chosen(inner) is not None:
             return inner
         if not self._described.has_type_of(self._output, self._sets.tensor, self._case.choice):
-            raise _Different
+            raise Unfit
         return inner
 
     # The place of an element.
 
     def _chosen(self, node: ir.Expr) -> tuple[str, bool] | None:
-        """Whether a number is that of the greatest or least element in its set: which, and backward or not."""
+        """Whether a number is the place of the greatest or least element in its set: which; if backward."""
         match node:
             case ir.Call(function="flat", arguments=(place, sizes)):
                 if not self._sets.is_extent(sizes):
@@ -211,21 +209,24 @@ class _Reader:
                 return ir.Call("element", (node,), self._type)
             case ir.Call(function="element", arguments=(ir.Number() as item,)):
                 return ir.Call("element", (item,), self._type)
-            case ir.Call(function=name, arguments=arguments, type=type_) if type_.kind in ("float", "element"):
+            case ir.Call(function=name, arguments=arguments, type=type_) if type_.kind in (
+                "float",
+                "element",
+            ):
                 if name in ELEMENT_FUNCTIONS and set(ELEMENT_FUNCTIONS[name].arguments) == {"element"}:
                     return ir.Call(name, tuple(map(number, arguments)), self._type)
             case ir.Negate(operand=operand) if node.type.kind in ("float", "element"):
                 return ir.Negate(number(operand))
             case ir.Binary(op=op, left=left, right=right) if node.type.kind in ("float", "element"):
                 return ir.Binary(op, number(left), number(right), self._type)
-        raise _Different
+        raise Unfit
 
     def _entry(self, node: ir.Entry) -> ir.Expr:
-        """The value of an intermediate tensor that has one for each set, where the one of this set is read."""
+        """The value of an intermediate tensor with one for each set, where that of this set is read."""
         kept = self._case.tensors[node.tensor]
         here = node.coordinate == AT or self._sets.is_here(node.coordinate)
         if not here or not self._sets.is_kept(kept.sizes):
-            raise _Different
+            raise Unfit
         return kept.value
 
     def _reads(self, node: ir.Expr, variable: ir.Local, *, backward: bool) -> bool:
@@ -250,29 +251,29 @@ class _Reader:
 
     def _fold(self, node: ir.Fold) -> ir.Expr:
         if sets_of(node) != self._sets or node.kind not in _COMBINED:
-            raise _Different
+            raise Unfit
         body = self._number(node.body, each=False, read=node.loops[0].variable)
         if node.type == ir.INT and body != self._element:
-            raise _Different  # such integers are exact, elements wrap around
+            raise Unfit  # such integers are exact, elements wrap around
         if self._folded not in (None, (node.kind, body)):
-            raise _Different
+            raise Unfit
         self._folded = (node.kind, body)
         return self._total
 
     def _steps_of(self, value: ir.Expr, each: bool) -> dict[str, ir.Expr]:
         """The steps by which a number comes from the elements, in the order in which they are taken."""
         if self._folded is None:
-            raise _Different
+            raise Unfit
         kind, mapped = self._folded
         x, y, z, count = map(self._local, ir.STEP_NAMES)
         steps: dict[str, ir.Expr] = {}
         if self._shift in ir.walk(mapped):
             if (kind, mapped) != ("sum", self._power(self._element, self._shift)):
-                raise _Different
+                raise Unfit
             steps["shift"] = ir.Call("larger", (x, y), self._type)  # NaN reaches the sum in any case
             value = self._without_division(value)
         elif self._shift in ir.walk(value):
-            raise _Different
+            raise Unfit
         if mapped != self._element:
             steps["map"] = ir.substitute(mapped, {self._element: x, self._shift: y})
         steps["combine"] = _COMBINED[kind](x, y, self._type)
@@ -285,7 +286,9 @@ class _Reader:
             steps["finish"] = ir.substitute(result, {self._total: x, self._shift: y, self._count: count})
         if each:
             name, own = self._each(ir.substitute(value, {result: self._result}), mapped)
-            steps[name] = ir.substitute(own, {self._mapped: x, self._element: x, self._result: y, self._shift: z})
+            steps[name] = ir.substitute(
+                own, {self._mapped: x, self._element: x, self._result: y, self._shift: z}
+            )
         return steps
 
     def _power(self, x: ir.Expr, y: ir.Expr) -> ir.Expr:
@@ -314,17 +317,18 @@ class _Reader:
             return node
         found = {self._result_of(child) for child in ir.children(node) if self._total in ir.walk(child)}
         if len(found) != 1:
-            raise _Different
+            raise Unfit
         return found.pop()
 
     def _each(self, value: ir.Expr, mapped: ir.Expr) -> tuple[str, ir.Expr]:
         """What is stored for each element, from what stands for it in the sum where that is enough."""
         if mapped != self._element:
             of_mapped = ir.substitute(value, {mapped: self._mapped})
-            if not {self._element, self._shift} & set(ir.walk(of_mapped)):
+            parts = set(ir.walk(of_mapped))
+            if self._mapped in parts and not {self._element, self._shift, self._count} & parts:
                 return "each_mapped", of_mapped
-        if self._count in ir.walk(value):
-            raise _Different
+        if self._count in ir.walk(value) or self._element not in ir.walk(value):
+            raise Unfit
         return "each", value
 
 

@@ -8,6 +8,7 @@ from dmlgen.expr import ir
 from dmlgen.registry import Compute, OutputDefinitions, Steps
 from dmlgen.schedules.cases import Case, cases_of, test_for
 from dmlgen.schedules.described import Described
+from dmlgen.schedules.elements import Unfit
 from dmlgen.schedules.sets import AT, sets_of
 
 _COMBINED: dict[ir.FoldKind, tuple[int, ir.ArithmeticOp]] = {"sum": (0, "+"), "product": (1, "*")}
@@ -21,12 +22,8 @@ _WAYS: dict[_Admitted, tuple[bool, bool]] = {
     (False, True, True): (True, False),
     (False, False, True): (True, True),
 }
-"""Which places a loop admits, those before the element, its own and those after it: whether the way is from the
-last element to the first, and whether the element itself is left out."""
-
-
-class _Different(Exception):
-    """The definition does not have this form."""
+"""By the places that a loop admits, those before the element, its own and those after it: whether the way is
+from the last element to the first, and whether the element itself is left out."""
 
 
 def recognise(defines: OutputDefinitions, described: Described) -> Compute | None:
@@ -39,7 +36,7 @@ def recognise(defines: OutputDefinitions, described: Described) -> Compute | Non
     cases = cases_of(defines, described.enums)
     try:
         read = [_read(case, output, described) for case in cases]
-    except _Different:
+    except Unfit:
         return None
     if not read or any(one[:3] != read[0][:3] for one in read):
         return None
@@ -51,7 +48,7 @@ def recognise(defines: OutputDefinitions, described: Described) -> Compute | Non
     type_ = ir.element_of(tensor)
     x, y, *_ = (ir.Local(name, type_) for name in ir.STEP_NAMES)
     neutral, operation = _COMBINED[kind]
-    steps = {
+    steps: dict[str, ir.Expr] = {
         "identity": ir.Call("element", (ir.Number(neutral, ir.INT),), type_),
         "combine": ir.Binary(operation, x, y, type_),
     }
@@ -62,15 +59,17 @@ def recognise(defines: OutputDefinitions, described: Described) -> Compute | Non
 def _read(case: Case, output: str, described: Described) -> tuple[ir.FoldKind, str, ir.Expr, _Admitted]:
     """What runs along which tensor and axis in one case, and the places that the loop admits."""
     match case.output:
-        case ir.Fold(
-            kind="sum" | "product" as kind,
-            loops=(ir.Each(variable=i),) as loops,
-            condition=condition,
-            body=ir.Load(
-                tensor=ir.Tensor(name=tensor, index=None),
-                coordinate=ir.Call(function="replace", arguments=(at, axis, place)),
-            ),
-        ) as fold if condition is not None and (at, place) == (AT, i):
+        case (
+            ir.Fold(
+                kind="sum" | "product" as kind,
+                loops=(ir.Each(variable=i),) as loops,
+                condition=condition,
+                body=ir.Load(
+                    tensor=ir.Tensor(name=tensor, index=None),
+                    coordinate=ir.Call(function="replace", arguments=(at, axis, place)),
+                ),
+            ) as fold
+        ) if condition is not None and (at, place) == (AT, i):
             whole = ir.Fold(kind, loops, None, fold.body, fold.type, unrolled=False)
             sets = sets_of(whole)
             sizes = ir.Field(ir.Tensor(tensor), "Sizes", ir.INTS)
@@ -84,7 +83,7 @@ def _read(case: Case, output: str, described: Described) -> tuple[ir.FoldKind, s
                 admitted = tuple(_admits(condition, i, own, order) for order in (-1, 0, 1))
                 if admitted in _WAYS:
                     return kind, tensor, axis, admitted
-    raise _Different
+    raise Unfit
 
 
 def _admits(test: ir.Expr, i: ir.Local, own: ir.Expr, order: int) -> bool:
@@ -102,4 +101,4 @@ def _admits(test: ir.Expr, i: ir.Local, own: ir.Expr, order: int) -> bool:
             return {
                 "==": way == 0, "!=": way != 0, "<": way < 0, "<=": way <= 0, ">": way > 0, ">=": way >= 0,
             }[op]  # fmt: skip
-    raise _Different
+    raise Unfit

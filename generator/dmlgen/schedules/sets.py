@@ -8,7 +8,7 @@ set, or along the one axis. Everything here is as `cases` writes it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from dmlgen.expr import ir
 
@@ -93,17 +93,18 @@ class Sets:
         if found is None:
             return False
         d = found.dimension
-        if variable.type == ir.INTS:
-            size, entry = self.size(d), ir.Index(variable, d)
-        else:
-            size, entry = self.size(self.axes.items[0]), variable
+        size, entry = self.size(d), cast(ir.Expr, ir.Index(variable, d))
+        if isinstance(self.axes, ir.ListOf) and variable.type == ir.INT:
+            size, entry = self.size(*self.axes.items), variable
         along = _from_end(size, entry) if backward else entry
         return found == (self.axes, d, along, ir.Index(AT, d))
 
     def turned(self, node: ir.Expr) -> ir.Expr | None:
         """The coordinate in a set that is as far from its first element as this one is from the last."""
         match node:
-            case ir.Reduce("list", loop, ir.Binary(left=ir.Binary(left=size), right=ir.Index(entry, d)) as body):
+            case ir.Reduce(
+                "list", loop, ir.Binary(left=ir.Binary(left=size), right=ir.Index(entry, d)) as body
+            ):
                 listed = ir.Reduce("list", loop, size, ir.INTS)
                 same = d == loop.variable and body == _from_end(size, ir.Index(entry, d))
                 return entry if same and self.is_extent(listed) else None
