@@ -13,13 +13,16 @@ from typing import Any
 import numpy as np
 
 import dmlops
-from dmlgen.outputs import compute, definition
+from dmlgen.outputs import compute, definition, hlsl, hlsl_definition
 from dmlgen.outputs.render import Templates
 from dmlgen.project import TEMPLATES
 from dmlgen.registry import Registry
 from dmlgen.resolve import load_registry
 
 SPECS = Path(__file__).parent.parent / "specs"
+_TEMPLATES = Templates(TEMPLATES)
+
+Arrays = Mapping[str, np.ndarray]
 
 
 class Variant:
@@ -51,27 +54,46 @@ class Variant:
         """The kernel that the definition gets, None where there is no form that it has."""
         return None if self.operator.compute is None else self.operator.compute.kernel
 
-    def by_definition(self, desc: Any, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def by_definition(self, desc: Any, arrays: Arrays) -> Arrays:
         """What the definition itself gives."""
-        generic = replace(self.registry, operators=(replace(self.operator, compute=None),))
-        return _run(definition.render(generic, Templates(TEMPLATES)), desc, arrays)
+        return run(module(generic(self.registry)), desc, arrays)
 
-    def by_kernel(self, desc: Any, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def by_kernel(self, desc: Any, arrays: Arrays) -> Arrays:
         """What the kernel gives."""
-        return _run(compute.render(self.registry, Templates(TEMPLATES)), desc, arrays)
+        return run(module(self.registry), desc, arrays)
 
 
-def _run(modules: Mapping[str, bytes], desc: Any, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    (text,) = modules.values()
-    module = types.ModuleType("dmlops.compute.variant")
-    module.__package__ = "dmlops.compute"
-    exec(compile(text, "variant", "exec"), module.__dict__)
+def generic(registry: Registry) -> Registry:
+    """The same, with no operator that is computed by a kernel."""
+    operators = (replace(one, compute=None) for one in registry.operators)
+    return replace(registry, operators=tuple(operators))
+
+
+def module(registry: Registry) -> types.ModuleType:
+    """The module that computes the only operator."""
+    rendered = {**definition.render(registry, _TEMPLATES), **compute.render(registry, _TEMPLATES)}
+    (text,) = rendered.values()
+    made = types.ModuleType("dmlops.compute.variant")
+    made.__package__ = "dmlops.compute"
+    exec(compile(text, "variant", "exec"), made.__dict__)
+    return made
+
+
+def shader(registry: Registry) -> str:
+    """The shader of the only operator."""
+    rendered = {**hlsl.render(registry, _TEMPLATES), **hlsl_definition.render(registry, _TEMPLATES)}
+    (text,) = rendered.values()
+    return text.decode()
+
+
+def run(computing: types.ModuleType, desc: Any, arrays: Arrays) -> Arrays:
+    """What a module computes."""
     with np.errstate(all="ignore"):
-        result: dict[str, np.ndarray] = module.computation(desc).run(arrays)
+        result: Arrays = computing.computation(desc).run(arrays)
     return result
 
 
-def described(operator: str, output: Any, arrays: Mapping[str, np.ndarray], **members: Any) -> Any:
+def described(operator: str, output: Any, arrays: Arrays, **members: Any) -> Any:
     """A description whose output is OutputTensor: an array like it."""
     tensors = {
         name: {"DataType": array.dtype.name.upper(), "Sizes": list(array.shape)}
