@@ -43,8 +43,8 @@ def resolve_algorithm(
                 if wanted.kind in ("input", "output")
                 else _number(given[role], wanted, definer)
             )
-    faults.stop()
     unused_names(node, definer, faults)
+    faults.stop()
     tensors = {role: value.name for role, value in roles.items() if isinstance(value, ir.Tensor)}
     counts = dimension_counts(members, resolved, support)
     elements, place = InElements(definer.scope.elements), None
@@ -79,7 +79,11 @@ def _given(compute: Mapping, name: Scalar, algorithm: Algorithm) -> dict[str, Sc
             misspelt.add(nearest(role, absent))
             message = f"{name.value} has no role {role!r}; it has {', '.join(algorithm.roles)}"
             with faults:
-                raise fault(entry.key.position, "unknown-key", message, nearest(role, absent))
+                raise fault(entry.key.position, "unknown-key", message, nearest(role, [*absent, "let"]))
+        elif not isinstance(entry.value, Scalar):
+            message = f"{KINDS[algorithm.roles[role].kind]} is expected"
+            with faults:
+                raise fault(entry.value.position, "wrong-type", message)
     for role in absent:
         if role not in misspelt:
             message = f"{name.value} needs {role!r}: {algorithm.roles[role].meaning}"

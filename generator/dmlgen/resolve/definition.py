@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from collections.abc import Mapping as Map
 from dataclasses import replace
 
@@ -53,8 +53,9 @@ def resolve_definition(
     if missing and not faults:
         message = f"nothing defines {missing[0]}"
         raise fault(place(compute, "outputs"), "output-undefined", message)
+    values = (*(one.value for one in kept), *outputs.values())
+    unused_names(node, definer, faults, set().union(*map(entries_read, values)))
     faults.stop()
-    unused_names(node, definer, faults)
     counts = dimension_counts(members, resolved, support)
     for name, where, misfit in _misfits(kept, outputs, counts, compute):
         with faults:
@@ -92,13 +93,32 @@ def definer_of(
     return Definer(scope, _kinds(support, kinds), formulas, compute.position)
 
 
-def unused_names(node: Mapping, definer: Definer, faults: Faults) -> None:
-    """A name of an operator's own `let` that nothing uses is a fault."""
-    for entry in mapping(mapping(node, "compute"), "let").entries:
-        shared = entry.key.position.file != node.position.file
-        if not shared and signature(entry.name)[0] not in definer.used:
+def unused_names(node: Mapping, definer: Definer, faults: Faults, kept: Collection[str] = ()) -> None:
+    """A name of an operator's own `let` that nothing uses is a fault, and so is a tensor of its own.
+
+    `kept` are the tensors that are read. Where there are faults, not everything has been looked at; then a
+    name is at fault if no other text has it.
+    """
+    compute = mapping(node, "compute")
+    written = {word for text_ in _texts(compute) for word in re.findall(r"[A-Za-z_]\w*", text_)}
+    used: Collection[str] = definer.used
+    named = [(entry, signature(entry.name)[0], used) for entry in mapping(compute, "let").entries]
+    named += [(entry, entry.name, kept) for entry in mapping(compute, "tensors").entries]
+    broken = bool(faults)
+    for entry, name, read in named:
+        own = entry.key.position.file == node.position.file
+        if own and name not in (written if broken else read):
             with faults:
-                raise fault(entry.key.position, "unused-definition", f"nothing uses {entry.name}")
+                raise fault(entry.key.position, "unused-definition", f"nothing uses {name}")
+
+
+def _texts(node: Mapping) -> Iterator[str]:
+    """All texts below a mapping, its keys apart."""
+    for entry in node.entries:
+        if isinstance(entry.value, Mapping):
+            yield from _texts(entry.value)
+        elif isinstance(entry.value, Scalar):
+            yield str(entry.value.value)
 
 
 def _formulas(node: Mapping, scope: Scope, faults: Faults) -> list[Formula]:
