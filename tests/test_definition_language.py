@@ -46,7 +46,7 @@ SPOILS = [
     Spoil("let", GEMM, "* b(k)", "* bb(k)", "unknown-name", "bb(k)"),
     Spoil("member", GEMM, "Alpha * sum", "Alhpa * sum", "unknown-name", "Alhpa", "Alpha"),
     Spoil("enumeration", GEMM, "if TransA == NONE else [k", "if TransA == NON else [k", "unknown-name", "NON else", "NONE"),
-    Spoil("field", GEMM, "r: OutputTensor.DimensionCount", "r: OutputTensor.DimensionCont", "unknown-name", "OutputTensor.DimensionCont"),
+    Spoil("field", GEMM, "r: OutputTensor.DimensionCount", "r: OutputTensor.DimensionCont", "unknown-name", "DimensionCont\n", "DimensionCount"),
     Spoil("field of no use", GEMM, "r: OutputTensor.DimensionCount", "r: OutputTensor.Flags", "expression-type", "OutputTensor.Flags"),
     Spoil("arguments", GEMM, "sum(a(k)", "sum(a(k, k)", "expression-form", "a(k, k)"),
     Spoil("arguments of a name", GEMM, "at[:r - 2] + ([at", "at[:r(1) - 2] + ([at", "expression-form", "r(1)"),

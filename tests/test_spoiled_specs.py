@@ -108,7 +108,7 @@ SPOILS = [
     Spoil("duplicate-rule", ELEMENTS, "id: same-type", "id: same-rank", "duplicate-rule", "same-rank\n    same: DataType"),
     # Expressions
     Spoil("member-name", ELEMENTS, "require: Axis <", "require: Axes <", "unknown-name", "Axes <", "Axis"),
-    Spoil("field-name", ELEMENTS, "Axis < InputTensor.DimensionCount", "Axis < InputTensor.DimensionsCount", "unknown-name", "InputTensor.DimensionsCount", "DimensionCount"),
+    Spoil("field-name", ELEMENTS, "Axis < InputTensor.DimensionCount", "Axis < InputTensor.DimensionsCount", "unknown-name", "DimensionsCount", "DimensionCount"),
     Spoil("syntax", ELEMENTS, "Axis < InputTensor.DimensionCount", "Axis < < InputTensor.DimensionCount", "expression-syntax", "< InputTensor.DimensionCount"),
     Spoil("types-compared", ELEMENTS, "Axis < InputTensor.DimensionCount", "Axis < InputTensor.Sizes", "expression-type", "InputTensor.Sizes\n"),
     Spoil("not-a-truth-value", ELEMENTS, "Axis < InputTensor.DimensionCount", "Axis + 1", "expression-type", "Axis + 1"),

@@ -280,7 +280,7 @@ class Steps:
 
 @dataclass(frozen=True)
 class Compute:
-    """How a kernel computes an operator: by a form of its definition (`schedules`), or an algorithm of its own.
+    """How a kernel computes an operator: a form of its definition (`schedules`), or an algorithm by name.
 
     The kernel "map" works element by element: at each coordinate `at` of `over` (the output, or an array of
     tensors, each of which in turn is number `index`) it stores `value` at `place` in `output` (None: at

@@ -231,9 +231,7 @@ class _Parser:
             )
         if name not in self.scope.fields:
             message = f"a tensor has no field {name!r}"
-            raise self.fail(
-                _word_after_dot(node), "unknown-name", message, nearest(name, self.scope.fields)
-            )
+            raise self.fail(_word_after_dot(node), "unknown-name", message, nearest(name, self.scope.fields))
         return ir.Field(owner, name, self.scope.fields[name])
 
     def subscript(self, node: ast.Subscript, owner: ir.Expr, index: ast.expr, depth: int) -> ir.Expr:
