@@ -34,7 +34,7 @@ struct Dimension
     uint indicesStride;
     uint valuesStride;
     uint outputStride;
-    int outputSizes;
+    uint reserved0;
 };
 
 [[vk::binding(0, 0)]] StructuredBuffer<INDICES_STORED> indicesTensor : register(t0);
@@ -45,7 +45,11 @@ struct Dimension
     uint count;         // elements of OutputTensor
     uint groupColumns;  // thread groups along x
     int axis;
+    int extent;
     int onDimension;
+    uint reserved0;
+    uint reserved1;
+    uint reserved2;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -256,7 +260,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     for (int d = 0; d < RANK; d++)
         offset1 += (uint)(d == axis ? 0 : at[d]) * dimensions[d].indicesStride;
     const INDICES_VALUE index = LoadIndices(offset1);
-    const bool chosen = (Equal(index, Convert(at[axis], (INDICES_VALUE)0)) || (INDICES_SIGNED && Equal(index, Convert(at[axis] - dimensions[axis].outputSizes, (INDICES_VALUE)0))));
+    const bool chosen = (Equal(index, Convert(at[axis], (INDICES_VALUE)0)) || (INDICES_SIGNED && Equal(index, Convert(at[axis] - extent, (INDICES_VALUE)0))));
     uint offset2 = 0;
     [unroll]
     for (int d = 0; d < RANK; d++)

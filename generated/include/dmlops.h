@@ -18975,11 +18975,13 @@ static const dmlops_shader_tensor dmlops_one_hot_shader[] = {
 static inline void dmlops_one_hot_tell(const void* description, dmlops_planning* planning) {
     const DML_ONE_HOT_OPERATOR_DESC* desc = (const DML_ONE_HOT_OPERATOR_DESC*)description;
     const DML_BUFFER_TENSOR_DESC* IndicesTensor = dmlops_buffer(desc->IndicesTensor);
-    const DML_BUFFER_TENSOR_DESC* ValuesTensor = dmlops_buffer(desc->ValuesTensor);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
+    const DML_BUFFER_TENSOR_DESC* ValuesTensor = dmlops_buffer(desc->ValuesTensor);
     const int64_t let_indicesSigned = dmlops_signed(dmlops_enum(&IndicesTensor->DataType));
     dmlops_tell_switch(planning, "INDICES_SIGNED", let_indicesSigned);
     dmlops_tell_integer(planning, (int64_t)desc->Axis);
+    const int64_t let_extent = dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, (int64_t)desc->Axis);
+    dmlops_tell_integer(planning, let_extent);
     int64_t max_1 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)ValuesTensor->DimensionCount; ++at_d) {
         if (dmlops_entry(ValuesTensor->Sizes, ValuesTensor->DimensionCount, at_d) <= 1) {
@@ -18989,10 +18991,6 @@ static inline void dmlops_one_hot_tell(const void* description, dmlops_planning*
     }
     const int64_t let_onDimension = (max_1 == INT64_MIN ? 0 : max_1);
     dmlops_tell_integer(planning, let_onDimension);
-    dmlops_list list_2;
-    list_2.count = 0;
-    dmlops_append(&list_2, OutputTensor->Sizes, OutputTensor->DimensionCount, 0, OutputTensor->DimensionCount);
-    dmlops_tell_array(planning, &list_2);
 }
 
 static const dmlops_shader_tensor dmlops_element_wise_bit_shift_left_shader[] = {

@@ -67,6 +67,12 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument(
         "--check", action="store_true", help="write nothing; print a diff and exit 1 on any drift"
     )
+    sub.add_argument(
+        "--no-schedules",
+        dest="schedules",
+        action="store_false",
+        help="compute what has a definition as that says, and in no faster way",
+    )
     sub = add("lint", _lint, "Check the specs.")
     sub.add_argument("--format", choices=get_args(Format), default="text", help="of findings (%(default)s)")
     sub.add_argument("--fix", action="store_true", help="bring the list of rule identifiers up to date first")
@@ -90,7 +96,7 @@ def _generate(options: argparse.Namespace) -> int:
     if options.out.resolve().is_relative_to(options.specs.resolve()):
         print(f"dmlgen: {options.out} lies in the specs; outputs go elsewhere", file=sys.stderr)
         return 2
-    return generate(options.specs, options.out, options.check)
+    return generate(options.specs, options.out, options.check, options.schedules)
 
 
 def _lint(options: argparse.Namespace) -> int:

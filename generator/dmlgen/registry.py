@@ -9,7 +9,7 @@ in, names are bound, rules are in the order in which they are judged. Outputs re
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -546,6 +546,12 @@ class Registry:
     @cached_property
     def operator(self) -> Mapping[str, Operator]:
         return {operator.name: operator for operator in self.operators}
+
+    @property
+    def unscheduled(self) -> Registry:
+        """The same with nothing but definitions for those operators that have one."""
+        plain = (replace(one, compute=None) if one.defines is not None else one for one in self.operators)
+        return replace(self, operators=tuple(plain))
 
     @cached_property
     def data_types(self) -> tuple[EnumEntry, ...]:

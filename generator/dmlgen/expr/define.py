@@ -54,8 +54,8 @@ NUMBERS: Mapping[str, str] = {
     "greatest": "greatest(T): the greatest value of a tensor's data type; of floats, infinity",
     "held": "held(T): what output T held before, at `at`",
     "wrap": "wrap(i, n): an index into n entries: a negative one counts from the end, then it is clamped",
-    "joined": "joined(Ts, d), the whole value of an output: the element at `at` of an array of tensors that are "
-    "put one after the other along dimension d",
+    "joined": "joined(Ts, d): the element at `at` of an array of tensors that are put one after the other "
+    "along dimension d; always the whole value of an output",
     "activated": "activated(x, A): what the fused activation A makes of x; x itself where A is absent. A may "
     "be an entry of an array of activations",
 }
@@ -164,7 +164,7 @@ def varies(node: ir.Expr) -> bool:
             return True
         case ir.Apply(function=function):
             return function.varies
-        case ir.Call(function="held"):
+        case ir.Call(function="held" | "joined"):
             return True
         case _:
             return any(map(varies, ir.children(node)))

@@ -86,7 +86,7 @@ def bits(operator: Operator) -> tuple[str, ...]:
     """The tensors whose elements are taken as the bits that they are, whatever they stand for."""
     compute = operator.compute
     assert compute is not None
-    operations = [part for node in compute.expressions for part in ir.walk(node) if _works_on_bits(part)]
+    operations = [part for node in compute.expressions for part in ir.walk(node) if works_on_bits(part)]
     inputs = tensors_read(operator, operations)
     return (*inputs, compute.output) if compute.value in operations else tuple(inputs)
 
@@ -105,7 +105,8 @@ def limited(operator: Operator) -> tuple[str, ...]:
     return tuple(dict.fromkeys(target.entry for target in targets if isinstance(target, ir.Tensor)))
 
 
-def _works_on_bits(node: ir.Expr) -> bool:
+def works_on_bits(node: ir.Expr) -> bool:
+    """Whether an operation takes elements as bits."""
     match node:
         case ir.Binary(op=op):
             return op in _BIT_OPERATORS and node.type.kind == "element"
