@@ -223,16 +223,15 @@ class _Parser:
             parts = self.scope.structs[owner.type.name or ""]
             if name not in parts:
                 message = f"{owner.type} has no member {name!r}"
-                raise self.fail(node, "unknown-name", message, nearest(name, parts))
+                raise self.fail(_word_after_dot(node), "unknown-name", message, nearest(name, parts))
             return ir.Part(owner, name, parts[name])
         if not isinstance(owner, ir.Tensor):
             raise self.fail(
                 node, "expression-type", f"{ast.unparse(node.value)} is not a tensor; only those have fields"
             )
         if name not in self.scope.fields:
-            raise self.fail(
-                node, "unknown-name", f"a tensor has no field {name!r}", nearest(name, self.scope.fields)
-            )
+            message = f"a tensor has no field {name!r}"
+            raise self.fail(_word_after_dot(node), "unknown-name", message, nearest(name, self.scope.fields))
         return ir.Field(owner, name, self.scope.fields[name])
 
     def subscript(self, node: ast.Subscript, owner: ir.Expr, index: ast.expr, depth: int) -> ir.Expr:
@@ -456,6 +455,12 @@ class _Parser:
         if lower_bound(low) is None:
             raise self.fail(node, "unbounded", f"{ast.unparse(node)} may start below 0; write max(..., 0)")
         return low, high
+
+
+def _word_after_dot(node: ast.Attribute) -> ast.expr:
+    """The attribute's name, as something to point at."""
+    assert node.end_col_offset is not None
+    return ast.Name(node.attr, col_offset=node.end_col_offset - len(node.attr))
 
 
 def _mixes(a: ir.Expr, b: ir.Expr) -> bool:

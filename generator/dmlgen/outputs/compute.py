@@ -47,6 +47,7 @@ class ComputeView:
     inputs: Mapping[str, str]  # the tensors that it reads, with the macros of the shader
     output_macro: str
     limited: Mapping[str, str]
+    role_assignments: tuple[AssignmentView, ...]
     roles: tuple[AssignmentView, ...]
     steps: Mapping[str, Mapping[str, str]]
     enum_values: tuple[AssignmentView, ...]
@@ -208,6 +209,7 @@ def _view(registry: Registry, operator: Operator) -> ComputeView:
         inputs={name: macro(plain(name)) for name in tensors_read(operator, compute.expressions)},
         output_macro=macro(plain(compute.output)),
         limited={name: macro(plain(name)) for name in limited(operator)},
+        role_assignments=_assigned(printer, definitions, list(compute.roles.values())),
         roles=roles,
         steps=steps,
         enum_values=tuple(
