@@ -1,4 +1,4 @@
-"""Runs data of the matrices by the `dmlops` that Python finds first: `plain_cases.py reference|shaders SLUG...`
+"""Runs data of the matrices by the `dmlops` that Python finds first: plain_cases.py reference|shaders SLUG...
 
 For a package that was generated without schedules, in a process of its own. Prints what differs.
 """
