@@ -3,6 +3,9 @@
 A definition computes with floats and integers where all data types of a tensor are floats, or integers, since
 that reads best. Kernels compute in the data type that a description has. What has no tensor's type yet, such
 as a FLOAT member, takes that of the elements that it meets.
+
+Two functions are known to kernels alone: `divide_exactly(x, y)` is x / y, correctly rounded, which / need not
+be on a GPU; `difference(x, y, T)` is x - y of integers, exactly, then in the type of T's elements.
 """
 
 from __future__ import annotations
@@ -213,6 +216,10 @@ class InElements:
                 return number if number.type == type_ else ir.Call("convert", (number, tensor), type_)
             case ir.Call("difference", arguments):
                 return ir.Call("difference", (*arguments, tensor), type_)
+            case ir.Call("divide_exactly", (left, right)):
+                return ir.Call(
+                    "divide_exactly", (self._settled(left, type_), self._settled(right, type_)), type_
+                )
             case _ if node.type not in (ir.INT, ir.FLOAT):
                 raise Unfit
             case ir.Definition(name=name, value=value) if ir.varies(node):
