@@ -6,7 +6,6 @@ import re
 import shutil
 import types
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,17 +55,11 @@ class Variant:
 
     def by_definition(self, desc: Any, arrays: Arrays) -> Arrays:
         """What the definition itself gives."""
-        return run(module(generic(self.registry)), desc, arrays)
+        return run(module(self.registry.unscheduled), desc, arrays)
 
     def by_kernel(self, desc: Any, arrays: Arrays) -> Arrays:
         """What the kernel gives."""
         return run(module(self.registry), desc, arrays)
-
-
-def generic(registry: Registry) -> Registry:
-    """The same, with no operator that is computed by a kernel."""
-    operators = (replace(one, compute=None) for one in registry.operators)
-    return replace(registry, operators=tuple(operators))
 
 
 def module(registry: Registry) -> types.ModuleType:

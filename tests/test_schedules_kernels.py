@@ -17,7 +17,7 @@ import dmlops
 from computed import REGISTRY
 from dmlgen.registry import Registry
 from gpu_device import device
-from schedule_cases import described, generic, module, run, shader
+from schedule_cases import described, module, run, shader
 
 __all__ = ["device"]
 
@@ -73,7 +73,7 @@ def cases() -> Iterator[Case]:
 
 def alone(operator: str) -> Registry:
     """The registry with one operator, computed by its definition."""
-    return generic(replace(REGISTRY, operators=(REGISTRY.operator[operator],)))
+    return replace(REGISTRY, operators=(REGISTRY.operator[operator],)).unscheduled
 
 
 def numbers(type_: str) -> np.ndarray:
