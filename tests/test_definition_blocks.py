@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import dmlops.definition
-import dmlops.gpu
 import test_definition_onnx as cases
 from definition_cases import empty, one, run
 
@@ -97,13 +96,3 @@ def test_beta_0_lets_not_a_number_through() -> None:
     members = {"TransA": "NONE", "TransB": "NONE", "Alpha": 1.0, "Beta": 0.0}
     inputs = {"ATensor": a, "BTensor": a, "CTensor": c}
     assert np.isnan(one("GEMM", inputs, empty(np.float32, 1, 1, 1, 1), **members)).all()
-
-
-def test_an_activation_of_whole_rows_has_no_shader_yet_and_it_says_so() -> None:
-    a = {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 2]}
-    members = {"TransA": "NONE", "TransB": "NONE", "Alpha": 1.0, "Beta": 0.0}
-    members["FusedActivation"] = {"type": "ACTIVATION_SOFTMAX", "desc": {}}
-    tensors = dict.fromkeys(("ATensor", "BTensor", "OutputTensor"), a)
-    desc = dmlops.from_json({"type": "GEMM", "desc": {**tensors, **members}})
-    with pytest.raises(dmlops.gpu.Unsupported, match="GEMM with ACTIVATION_SOFTMAX fused has no shader yet"):
-        dmlops.gpu.planned(desc)

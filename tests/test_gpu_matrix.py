@@ -31,11 +31,6 @@ OPERATORS = sorted(path.stem for path in (GENERATED / "hlsl").glob("*.hlsl"))
 MOST = int(os.environ.get("DMLOPS_MATRIX_CASES", "6"))  # of each operator; all with `make shaders`
 ELEMENTS = 1 << 16  # of a tensor, at most
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, math.inf, -math.inf, math.nan]
-WITHOUT_SHADER = {
-    "ACTIVATION_SOFTMAX",
-    "ACTIVATION_SOFTMAX1",
-    "ELEMENT_WISE_CLIP",
-}  # fused into GEMM and others
 TOLERANCE = {np.dtype(np.float16): 2e-3, np.dtype(np.float32): 4e-6, np.dtype(np.float64): 1e-13}
 
 
@@ -46,17 +41,10 @@ def cases(operator: str) -> list[dict[str, Any]]:
 
 
 def small_cases(operator: str) -> list[dict[str, Any]]:
-    """Valid descriptions of small tensors, without those of which `test_what_has_no_shader` knows."""
+    """Valid descriptions of small tensors."""
     matrix = json.loads((GENERATED / "matrix" / f"{operator}.json").read_text(encoding="utf-8"))
     valid = [case for case in matrix["cases"] if case["kind"] == "positive"]
-    small = [case for case in valid if is_small(described(case))]
-    return [case for case in small if fused(described(case)) not in WITHOUT_SHADER]
-
-
-def fused(desc: Any) -> str | None:
-    """The operator that is fused into another."""
-    activation = getattr(desc, "FusedActivation", None)
-    return None if activation is None else str(activation.OPERATOR)
+    return [case for case in valid if is_small(described(case))]
 
 
 def described(case: dict[str, Any]) -> Any:
@@ -209,20 +197,6 @@ def test_several_outputs_do_not_run_in_place(device: Any) -> None:
     inputs = inputs_of(desc, np.random.default_rng(3))
     with pytest.raises(ValueError, match="ADAM_OPTIMIZER has several outputs"):
         gpu.run(desc, inputs, device, in_place="InputParametersTensor")
-
-
-def test_what_has_no_shader() -> None:
-    """Some fused activations; the message names them."""
-    matrix = json.loads((GENERATED / "matrix" / "gemm.json").read_text(encoding="utf-8"))
-    refused = [
-        desc
-        for case in matrix["cases"]
-        if case["kind"] == "positive" and fused(desc := described(case)) in WITHOUT_SHADER
-    ]
-    assert refused
-    for desc in refused:
-        with pytest.raises(gpu.Unsupported, match=f"GEMM with {fused(desc)} fused has no shader yet"):
-            gpu.planned(desc)
 
 
 def test_without_outputs_there_is_nothing_to_do(device: Any) -> None:

@@ -63,7 +63,10 @@ def run(
     target = device if isinstance(device, Device) else Device.open(device)
     tensors = [tensor for role in ("input", "output") for _, tensor in tensor_names(desc, role)]
     target.check_sizes([buffer_size(tensor) for tensor in tensors])  # before their contents take memory here
-    programs = [(_compiled(desc.OPERATOR, dispatch, target), dispatch) for dispatch in work.dispatches]
+    programs = [
+        (_compiled(dispatch.shader or desc.OPERATOR, dispatch, target), dispatch)
+        for dispatch in work.dispatches
+    ]
     uploads = dict(contents(desc, arrays))
     outputs = dict(tensor_names(desc, "output"))
     places = {name: name for name in outputs}

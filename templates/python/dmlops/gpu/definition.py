@@ -17,6 +17,7 @@ import numpy as np
 from ..definition import Defined, Evaluation, Pass
 from ..enums import OperatorType, TensorDataType
 from ..fused import activation_parameter
+from .activation import activated_apart
 from .errors import Unsupported
 from .types import MAX_RANK, check_span, tensor_defines
 from .work import Dispatch, Work, grid
@@ -32,6 +33,10 @@ Values = Mapping[str, Any]
 def work(computation: Defined) -> Work:
     """The dispatches of a definition. Raises Unsupported for what its shader cannot do."""
     desc, shader = computation.desc, computation.shader
+    fused = activations(desc, shader.fused) if shader.fused else []
+    for one in fused:
+        if OperatorType[one.OPERATOR] not in shader.activations:
+            return activated_apart(computation, one)
     evaluation = Evaluation(desc, {})
     computation.define(evaluation)
     given = {name: getattr(desc, name) for name in shader.tensors}
@@ -75,9 +80,8 @@ def work(computation: Defined) -> Work:
         defines[f"{macro}_LENGTH"] = len(values[name])
         constants += listed(kind, values[name])
     if shader.activations:
-        found = activations(desc, shader.fused, shader.activations)
-        defines["ACTIVATION_COUNT"] = max(len(found), 1)
-        kinds = {OperatorType[one.OPERATOR] for one in found}
+        defines["ACTIVATION_COUNT"] = max(len(fused), 1)
+        kinds = {OperatorType[one.OPERATOR] for one in fused}
         defines["ACTIVATION_KINDS"] = sum(
             1 << n for n, kind in enumerate(shader.activations) if kind in kinds
         )
@@ -89,7 +93,7 @@ def work(computation: Defined) -> Work:
                 activation_parameter(one, 1),
                 0,
             )
-            for one in found
+            for one in fused
         ) or bytes(16)
     scalars = b"".join(_scalar(kind, name, values[name]) for kind, name in shader.scalars)
     buffers = tuple(name if given[name] is not None else present[0] for name in shader.tensors)
@@ -144,14 +148,10 @@ def limits(macro: str, data_type: TensorDataType) -> dict[str, int | str]:
     return {f"{macro}_LOWEST": low, f"{macro}_HIGHEST": high, f"{macro}_FLOATS": int(floats)}
 
 
-def activations(desc: Any, member: str, known: Sequence[int]) -> list[Any]:
-    """The fused activations of a description. Raises Unsupported for those that need whole rows."""
+def activations(desc: Any, member: str) -> list[Any]:
+    """The fused activations of a description."""
     value = getattr(desc, member)
-    found = [] if value is None else list(value) if isinstance(value, tuple) else [value]
-    for one in found:
-        if OperatorType[one.OPERATOR] not in known:
-            raise Unsupported(f"{desc.OPERATOR} with {one.OPERATOR} fused has no shader yet")
-    return found
+    return [] if value is None else list(value) if isinstance(value, tuple) else [value]
 
 
 def listed(kind: str, entries: Sequence[Any]) -> bytes:
