@@ -8,10 +8,10 @@ Between the two, results lie in scratch, in the type in which they were computed
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from ..compute import computation
 from ..definition import Defined
-from ..description import Description
 from ..enums import TensorDataType
 from ..tensor import TensorDesc
 from .memory import buffer_size
@@ -20,9 +20,9 @@ from .work import Work, tensor_names, work_of
 UNACTIVATED = "unactivated"
 
 
-def activated_apart(defined: Defined, activation: Description) -> Work:
+def activated_apart(defined: Defined, activation: Any) -> Work:
     """The work of a definition with one output, without its activation, and then that of the activation."""
-    desc = defined.desc
+    desc: Any = defined.desc
     ((output, tensor),) = tensor_names(desc, "output")
     doubles = tensor.DataType == TensorDataType.FLOAT64
     between = TensorDesc(TensorDataType.FLOAT64 if doubles else TensorDataType.FLOAT32, tensor.Sizes)

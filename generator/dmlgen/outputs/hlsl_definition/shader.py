@@ -70,7 +70,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
             "hlsl/definition.hlsl.j2", shader=shader_of(registry, operator, functions)
         )
         for operator in registry.operators
-        if operator.defines is not None
+        if operator.is_generic
     }
 
 
