@@ -7,10 +7,10 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... batch_normalization_training.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
+//   PASS       what is written:
 //              0 Mean
 //              1 Centre
 //              2 Variance
@@ -898,6 +898,15 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    StoreOutput(offset, entry);
+}
+
 void StoreOutputMean(uint offset, OUTPUT_MEAN_VALUE value)
 {
 #if OUTPUT_MEAN_BITS < 16
@@ -910,6 +919,15 @@ void StoreOutputMean(uint offset, OUTPUT_MEAN_VALUE value)
 #else
     outputMeanTensor[offset] = (OUTPUT_MEAN_STORED)value;
 #endif
+}
+
+void WriteOutputMean(List at, OUTPUT_MEAN_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_MEAN_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputMeanStrides[d / 4][d % 4];
+    StoreOutputMean(offset, entry);
 }
 
 void StoreOutputVariance(uint offset, OUTPUT_VARIANCE_VALUE value)
@@ -926,6 +944,15 @@ void StoreOutputVariance(uint offset, OUTPUT_VARIANCE_VALUE value)
 #endif
 }
 
+void WriteOutputVariance(List at, OUTPUT_VARIANCE_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_VARIANCE_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputVarianceStrides[d / 4][d % 4];
+    StoreOutputVariance(offset, entry);
+}
+
 REAL_VALUE ReadKeptMean(List at)
 {
     uint place = 0;
@@ -940,6 +967,19 @@ REAL_VALUE ReadKeptMean(List at)
     return asdouble(scratch[place], scratch[place + 1]);
 #else
     return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptMean(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptMeanFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
 #endif
 }
 
@@ -960,6 +1000,19 @@ REAL_VALUE ReadKeptCentre(List at)
 #endif
 }
 
+void WriteKeptCentre(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptCentreFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 REAL_VALUE ReadKeptVariance(List at)
 {
     uint place = 0;
@@ -974,6 +1027,19 @@ REAL_VALUE ReadKeptVariance(List at)
     return asdouble(scratch[place], scratch[place + 1]);
 #else
     return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptVariance(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptVarianceFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
 #endif
 }
 
@@ -1259,58 +1325,16 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // Mean
-    const REAL_VALUE entry = (SumOf(at) / Count());
-    const uint place = (uint)keptMeanFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptMean(first + item, (SumOf(at) / Count()));
 #elif PASS == 1  // Centre
-    const REAL_VALUE entry = Centre(at);
-    const uint place = (uint)keptCentreFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptCentre(first + item, Centre(at));
 #elif PASS == 2  // Variance
-    const REAL_VALUE entry = (SumOf2(at) / Count());
-    const uint place = (uint)keptVarianceFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptVariance(first + item, (SumOf2(at) / Count()));
 #elif PASS == 3  // OutputTensor
-    const OUTPUT_VALUE entry = (OUTPUT_VALUE)RoundingOnce(Activate(((((Spread(at) * ((REAL_VALUE)ReadInput(at) - ReadKeptMean(Here(at)))) / Sqrt((ReadKeptVariance(Here(at)) + (REAL_VALUE)epsilon))) + Spread2(at)) + (Chosen(at))), 0), OUTPUT_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(Activate(((((Spread(at) * ((REAL_VALUE)ReadInput(at) - ReadKeptMean(Here(at)))) / Sqrt((ReadKeptVariance(Here(at)) + (REAL_VALUE)epsilon))) + Spread2(at)) + (Chosen(at))), 0), OUTPUT_BITS));
 #elif PASS == 4  // OutputMeanTensor
-    const OUTPUT_MEAN_VALUE entry = (OUTPUT_MEAN_VALUE)RoundingOnce(ReadKeptMean(at), OUTPUT_MEAN_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_MEAN_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputMeanStrides[d / 4][d % 4];
-    StoreOutputMean(offset, entry);
+    WriteOutputMean(at, (OUTPUT_MEAN_VALUE)RoundingOnce(ReadKeptMean(at), OUTPUT_MEAN_BITS));
 #elif PASS == 5  // OutputVarianceTensor
-    const OUTPUT_VARIANCE_VALUE entry = (OUTPUT_VARIANCE_VALUE)RoundingOnce(ReadKeptVariance(at), OUTPUT_VARIANCE_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_VARIANCE_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputVarianceStrides[d / 4][d % 4];
-    StoreOutputVariance(offset, entry);
+    WriteOutputVariance(at, (OUTPUT_VARIANCE_VALUE)RoundingOnce(ReadKeptVariance(at), OUTPUT_VARIANCE_BITS));
 #endif
 }

@@ -7,10 +7,10 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... batch_normalization_training_grad.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
+//   PASS       what is written:
 //              0 Slope
 //              1 Tilt
 //              2 OutputGradientTensor
@@ -575,6 +575,15 @@ void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
 #endif
 }
 
+void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_GRADIENT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputGradientStrides[d / 4][d % 4];
+    StoreOutputGradient(offset, entry);
+}
+
 void StoreOutputScaleGradient(uint offset, OUTPUT_SCALE_GRADIENT_VALUE value)
 {
 #if OUTPUT_SCALE_GRADIENT_BITS < 16
@@ -589,6 +598,15 @@ void StoreOutputScaleGradient(uint offset, OUTPUT_SCALE_GRADIENT_VALUE value)
 #endif
 }
 
+void WriteOutputScaleGradient(List at, OUTPUT_SCALE_GRADIENT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SCALE_GRADIENT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputScaleGradientStrides[d / 4][d % 4];
+    StoreOutputScaleGradient(offset, entry);
+}
+
 void StoreOutputBiasGradient(uint offset, OUTPUT_BIAS_GRADIENT_VALUE value)
 {
 #if OUTPUT_BIAS_GRADIENT_BITS < 16
@@ -601,6 +619,15 @@ void StoreOutputBiasGradient(uint offset, OUTPUT_BIAS_GRADIENT_VALUE value)
 #else
     outputBiasGradientTensor[offset] = (OUTPUT_BIAS_GRADIENT_STORED)value;
 #endif
+}
+
+void WriteOutputBiasGradient(List at, OUTPUT_BIAS_GRADIENT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_BIAS_GRADIENT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputBiasGradientStrides[d / 4][d % 4];
+    StoreOutputBiasGradient(offset, entry);
 }
 
 REAL_VALUE ReadKeptSlope(List at)
@@ -620,6 +647,19 @@ REAL_VALUE ReadKeptSlope(List at)
 #endif
 }
 
+void WriteKeptSlope(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptSlopeFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 REAL_VALUE ReadKeptTilt(List at)
 {
     uint place = 0;
@@ -634,6 +674,19 @@ REAL_VALUE ReadKeptTilt(List at)
     return asdouble(scratch[place], scratch[place + 1]);
 #else
     return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptTilt(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptTiltFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
 #endif
 }
 
@@ -788,47 +841,14 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // Slope
-    const REAL_VALUE entry = SumOf(at);
-    const uint place = (uint)keptSlopeFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptSlope(first + item, SumOf(at));
 #elif PASS == 1  // Tilt
-    const REAL_VALUE entry = SumOf2(at);
-    const uint place = (uint)keptTiltFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptTilt(first + item, SumOf2(at));
 #elif PASS == 2  // OutputGradientTensor
-    const OUTPUT_GRADIENT_VALUE entry = (OUTPUT_GRADIENT_VALUE)RoundingOnce(((Spread(at) * Rate(at)) * (((REAL_VALUE)ReadInputGradient(at) - (ReadKeptSlope(Here(at)) / Count())) - (((Centred(at) * ReadKeptTilt(Here(at))) / Count()) / (Spread2(at) + (REAL_VALUE)epsilon)))), OUTPUT_GRADIENT_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_GRADIENT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputGradientStrides[d / 4][d % 4];
-    StoreOutputGradient(offset, entry);
+    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(((Spread(at) * Rate(at)) * (((REAL_VALUE)ReadInputGradient(at) - (ReadKeptSlope(Here(at)) / Count())) - (((Centred(at) * ReadKeptTilt(Here(at))) / Count()) / (Spread2(at) + (REAL_VALUE)epsilon)))), OUTPUT_GRADIENT_BITS));
 #elif PASS == 3  // OutputScaleGradientTensor
-    const OUTPUT_SCALE_GRADIENT_VALUE entry = (OUTPUT_SCALE_GRADIENT_VALUE)RoundingOnce((ReadKeptTilt(at) * Rate(at)), OUTPUT_SCALE_GRADIENT_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SCALE_GRADIENT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputScaleGradientStrides[d / 4][d % 4];
-    StoreOutputScaleGradient(offset, entry);
+    WriteOutputScaleGradient(at, (OUTPUT_SCALE_GRADIENT_VALUE)RoundingOnce((ReadKeptTilt(at) * Rate(at)), OUTPUT_SCALE_GRADIENT_BITS));
 #elif PASS == 4  // OutputBiasGradientTensor
-    const OUTPUT_BIAS_GRADIENT_VALUE entry = (OUTPUT_BIAS_GRADIENT_VALUE)RoundingOnce(ReadKeptSlope(at), OUTPUT_BIAS_GRADIENT_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_BIAS_GRADIENT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputBiasGradientStrides[d / 4][d % 4];
-    StoreOutputBiasGradient(offset, entry);
+    WriteOutputBiasGradient(at, (OUTPUT_BIAS_GRADIENT_VALUE)RoundingOnce(ReadKeptSlope(at), OUTPUT_BIAS_GRADIENT_BITS));
 #endif
 }

@@ -7,10 +7,10 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... convolution.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
+//   PASS       what is written:
 //              0 OutputTensor
 // For each tensor, X being INPUT or FILTER or BIAS or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -827,6 +827,15 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    StoreOutput(offset, entry);
+}
+
 // What a fused activation makes of a result
 REAL_VALUE Activate(REAL_VALUE input, int number)
 {
@@ -1176,11 +1185,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // OutputTensor
-    const OUTPUT_VALUE entry = (OUTPUT_VALUE)RoundingOnce(Activate(((Chosen(at)) + (Chosen5(at))), 0), OUTPUT_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(Activate(((Chosen(at)) + (Chosen5(at))), 0), OUTPUT_BITS));
 #endif
 }

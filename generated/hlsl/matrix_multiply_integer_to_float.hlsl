@@ -7,10 +7,10 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... matrix_multiply_integer_to_float.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
+//   PASS       what is written:
 //              0 OutputTensor
 // For each tensor, X being A or ASCALE or AZERO_POINT or B or BSCALE or BZERO_POINT or BIAS or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -570,6 +570,15 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    StoreOutput(offset, entry);
+}
+
 int I(List at)
 {
     return Entry(at, r2);
@@ -723,11 +732,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // OutputTensor
-    const OUTPUT_VALUE entry = (OUTPUT_VALUE)RoundingOnce(((SumOf(at) * Factor(at)) + (Chosen(at))), OUTPUT_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(((SumOf(at) * Factor(at)) + (Chosen(at))), OUTPUT_BITS));
 #endif
 }

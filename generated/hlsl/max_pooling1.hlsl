@@ -7,10 +7,10 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... max_pooling1.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
+//   PASS       what is written:
 //              0 OutputTensor
 //              1 OutputIndicesTensor
 // For each tensor, X being INPUT or OUTPUT or OUTPUT_INDICES:
@@ -444,6 +444,15 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    StoreOutput(offset, entry);
+}
+
 void StoreOutputIndices(uint offset, OUTPUT_INDICES_VALUE value)
 {
 #if OUTPUT_INDICES_BITS < 16
@@ -456,6 +465,15 @@ void StoreOutputIndices(uint offset, OUTPUT_INDICES_VALUE value)
 #else
     outputIndicesTensor[offset] = (OUTPUT_INDICES_STORED)value;
 #endif
+}
+
+void WriteOutputIndices(List at, OUTPUT_INDICES_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_INDICES_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputIndicesStrides[d / 4][d % 4];
+    StoreOutputIndices(offset, entry);
 }
 
 int Dilation(int d)
@@ -566,18 +584,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // OutputTensor
-    const OUTPUT_VALUE entry = MaxOf(at);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+    WriteOutput(at, MaxOf(at));
 #elif PASS == 1  // OutputIndicesTensor
-    const OUTPUT_INDICES_VALUE entry = (OUTPUT_INDICES_VALUE)(int64_t)(Chosen(at));
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_INDICES_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputIndicesStrides[d / 4][d % 4];
-    StoreOutputIndices(offset, entry);
+    WriteOutputIndices(at, (OUTPUT_INDICES_VALUE)(int64_t)(Chosen(at)));
 #endif
 }

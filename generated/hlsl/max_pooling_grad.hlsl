@@ -7,10 +7,10 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... max_pooling_grad.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
+//   PASS       what is written:
 //              0 Winner
 //              1 OutputGradientTensor
 // For each tensor, X being INPUT or INPUT_GRADIENT or OUTPUT_GRADIENT:
@@ -435,6 +435,15 @@ void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
 #endif
 }
 
+void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_GRADIENT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputGradientStrides[d / 4][d % 4];
+    StoreOutputGradient(offset, entry);
+}
+
 int ReadKeptWinner(List at)
 {
     uint place = 0;
@@ -446,6 +455,12 @@ int ReadKeptWinner(List at)
     }
     place = (uint)keptWinnerFirst + place * (1);
     return (int)scratch[place];
+}
+
+void WriteKeptWinner(uint number, int entry)
+{
+    const uint place = (uint)keptWinnerFirst + number * (1);
+    scratch[place] = (uint)entry;
 }
 
 int Dilation(int d)
@@ -619,15 +634,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // Winner
-    const int entry = (Chosen(at));
-    const uint place = (uint)keptWinnerFirst + (first + item) * (1);
-    scratch[place] = (uint)entry;
+    WriteKeptWinner(first + item, (Chosen(at)));
 #elif PASS == 1  // OutputGradientTensor
-    const OUTPUT_GRADIENT_VALUE entry = (OUTPUT_GRADIENT_VALUE)RoundingOnce(SumOf(at), OUTPUT_GRADIENT_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_GRADIENT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputGradientStrides[d / 4][d % 4];
-    StoreOutputGradient(offset, entry);
+    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(SumOf(at), OUTPUT_GRADIENT_BITS));
 #endif
 }

@@ -7,10 +7,10 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... mean_variance_normalization1.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
+//   PASS       what is written:
 //              0 Mean
 //              1 Centre
 //              2 Variance
@@ -862,6 +862,15 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    StoreOutput(offset, entry);
+}
+
 REAL_VALUE ReadKeptMean(List at)
 {
     uint place = 0;
@@ -876,6 +885,19 @@ REAL_VALUE ReadKeptMean(List at)
     return asdouble(scratch[place], scratch[place + 1]);
 #else
     return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptMean(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptMeanFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
 #endif
 }
 
@@ -896,6 +918,19 @@ REAL_VALUE ReadKeptCentre(List at)
 #endif
 }
 
+void WriteKeptCentre(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptCentreFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 REAL_VALUE ReadKeptVariance(List at)
 {
     uint place = 0;
@@ -910,6 +945,19 @@ REAL_VALUE ReadKeptVariance(List at)
     return asdouble(scratch[place], scratch[place + 1]);
 #else
     return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptVariance(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptVarianceFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
 #endif
 }
 
@@ -1226,44 +1274,12 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // Mean
-    const REAL_VALUE entry = (SumOf(at) / Count());
-    const uint place = (uint)keptMeanFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptMean(first + item, (SumOf(at) / Count()));
 #elif PASS == 1  // Centre
-    const REAL_VALUE entry = Centre(at);
-    const uint place = (uint)keptCentreFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptCentre(first + item, Centre(at));
 #elif PASS == 2  // Variance
-    const REAL_VALUE entry = (SumOf2(at) / Count());
-    const uint place = (uint)keptVarianceFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptVariance(first + item, (SumOf2(at) / Count()));
 #elif PASS == 3  // OutputTensor
-    const OUTPUT_VALUE entry = (OUTPUT_VALUE)RoundingOnce(Activate((((Scale(at) * ((REAL_VALUE)ReadInput(at) - ReadKeptCentre(Here(at)))) / (Chosen(at))) + Bias(at)), 0), OUTPUT_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(Activate((((Scale(at) * ((REAL_VALUE)ReadInput(at) - ReadKeptCentre(Here(at)))) / (Chosen(at))) + Bias(at)), 0), OUTPUT_BITS));
 #endif
 }

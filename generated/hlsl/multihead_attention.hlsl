@@ -7,10 +7,10 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... multihead_attention.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
+//   PASS       what is written:
 //              0 Query
 //              1 PresentKey
 //              2 PresentValue
@@ -888,6 +888,15 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    StoreOutput(offset, entry);
+}
+
 void StoreOutputPresentKey(uint offset, OUTPUT_PRESENT_KEY_VALUE value)
 {
 #if OUTPUT_PRESENT_KEY_BITS < 16
@@ -900,6 +909,15 @@ void StoreOutputPresentKey(uint offset, OUTPUT_PRESENT_KEY_VALUE value)
 #else
     outputPresentKeyTensor[offset] = (OUTPUT_PRESENT_KEY_STORED)value;
 #endif
+}
+
+void WriteOutputPresentKey(List at, OUTPUT_PRESENT_KEY_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_PRESENT_KEY_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputPresentKeyStrides[d / 4][d % 4];
+    StoreOutputPresentKey(offset, entry);
 }
 
 void StoreOutputPresentValue(uint offset, OUTPUT_PRESENT_VALUE_VALUE value)
@@ -916,6 +934,15 @@ void StoreOutputPresentValue(uint offset, OUTPUT_PRESENT_VALUE_VALUE value)
 #endif
 }
 
+void WriteOutputPresentValue(List at, OUTPUT_PRESENT_VALUE_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_PRESENT_VALUE_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputPresentValueStrides[d / 4][d % 4];
+    StoreOutputPresentValue(offset, entry);
+}
+
 REAL_VALUE ReadKeptQuery(List at)
 {
     uint place = 0;
@@ -930,6 +957,19 @@ REAL_VALUE ReadKeptQuery(List at)
     return asdouble(scratch[place], scratch[place + 1]);
 #else
     return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptQuery(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptQueryFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
 #endif
 }
 
@@ -950,6 +990,19 @@ REAL_VALUE ReadKeptPresentKey(List at)
 #endif
 }
 
+void WriteKeptPresentKey(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptPresentKeyFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 REAL_VALUE ReadKeptPresentValue(List at)
 {
     uint place = 0;
@@ -964,6 +1017,19 @@ REAL_VALUE ReadKeptPresentValue(List at)
     return asdouble(scratch[place], scratch[place + 1]);
 #else
     return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptPresentValue(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptPresentValueFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
 #endif
 }
 
@@ -984,6 +1050,19 @@ REAL_VALUE ReadKeptRaw(List at)
 #endif
 }
 
+void WriteKeptRaw(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptRawFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 REAL_VALUE ReadKeptScore(List at)
 {
     uint place = 0;
@@ -998,6 +1077,19 @@ REAL_VALUE ReadKeptScore(List at)
     return asdouble(scratch[place], scratch[place + 1]);
 #else
     return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptScore(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptScoreFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
 #endif
 }
 
@@ -1018,6 +1110,19 @@ REAL_VALUE ReadKeptPeak(List at)
 #endif
 }
 
+void WriteKeptPeak(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptPeakFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 REAL_VALUE ReadKeptSum(List at)
 {
     uint place = 0;
@@ -1032,6 +1137,19 @@ REAL_VALUE ReadKeptSum(List at)
     return asdouble(scratch[place], scratch[place + 1]);
 #else
     return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptSum(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptSumFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
 #endif
 }
 
@@ -1052,6 +1170,19 @@ REAL_VALUE ReadKeptMixed(List at)
 #endif
 }
 
+void WriteKeptMixed(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptMixedFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 REAL_VALUE ReadKeptJoined(List at)
 {
     uint place = 0;
@@ -1066,6 +1197,19 @@ REAL_VALUE ReadKeptJoined(List at)
     return asdouble(scratch[place], scratch[place + 1]);
 #else
     return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptJoined(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptJoinedFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
 #endif
 }
 
@@ -1325,124 +1469,28 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // Query
-    const REAL_VALUE entry = (Query(Entry(at, 0), Entry(at, 1), Entry(at, 2), Entry(at, 3)) + Bias(Flat(Join(Part(at, 1, 2), Part(at, 3, 8)), ListOf(heads[0], heads[1], HEADS_LENGTH))));
-    const uint place = (uint)keptQueryFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptQuery(first + item, (Query(Entry(at, 0), Entry(at, 1), Entry(at, 2), Entry(at, 3)) + Bias(Flat(Join(Part(at, 1, 2), Part(at, 3, 8)), ListOf(heads[0], heads[1], HEADS_LENGTH)))));
 #elif PASS == 1  // PresentKey
-    const REAL_VALUE entry = (Chosen(at));
-    const uint place = (uint)keptPresentKeyFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptPresentKey(first + item, (Chosen(at)));
 #elif PASS == 2  // PresentValue
-    const REAL_VALUE entry = (Chosen2(at));
-    const uint place = (uint)keptPresentValueFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptPresentValue(first + item, (Chosen2(at)));
 #elif PASS == 3  // Raw
-    const REAL_VALUE entry = (((REAL_VALUE)scale * SumOf(at)) + (Chosen3(at)));
-    const uint place = (uint)keptRawFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptRaw(first + item, (((REAL_VALUE)scale * SumOf(at)) + (Chosen3(at))));
 #elif PASS == 4  // Score
-    const REAL_VALUE entry = (Chosen4(at));
-    const uint place = (uint)keptScoreFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptScore(first + item, (Chosen4(at)));
 #elif PASS == 5  // Peak
-    const REAL_VALUE entry = MaxOf(at);
-    const uint place = (uint)keptPeakFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptPeak(first + item, MaxOf(at));
 #elif PASS == 6  // Sum
-    const REAL_VALUE entry = SumOf2(at);
-    const uint place = (uint)keptSumFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptSum(first + item, SumOf2(at));
 #elif PASS == 7  // Mixed
-    const REAL_VALUE entry = (SumOf3(at) / ReadKeptSum(Part(at, 0, 3)));
-    const uint place = (uint)keptMixedFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptMixed(first + item, (SumOf3(at) / ReadKeptSum(Part(at, 0, 3))));
 #elif PASS == 8  // Joined
-    const REAL_VALUE entry = ReadKeptMixed(Listed(Entry(at, 0), Entry(Unflat(Entry(at, 2), ListOf(heads4[0], heads4[1], HEADS4_LENGTH)), 0), Entry(at, 1), Entry(Unflat(Entry(at, 2), ListOf(heads4[0], heads4[1], HEADS4_LENGTH)), 1)));
-    const uint place = (uint)keptJoinedFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptJoined(first + item, ReadKeptMixed(Listed(Entry(at, 0), Entry(Unflat(Entry(at, 2), ListOf(heads4[0], heads4[1], HEADS4_LENGTH)), 0), Entry(at, 1), Entry(Unflat(Entry(at, 2), ListOf(heads4[0], heads4[1], HEADS4_LENGTH)), 1))));
 #elif PASS == 9  // OutputTensor
-    const OUTPUT_VALUE entry = (OUTPUT_VALUE)RoundingOnce(ReadKeptJoined(Align(at, 3, 0)), OUTPUT_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(ReadKeptJoined(Align(at, 3, 0)), OUTPUT_BITS));
 #elif PASS == 10  // OutputPresentKeyTensor
-    const OUTPUT_PRESENT_KEY_VALUE entry = (OUTPUT_PRESENT_KEY_VALUE)RoundingOnce(ReadKeptPresentKey(Align(at, 4, 0)), OUTPUT_PRESENT_KEY_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_PRESENT_KEY_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputPresentKeyStrides[d / 4][d % 4];
-    StoreOutputPresentKey(offset, entry);
+    WriteOutputPresentKey(at, (OUTPUT_PRESENT_KEY_VALUE)RoundingOnce(ReadKeptPresentKey(Align(at, 4, 0)), OUTPUT_PRESENT_KEY_BITS));
 #elif PASS == 11  // OutputPresentValueTensor
-    const OUTPUT_PRESENT_VALUE_VALUE entry = (OUTPUT_PRESENT_VALUE_VALUE)RoundingOnce(ReadKeptPresentValue(Align(at, 4, 0)), OUTPUT_PRESENT_VALUE_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_PRESENT_VALUE_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputPresentValueStrides[d / 4][d % 4];
-    StoreOutputPresentValue(offset, entry);
+    WriteOutputPresentValue(at, (OUTPUT_PRESENT_VALUE_VALUE)RoundingOnce(ReadKeptPresentValue(Align(at, 4, 0)), OUTPUT_PRESENT_VALUE_BITS));
 #endif
 }

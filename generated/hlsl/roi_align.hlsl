@@ -7,10 +7,10 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... roi_align.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
+//   PASS       what is written:
 //              0 Starts
 //              1 Lengths
 //              2 Samples
@@ -673,6 +673,15 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    StoreOutput(offset, entry);
+}
+
 REAL_VALUE ReadKeptStarts(List at)
 {
     uint place = 0;
@@ -687,6 +696,19 @@ REAL_VALUE ReadKeptStarts(List at)
     return asdouble(scratch[place], scratch[place + 1]);
 #else
     return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptStarts(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptStartsFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
 #endif
 }
 
@@ -707,6 +729,19 @@ REAL_VALUE ReadKeptLengths(List at)
 #endif
 }
 
+void WriteKeptLengths(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptLengthsFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 int ReadKeptSamples(List at)
 {
     uint place = 0;
@@ -718,6 +753,12 @@ int ReadKeptSamples(List at)
     }
     place = (uint)keptSamplesFirst + place * (1);
     return (int)scratch[place];
+}
+
+void WriteKeptSamples(uint number, int entry)
+{
+    const uint place = (uint)keptSamplesFirst + number * (1);
+    scratch[place] = (uint)entry;
 }
 
 REAL_VALUE ReadKeptPaces(List at)
@@ -734,6 +775,19 @@ REAL_VALUE ReadKeptPaces(List at)
     return asdouble(scratch[place], scratch[place + 1]);
 #else
     return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptPaces(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptPacesFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
 #endif
 }
 
@@ -934,48 +988,14 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // Starts
-    const REAL_VALUE entry = (Corner(Entry(at, 0), (1 - Entry(at, 1))) * Factor(Entry(at, 1)));
-    const uint place = (uint)keptStartsFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptStarts(first + item, (Corner(Entry(at, 0), (1 - Entry(at, 1))) * Factor(Entry(at, 1))));
 #elif PASS == 1  // Lengths
-    const REAL_VALUE entry = ((Corner(Entry(at, 0), (3 - Entry(at, 1))) * Factor(Entry(at, 1))) - ReadKeptStarts(at));
-    const uint place = (uint)keptLengthsFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptLengths(first + item, ((Corner(Entry(at, 0), (3 - Entry(at, 1))) * Factor(Entry(at, 1))) - ReadKeptStarts(at)));
 #elif PASS == 2  // Samples
-    const int entry = (int)max(min((int64_t)Wanted(at), (int64_t)maximumSamplesPerOutput), (int64_t)max_);
-    const uint place = (uint)keptSamplesFirst + (first + item) * (1);
-    scratch[place] = (uint)entry;
+    WriteKeptSamples(first + item, (int)max(min((int64_t)Wanted(at), (int64_t)maximumSamplesPerOutput), (int64_t)max_));
 #elif PASS == 3  // Paces
-    const REAL_VALUE entry = (Chosen(at));
-    const uint place = (uint)keptPacesFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptPaces(first + item, (Chosen(at)));
 #elif PASS == 4  // OutputTensor
-    const OUTPUT_VALUE entry = (OUTPUT_VALUE)RoundingOnce((Chosen2(at)), OUTPUT_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce((Chosen2(at)), OUTPUT_BITS));
 #endif
 }

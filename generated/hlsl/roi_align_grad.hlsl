@@ -7,10 +7,10 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... roi_align_grad.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
+//   PASS       what is written:
 //              0 Starts
 //              1 Lengths
 //              2 Samples
@@ -716,6 +716,15 @@ void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
 #endif
 }
 
+void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_GRADIENT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputGradientStrides[d / 4][d % 4];
+    StoreOutputGradient(offset, entry);
+}
+
 void StoreOutputROIGradient(uint offset, OUTPUT_ROIGRADIENT_VALUE value)
 {
 #if OUTPUT_ROIGRADIENT_BITS < 16
@@ -728,6 +737,15 @@ void StoreOutputROIGradient(uint offset, OUTPUT_ROIGRADIENT_VALUE value)
 #else
     outputROIGradientTensor[offset] = (OUTPUT_ROIGRADIENT_STORED)value;
 #endif
+}
+
+void WriteOutputROIGradient(List at, OUTPUT_ROIGRADIENT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_ROIGRADIENT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputROIGradientStrides[d / 4][d % 4];
+    StoreOutputROIGradient(offset, entry);
 }
 
 REAL_VALUE ReadKeptStarts(List at)
@@ -744,6 +762,19 @@ REAL_VALUE ReadKeptStarts(List at)
     return asdouble(scratch[place], scratch[place + 1]);
 #else
     return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptStarts(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptStartsFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
 #endif
 }
 
@@ -764,6 +795,19 @@ REAL_VALUE ReadKeptLengths(List at)
 #endif
 }
 
+void WriteKeptLengths(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptLengthsFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 int ReadKeptSamples(List at)
 {
     uint place = 0;
@@ -775,6 +819,12 @@ int ReadKeptSamples(List at)
     }
     place = (uint)keptSamplesFirst + place * (1);
     return (int)scratch[place];
+}
+
+void WriteKeptSamples(uint number, int entry)
+{
+    const uint place = (uint)keptSamplesFirst + number * (1);
+    scratch[place] = (uint)entry;
 }
 
 REAL_VALUE ReadKeptPaces(List at)
@@ -791,6 +841,19 @@ REAL_VALUE ReadKeptPaces(List at)
     return asdouble(scratch[place], scratch[place + 1]);
 #else
     return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptPaces(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptPacesFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
 #endif
 }
 
@@ -811,6 +874,19 @@ REAL_VALUE ReadKeptRows(List at)
 #endif
 }
 
+void WriteKeptRows(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptRowsFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 REAL_VALUE ReadKeptColumns(List at)
 {
     uint place = 0;
@@ -828,6 +904,19 @@ REAL_VALUE ReadKeptColumns(List at)
 #endif
 }
 
+void WriteKeptColumns(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptColumnsFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 int ReadKeptBest(List at)
 {
     uint place = 0;
@@ -839,6 +928,12 @@ int ReadKeptBest(List at)
     }
     place = (uint)keptBestFirst + place * (1);
     return (int)scratch[place];
+}
+
+void WriteKeptBest(uint number, int entry)
+{
+    const uint place = (uint)keptBestFirst + number * (1);
+    scratch[place] = (uint)entry;
 }
 
 precise REAL_VALUE Corner(int r, int j)
@@ -1346,81 +1441,22 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // Starts
-    const REAL_VALUE entry = (Corner(Entry(at, 0), (1 - Entry(at, 1))) * Factor(Entry(at, 1)));
-    const uint place = (uint)keptStartsFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptStarts(first + item, (Corner(Entry(at, 0), (1 - Entry(at, 1))) * Factor(Entry(at, 1))));
 #elif PASS == 1  // Lengths
-    const REAL_VALUE entry = ((Corner(Entry(at, 0), (3 - Entry(at, 1))) * Factor(Entry(at, 1))) - ReadKeptStarts(at));
-    const uint place = (uint)keptLengthsFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptLengths(first + item, ((Corner(Entry(at, 0), (3 - Entry(at, 1))) * Factor(Entry(at, 1))) - ReadKeptStarts(at)));
 #elif PASS == 2  // Samples
-    const int entry = (int)max(min((int64_t)Wanted(at), (int64_t)maximumSamplesPerOutput), (int64_t)max_);
-    const uint place = (uint)keptSamplesFirst + (first + item) * (1);
-    scratch[place] = (uint)entry;
+    WriteKeptSamples(first + item, (int)max(min((int64_t)Wanted(at), (int64_t)maximumSamplesPerOutput), (int64_t)max_));
 #elif PASS == 3  // Paces
-    const REAL_VALUE entry = (Chosen(at));
-    const uint place = (uint)keptPacesFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptPaces(first + item, (Chosen(at)));
 #elif PASS == 4  // Rows
-    const REAL_VALUE entry = Divide(SumOf(at), Convert(Samples(Entry(at, 0), 0), (REAL_VALUE)0));
-    const uint place = (uint)keptRowsFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptRows(first + item, Divide(SumOf(at), Convert(Samples(Entry(at, 0), 0), (REAL_VALUE)0)));
 #elif PASS == 5  // Columns
-    const REAL_VALUE entry = Divide(SumOf2(at), Convert(Samples(Entry(at, 0), 1), (REAL_VALUE)0));
-    const uint place = (uint)keptColumnsFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptColumns(first + item, Divide(SumOf2(at), Convert(Samples(Entry(at, 0), 1), (REAL_VALUE)0)));
 #elif PASS == 6  // Best
-    const int entry = Flat(FirstGreatest(at), Grid(Entry(at, 0)));
-    const uint place = (uint)keptBestFirst + (first + item) * (1);
-    scratch[place] = (uint)entry;
+    WriteKeptBest(first + item, Flat(FirstGreatest(at), Grid(Entry(at, 0))));
 #elif PASS == 7  // OutputGradientTensor
-    const OUTPUT_GRADIENT_VALUE entry = (OUTPUT_GRADIENT_VALUE)RoundingOnce(SumOf4(at), OUTPUT_GRADIENT_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_GRADIENT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputGradientStrides[d / 4][d % 4];
-    StoreOutputGradient(offset, entry);
+    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(SumOf4(at), OUTPUT_GRADIENT_BITS));
 #elif PASS == 8  // OutputROIGradientTensor
-    const OUTPUT_ROIGRADIENT_VALUE entry = (OUTPUT_ROIGRADIENT_VALUE)RoundingOnce((Chosen2(at)), OUTPUT_ROIGRADIENT_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_ROIGRADIENT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputROIGradientStrides[d / 4][d % 4];
-    StoreOutputROIGradient(offset, entry);
+    WriteOutputROIGradient(at, (OUTPUT_ROIGRADIENT_VALUE)RoundingOnce((Chosen2(at)), OUTPUT_ROIGRADIENT_BITS));
 #endif
 }

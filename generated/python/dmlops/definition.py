@@ -637,12 +637,12 @@ def greatest_of(values: Iterator[Any]) -> Any:
 
 @dataclass(frozen=True)
 class Pass:
-    """A pass of a shader: the tensor that it writes, and the intermediate tensors that it reads.
+    """A pass of a shader: the tensors of one size that it writes, and the intermediate ones that it reads.
 
     `along`: it is part of a recurrence with the passes beside it that are, too.
     """
 
-    target: str
+    targets: tuple[str, ...]
     reads: tuple[str, ...]
     along: bool
 

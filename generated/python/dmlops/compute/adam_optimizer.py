@@ -55,9 +55,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputParametersTensor", (), False),
-        Pass("OutputFirstMomentTensor", (), False),
-        Pass("OutputSecondMomentTensor", (), False),
+        Pass(('OutputParametersTensor', 'OutputFirstMomentTensor', 'OutputSecondMomentTensor'), (), False),
     ),
     lists=(
         ("ints", "inputParametersSizes", "INPUT_PARAMETERS_SIZES"),

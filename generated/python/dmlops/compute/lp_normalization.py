@@ -60,8 +60,8 @@ SHADER = Shader(
         "Norm": ("KEPT_NORM", "keptNorm", "REAL_VALUE"),
     },
     passes=(
-        Pass("Norm", (), False),
-        Pass("OutputTensor", ('Norm',), False),
+        Pass(('Norm',), (), False),
+        Pass(('OutputTensor',), ('Norm',), False),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),

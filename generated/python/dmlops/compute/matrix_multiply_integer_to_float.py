@@ -97,7 +97,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputTensor", (), False),
+        Pass(('OutputTensor',), (), False),
     ),
     lists=(
         ("ints", "aSizes", "A_SIZES"),

@@ -89,8 +89,8 @@ SHADER = Shader(
         "Winner": ("KEPT_WINNER", "keptWinner", "int"),
     },
     passes=(
-        Pass("Winner", (), False),
-        Pass("OutputGradientTensor", ('Winner',), False),
+        Pass(('Winner',), (), False),
+        Pass(('OutputGradientTensor',), ('Winner',), False),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),

@@ -100,10 +100,10 @@ SHADER = Shader(
         "Variance": ("KEPT_VARIANCE", "keptVariance", "REAL_VALUE"),
     },
     passes=(
-        Pass("Mean", (), False),
-        Pass("Centre", ('Mean',), False),
-        Pass("Variance", ('Centre',), False),
-        Pass("OutputTensor", ('Centre', 'Variance'), False),
+        Pass(('Mean',), (), False),
+        Pass(('Centre',), ('Mean',), False),
+        Pass(('Variance',), ('Centre',), False),
+        Pass(('OutputTensor',), ('Centre', 'Variance'), False),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),

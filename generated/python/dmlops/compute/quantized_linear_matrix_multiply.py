@@ -124,7 +124,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputTensor", (), False),
+        Pass(('OutputTensor',), (), False),
     ),
     lists=(
         ("ints", "aSizes", "A_SIZES"),

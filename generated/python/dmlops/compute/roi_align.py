@@ -159,11 +159,11 @@ SHADER = Shader(
         "Paces": ("KEPT_PACES", "keptPaces", "REAL_VALUE"),
     },
     passes=(
-        Pass("Starts", (), False),
-        Pass("Lengths", ('Starts',), False),
-        Pass("Samples", ('Lengths',), False),
-        Pass("Paces", ('Lengths', 'Samples'), False),
-        Pass("OutputTensor", ('Paces', 'Samples', 'Starts'), False),
+        Pass(('Starts',), (), False),
+        Pass(('Lengths',), ('Starts',), False),
+        Pass(('Samples',), ('Lengths',), False),
+        Pass(('Paces',), ('Lengths', 'Samples'), False),
+        Pass(('OutputTensor',), ('Paces', 'Samples', 'Starts'), False),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),

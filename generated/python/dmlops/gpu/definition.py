@@ -56,7 +56,7 @@ def work(computation: Defined) -> Work:
         values[f"{local}Strides"] = () if tensor is None else tensor.element_strides
     words = 0
     sizes: dict[str, Sequence[int]] = {n: tensor.Sizes for n, tensor in given.items() if tensor is not None}
-    written = {one.target for one in passes}
+    written = {name for one in passes for name in one.targets}
     real = TensorDataType.FLOAT64 if evaluation.real is np.float64 else TensorDataType.FLOAT32
     entry_words = {"REAL_VALUE": real.bits // 32, "int64_t": 2}
     for name, (_, local, type_) in shader.kept.items():
@@ -100,24 +100,24 @@ def work(computation: Defined) -> Work:
     scalars = b"".join(_scalar(kind, name, values[name]) for kind, name in shader.scalars)
     buffers = tuple(name if given[name] is not None else present[0] for name in shader.tensors)
     buffers += (SCRATCH,) if shader.kept else ()
-    numbers = {one.target: number for number, one in enumerate(shader.passes)}
+    numbers = {one.targets: number for number, one in enumerate(shader.passes)}
 
     def dispatch(one: Pass, step: int | None = None) -> Dispatch:
-        shape = sizes[one.target]
+        shape = sizes[one.targets[0]]
         count = prod(shape if step is None else shape[1:])
         if prod(shape) >= MAX_COUNT:
-            raise Unsupported(f"{one.target} has {prod(shape)} elements; shaders count to 2**31")
+            raise Unsupported(f"{one.targets[0]} has {prod(shape)} elements; shaders count to 2**31")
         groups = grid(count, NUM_THREADS)
         first = 0 if step is None else step * count
         head = listed("ints", shape), struct.pack("<iIII", len(shape), count, first, groups[0])
         packed = head[0] + constants + head[1] + scalars
         packed = packed.ljust(-(-len(packed) // 16) * 16, b"\0")
-        return Dispatch({**defines, "PASS": numbers[one.target]}, buffers, packed, groups)
+        return Dispatch({**defines, "PASS": numbers[one.targets]}, buffers, packed, groups)
 
     dispatches: list[Dispatch] = []
     for along, group in groupby(passes, key=lambda one: one.along):
         together = list(group)
-        steps = range(sizes[together[0].target][0]) if along else (None,)
+        steps = range(sizes[together[0].targets[0]][0]) if along else (None,)
         dispatches += [dispatch(one, step) for step in steps for one in together]
     scratch = {SCRATCH: max(4 * words, 8)} if shader.kept else {}
     return Work(tuple(dispatches), scratch, tuple(n for n in shader.held if given[n] is not None))
@@ -130,7 +130,7 @@ def needed(passes: Sequence[Pass], present: Iterable[str]) -> list[Pass]:
     before = -1
     while before != len(wanted):  # recurrences read in circles; names only ever join
         before = len(wanted)
-        kept = [one for one in passes if one.target in wanted]
+        kept = [one for one in passes if not wanted.isdisjoint(one.targets)]
         wanted.update(name for one in kept for name in one.reads)
     return kept
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dmlgen.expr.bounds import MAX_RANK
@@ -19,15 +20,18 @@ from dmlgen.text import Text
 
 @dataclass(frozen=True)
 class Pass:
-    """A pass: the tensor that it writes, its value, and the intermediate tensors that it reads.
+    """A pass: the tensors that it writes, each with its value, and the intermediate tensors that it reads.
 
     `along`: it is one of a recurrence, and one dispatch writes one step of it.
     """
 
-    target: str
-    value: str
+    values: Mapping[str, str]
     reads: tuple[str, ...]
     along: bool
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        return tuple(self.values)
 
 
 @dataclass(frozen=True)
@@ -81,16 +85,16 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
     printer = ShaderPrinter(registry, operator, frozenset() if functions is None else functions.names)
     passes = [
         Pass(
-            tensor.name,
-            printer.value(tensor.value, tensor.decides),
+            {tensor.name: printer.value(tensor.value, tensor.decides)},
             tuple(sorted(entries_read(tensor.value))),
             tensor.along,
         )
         for tensor in defines.tensors
     ]
-    for name, value in defines.outputs.items():
-        text = printer.stored(name, value)
-        passes.append(Pass(name, text, tuple(sorted(entries_read(value))), False))
+    for names in _together(operator):
+        values = {name: printer.stored(name, defines.outputs[name]) for name in names}
+        read = set().union(*(entries_read(defines.outputs[name]) for name in names))
+        passes.append(Pass(values, tuple(sorted(read)), False))
     activations = activations_of(registry, operator, "REAL") if printer.fused else ()
     tensors = printer.tensors
     called = printer.called.union(*(one.functions for one in activations))
@@ -116,3 +120,10 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
         max_rank=MAX_RANK,
         most_listed=printer.most_listed,
     )
+
+
+def _together(operator: Operator) -> list[tuple[str, ...]]:
+    """The outputs that each pass writes: all in one where they may overwrite inputs that others need."""
+    assert operator.defines is not None
+    names = tuple(operator.defines.outputs)
+    return [names] if operator.in_place else [(name,) for name in names]

@@ -49,7 +49,9 @@ class TensorPrinter(FunctionPrinter):
         self.kept = {tensor.name: _kept(tensor, widths) for tensor in defines.tensors}
         functions = [tensor.function for tensor in self.tensors.values()]
         functions += [kept.function for kept in self.kept.values()]
-        of_tensors = {prefix + name for name in functions for prefix in ("Load", "Store", "Read", "Quantize")}
+        of_tensors = {
+            prefix + name for name in functions for prefix in ("Load", "Store", "Read", "Write", "Quantize")
+        }
         super().__init__(widths, taken | HELPERS | of_tensors)
 
     def _widths(self, defines: OutputDefinitions) -> Widths:
