@@ -75,10 +75,6 @@
     uint groupColumns;  // thread groups along x
     int keptSlopeFirst;
     int keptTiltFirst;
-    int inputDimensionCount;
-    int meanDimensionCount;
-    int scaleDimensionCount;
-    int varianceDimensionCount;
     float epsilon;
 };
 
@@ -697,15 +693,10 @@ bool Reduced(int d)
 List Entries(List r, List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(inputDimensionCount - lower, 0, 8);
+    result.length = INPUT_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = (Reduced(d) ? Entry(r, d) : Entry(at, d));
-        }
+    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
+        result.entries[d] = (Reduced(d) ? Entry(r, d) : Entry(at, d));
     return result;
 }
 
@@ -731,15 +722,10 @@ REAL_VALUE SumOf(List at)
 List Entries2(List c)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(meanDimensionCount - lower, 0, 8);
+    result.length = MEAN_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = ((Entry(ListOf(meanSizes[0], meanSizes[1], MEAN_SIZES_LENGTH), d) != 1) ? Entry(c, d) : 0);
-        }
+    for (int d = 0; d < MEAN_SIZES_LENGTH; d++)
+        result.entries[d] = ((Entry(ListOf(meanSizes[0], meanSizes[1], MEAN_SIZES_LENGTH), d) != 1) ? Entry(c, d) : 0);
     return result;
 }
 
@@ -765,15 +751,10 @@ REAL_VALUE SumOf2(List at)
 List Entries3(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(scaleDimensionCount - lower, 0, 8);
+    result.length = SCALE_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = ((Entry(ListOf(scaleSizes[0], scaleSizes[1], SCALE_SIZES_LENGTH), d) != 1) ? Entry(at, d) : 0);
-        }
+    for (int d = 0; d < SCALE_SIZES_LENGTH; d++)
+        result.entries[d] = ((Entry(ListOf(scaleSizes[0], scaleSizes[1], SCALE_SIZES_LENGTH), d) != 1) ? Entry(at, d) : 0);
     return result;
 }
 
@@ -785,15 +766,10 @@ REAL_VALUE Spread(List at)
 List Entries4(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(varianceDimensionCount - lower, 0, 8);
+    result.length = VARIANCE_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = ((Entry(ListOf(varianceSizes[0], varianceSizes[1], VARIANCE_SIZES_LENGTH), d) != 1) ? Entry(at, d) : 0);
-        }
+    for (int d = 0; d < VARIANCE_SIZES_LENGTH; d++)
+        result.entries[d] = ((Entry(ListOf(varianceSizes[0], varianceSizes[1], VARIANCE_SIZES_LENGTH), d) != 1) ? Entry(at, d) : 0);
     return result;
 }
 

@@ -23,6 +23,7 @@
 //   OutputTensor: FLOAT32, FLOAT16
 //   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
 //   X_LENGTH   entries of a list among the constants, whose name X spells
+//   X_BOUND    a number that bounds lists, whose name X spells
 //   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
 //   REAL_STORED  the same
 //   REAL_BITS  its bits
@@ -86,11 +87,9 @@ struct Activation
     uint count;         // elements to write
     uint first;         // the number of the first one
     uint groupColumns;  // thread groups along x
-    int dims;
     int isForward;
     int isConvolution;
     int inputs;
-    int biasDimensionCount;
 };
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
@@ -976,7 +975,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 bool AnyOf(List at)
 {
     const int dFirst = 0;
-    const int dLast = dims;
+    const int dLast = DIMS_BOUND;
     bool result = false;
     [loop]
     for (int d = dFirst; d < dLast; d++)
@@ -1004,15 +1003,10 @@ int Source(List at, int k)
 List Entries2(List at, List w)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(dims - lower, 0, 8);
+    result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = ((Entry(at, (d + 2)) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d)) - (Entry(w, d) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d)));
-        }
+    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
+        result.entries[d] = ((Entry(at, (d + 2)) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d)) - (Entry(w, d) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d)));
     return result;
 }
 
@@ -1033,15 +1027,10 @@ int Chosen2(List at, int d, List w)
 List Entries(List at, List w)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(dims - lower, 0, 8);
+    result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = Chosen2(at, d, w);
-        }
+    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
+        result.entries[d] = Chosen2(at, d, w);
     return result;
 }
 
@@ -1071,15 +1060,10 @@ int Chosen4(int d, List w)
 List Entries3(List w)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(dims - lower, 0, 8);
+    result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = Chosen4(d, w);
-        }
+    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
+        result.entries[d] = Chosen4(d, w);
     return result;
 }
 
@@ -1096,7 +1080,7 @@ REAL_VALUE Filter(List at, int k, List w)
 bool AllOf(List w, List at)
 {
     const int dFirst = 0;
-    const int dLast = dims;
+    const int dLast = DIMS_BOUND;
     bool result = true;
     [loop]
     for (int d = dFirst; d < dLast; d++)
@@ -1122,10 +1106,10 @@ REAL_VALUE SumOf(List at)
     [loop]
     for (bool morew = IsBox(wFirst, wLast); morew; morew = Advance(w, wFirst, wLast))
     {
-        [loop]
-        for (int k = kFirst; k < kLast; k++)
+        if (Hits(at, w))
         {
-            if (Hits(at, w))
+            [loop]
+            for (int k = kFirst; k < kLast; k++)
             {
                 result = result + (REAL_VALUE)((REAL_VALUE)ReadInput(Join(Listed(Entry(at, 0), Source(at, k)), Place(at, w))) * Filter(at, k, w));
             }
@@ -1151,15 +1135,10 @@ REAL_VALUE Chosen(List at)
 List Entries4(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(biasDimensionCount - lower, 0, 8);
+    result.length = BIAS_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(biasSizes[0], biasSizes[1], BIAS_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < BIAS_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(biasSizes[0], biasSizes[1], BIAS_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 

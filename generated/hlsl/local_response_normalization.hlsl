@@ -887,15 +887,10 @@ void WriteKeptBase(uint number, REAL_VALUE entry)
 List Entries(List c, List w)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(4 - lower, 0, 8);
+    result.length = 4;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = ((Entry(c, d) + Entry(w, d)) - Entry(ListOf(before[0], before[1], BEFORE_LENGTH), d));
-        }
+    for (int d = 0; d < 4; d++)
+        result.entries[d] = ((Entry(c, d) + Entry(w, d)) - Entry(ListOf(before[0], before[1], BEFORE_LENGTH), d));
     return result;
 }
 

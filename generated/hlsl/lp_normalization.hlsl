@@ -47,7 +47,6 @@
     uint groupColumns;  // thread groups along x
     int keptNormFirst;
     int isNumber;
-    int inputDimensionCount;
     int axis;
     float epsilon;
 };
@@ -524,15 +523,10 @@ bool Reduced(int d)
 List Entries(List r, List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(inputDimensionCount - lower, 0, 8);
+    result.length = INPUT_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = (Reduced(d) ? Entry(r, d) : Entry(at, d));
-        }
+    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
+        result.entries[d] = (Reduced(d) ? Entry(r, d) : Entry(at, d));
     return result;
 }
 
@@ -581,15 +575,10 @@ REAL_VALUE Chosen(List at)
 List Entries2(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(inputDimensionCount - lower, 0, 8);
+    result.length = INPUT_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = (Reduced(d) ? 0 : Entry(at, d));
-        }
+    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
+        result.entries[d] = (Reduced(d) ? 0 : Entry(at, d));
     return result;
 }
 

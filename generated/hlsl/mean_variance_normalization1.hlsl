@@ -90,13 +90,10 @@ struct Activation
     int keptMeanFirst;
     int keptCentreFirst;
     int keptVarianceFirst;
-    int inputDimensionCount;
     int len;
     int product;
-    int scaleDimensionCount;
     int normalizeVariance;
     float epsilon;
-    int biasDimensionCount;
 };
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
@@ -1119,15 +1116,10 @@ bool Reduced(int d)
 List Entries(List r, List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(inputDimensionCount - lower, 0, 8);
+    result.length = INPUT_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = (Reduced(d) ? Entry(r, d) : Entry(at, d));
-        }
+    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
+        result.entries[d] = (Reduced(d) ? Entry(r, d) : Entry(at, d));
     return result;
 }
 
@@ -1182,15 +1174,10 @@ REAL_VALUE SumOf2(List at)
 List Entries2(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(scaleDimensionCount - lower, 0, 8);
+    result.length = SCALE_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = ((Entry(ListOf(scaleSizes[0], scaleSizes[1], SCALE_SIZES_LENGTH), d) != 1) ? Entry(at, d) : 0);
-        }
+    for (int d = 0; d < SCALE_SIZES_LENGTH; d++)
+        result.entries[d] = ((Entry(ListOf(scaleSizes[0], scaleSizes[1], SCALE_SIZES_LENGTH), d) != 1) ? Entry(at, d) : 0);
     return result;
 }
 
@@ -1211,15 +1198,10 @@ REAL_VALUE Scale(List at)
 List Entries3(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(inputDimensionCount - lower, 0, 8);
+    result.length = INPUT_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = (Reduced(d) ? 0 : Entry(at, d));
-        }
+    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
+        result.entries[d] = (Reduced(d) ? 0 : Entry(at, d));
     return result;
 }
 
@@ -1240,15 +1222,10 @@ REAL_VALUE Chosen(List at)
 List Entries4(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(biasDimensionCount - lower, 0, 8);
+    result.length = BIAS_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = ((Entry(ListOf(biasSizes[0], biasSizes[1], BIAS_SIZES_LENGTH), d) != 1) ? Entry(at, d) : 0);
-        }
+    for (int d = 0; d < BIAS_SIZES_LENGTH; d++)
+        result.entries[d] = ((Entry(ListOf(biasSizes[0], biasSizes[1], BIAS_SIZES_LENGTH), d) != 1) ? Entry(at, d) : 0);
     return result;
 }
 

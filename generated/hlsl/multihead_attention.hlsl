@@ -125,20 +125,12 @@
     int keptSumFirst;
     int keptMixedFirst;
     int keptJoinedFirst;
-    int queryDimensionCount;
-    int biasDimensionCount;
     int pastSequenceLength;
-    int keyDimensionCount;
     int heads2;
-    int pastKeyDimensionCount;
-    int valueDimensionCount;
     int heads3;
-    int pastValueDimensionCount;
     float scale;
     int headSize;
-    int relativePositionBiasDimensionCount;
     int isKeySequenceLength;
-    int maskDimensionCount;
     int isKeySequenceEndStart;
     int isKeyQuerySequenceLengthStartEnd;
     float maskFilterValue;
@@ -1215,7 +1207,7 @@ void WriteKeptJoined(uint number, REAL_VALUE entry)
 
 REAL_VALUE Row(int b, int s, int i)
 {
-    return (REAL_VALUE)ReadQuery(Align(Listed(b, s, i), queryDimensionCount, 0));
+    return (REAL_VALUE)ReadQuery(Align(Listed(b, s, i), QUERY_SIZES_LENGTH, 0));
 }
 
 REAL_VALUE Query(int b, int h, int s, int e)
@@ -1235,7 +1227,7 @@ REAL_VALUE Bias(int i)
 {
     if ((BIAS_PRESENT != 0))
     {
-        return (REAL_VALUE)ReadBias(Align(Listed(i), biasDimensionCount, 0));
+        return (REAL_VALUE)ReadBias(Align(Listed(i), BIAS_SIZES_LENGTH, 0));
     }
     return (REAL_VALUE)0.0f;
 }
@@ -1252,7 +1244,7 @@ bool Fresh(int b, int t)
 
 REAL_VALUE Row2(int b, int s, int i)
 {
-    return (REAL_VALUE)ReadKey(Align(Listed(b, s, i), keyDimensionCount, 0));
+    return (REAL_VALUE)ReadKey(Align(Listed(b, s, i), KEY_SIZES_LENGTH, 0));
 }
 
 REAL_VALUE Key(int b, int h, int s, int e)
@@ -1290,14 +1282,14 @@ REAL_VALUE Chosen(List at)
     }
     if (Old(at))
     {
-        return (REAL_VALUE)ReadPastKey(Align(at, pastKeyDimensionCount, 0));
+        return (REAL_VALUE)ReadPastKey(Align(at, PAST_KEY_SIZES_LENGTH, 0));
     }
     return HeldKey();
 }
 
 REAL_VALUE Row3(int b, int s, int i)
 {
-    return (REAL_VALUE)ReadValue(Align(Listed(b, s, i), valueDimensionCount, 0));
+    return (REAL_VALUE)ReadValue(Align(Listed(b, s, i), VALUE_SIZES_LENGTH, 0));
 }
 
 REAL_VALUE Value(int b, int h, int s, int e)
@@ -1331,7 +1323,7 @@ REAL_VALUE Chosen2(List at)
     }
     if (Old2(at))
     {
-        return (REAL_VALUE)ReadPastValue(Align(at, pastValueDimensionCount, 0));
+        return (REAL_VALUE)ReadPastValue(Align(at, PAST_VALUE_SIZES_LENGTH, 0));
     }
     return HeldValue();
 }
@@ -1358,14 +1350,14 @@ REAL_VALUE Chosen3(List at)
 {
     if ((RELATIVE_POSITION_BIAS_PRESENT != 0))
     {
-        return (REAL_VALUE)ReadRelativePositionBias(Align(at, relativePositionBiasDimensionCount, 0));
+        return (REAL_VALUE)ReadRelativePositionBias(Align(at, RELATIVE_POSITION_BIAS_SIZES_LENGTH, 0));
     }
     return (REAL_VALUE)0.0f;
 }
 
 int Mask(List c)
 {
-    return (int)ReadMask(Align(c, maskDimensionCount, 0));
+    return (int)ReadMask(Align(c, MASK_SIZES_LENGTH, 0));
 }
 
 bool Dropped(int b, int t)

@@ -129,22 +129,13 @@
     int keptSumFirst;
     int keptMixedFirst;
     int keptJoinedFirst;
-    int queryDimensionCount;
-    int biasDimensionCount;
-    int pastSequenceLengthsDimensionCount;
     int totalSequenceLength;
     int pastSequenceLength;
-    int keyDimensionCount;
     int heads2;
-    int pastKeyDimensionCount;
-    int valueDimensionCount;
     int heads3;
-    int pastValueDimensionCount;
     float scale;
     int headSize;
-    int relativePositionBiasDimensionCount;
     int isKeySequenceLength;
-    int maskDimensionCount;
     int isKeySequenceEndStart;
     int isKeyQuerySequenceLengthStartEnd;
     float maskFilterValue;
@@ -1295,7 +1286,7 @@ void WriteKeptJoined(uint number, REAL_VALUE entry)
 
 REAL_VALUE Row(int b, int s, int i)
 {
-    return (REAL_VALUE)ReadQuery(Align(Listed(b, s, i), queryDimensionCount, 0));
+    return (REAL_VALUE)ReadQuery(Align(Listed(b, s, i), QUERY_SIZES_LENGTH, 0));
 }
 
 REAL_VALUE Query(int b, int h, int s, int e)
@@ -1315,7 +1306,7 @@ REAL_VALUE Bias(int i)
 {
     if ((BIAS_PRESENT != 0))
     {
-        return (REAL_VALUE)ReadBias(Align(Listed(i), biasDimensionCount, 0));
+        return (REAL_VALUE)ReadBias(Align(Listed(i), BIAS_SIZES_LENGTH, 0));
     }
     return (REAL_VALUE)0.0f;
 }
@@ -1324,7 +1315,7 @@ int Past(int b)
 {
     if ((PAST_SEQUENCE_LENGTHS_PRESENT != 0))
     {
-        return max(min((int)(int)ReadPastSequenceLengths(Align(Listed(b), pastSequenceLengthsDimensionCount, 0)), (int)totalSequenceLength), (int)0);
+        return max(min((int)(int)ReadPastSequenceLengths(Align(Listed(b), PAST_SEQUENCE_LENGTHS_SIZES_LENGTH, 0)), (int)totalSequenceLength), (int)0);
     }
     return pastSequenceLength;
 }
@@ -1336,7 +1327,7 @@ bool Fresh(int b, int t)
 
 REAL_VALUE Row2(int b, int s, int i)
 {
-    return (REAL_VALUE)ReadKey(Align(Listed(b, s, i), keyDimensionCount, 0));
+    return (REAL_VALUE)ReadKey(Align(Listed(b, s, i), KEY_SIZES_LENGTH, 0));
 }
 
 REAL_VALUE Key(int b, int h, int s, int e)
@@ -1383,14 +1374,14 @@ REAL_VALUE Chosen(List at)
     }
     if (Old(at))
     {
-        return (REAL_VALUE)ReadPastKey(Align(at, pastKeyDimensionCount, 0));
+        return (REAL_VALUE)ReadPastKey(Align(at, PAST_KEY_SIZES_LENGTH, 0));
     }
     return HeldKey(at);
 }
 
 REAL_VALUE Row3(int b, int s, int i)
 {
-    return (REAL_VALUE)ReadValue(Align(Listed(b, s, i), valueDimensionCount, 0));
+    return (REAL_VALUE)ReadValue(Align(Listed(b, s, i), VALUE_SIZES_LENGTH, 0));
 }
 
 REAL_VALUE Value(int b, int h, int s, int e)
@@ -1428,7 +1419,7 @@ REAL_VALUE Chosen2(List at)
     }
     if (Old2(at))
     {
-        return (REAL_VALUE)ReadPastValue(Align(at, pastValueDimensionCount, 0));
+        return (REAL_VALUE)ReadPastValue(Align(at, PAST_VALUE_SIZES_LENGTH, 0));
     }
     return HeldValue(at);
 }
@@ -1455,14 +1446,14 @@ REAL_VALUE Chosen3(List at)
 {
     if ((RELATIVE_POSITION_BIAS_PRESENT != 0))
     {
-        return (REAL_VALUE)ReadRelativePositionBias(Align(at, relativePositionBiasDimensionCount, 0));
+        return (REAL_VALUE)ReadRelativePositionBias(Align(at, RELATIVE_POSITION_BIAS_SIZES_LENGTH, 0));
     }
     return (REAL_VALUE)0.0f;
 }
 
 int Mask(List c)
 {
-    return (int)ReadMask(Align(c, maskDimensionCount, 0));
+    return (int)ReadMask(Align(c, MASK_SIZES_LENGTH, 0));
 }
 
 bool Dropped(int b, int t)

@@ -75,18 +75,12 @@
     int r;
     int rows;
     int r2;
-    int aZeroPointDimensionCount;
     int columns;
-    int bZeroPointDimensionCount;
     int k2;
     int rows2;
-    int aScaleDimensionCount;
     int columns2;
-    int bScaleDimensionCount;
     int rows3;
-    int outputScaleDimensionCount;
     int rows4;
-    int outputZeroPointDimensionCount;
 };
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
@@ -731,15 +725,10 @@ int I(List at)
 List Entries(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(aZeroPointDimensionCount - lower, 0, 8);
+    result.length = AZERO_POINT_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(aZeroPointSizes[0], aZeroPointSizes[1], AZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < AZERO_POINT_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(aZeroPointSizes[0], aZeroPointSizes[1], AZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -770,15 +759,10 @@ int J(List at)
 List Entries2(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(bZeroPointDimensionCount - lower, 0, 8);
+    result.length = BZERO_POINT_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(bZeroPointSizes[0], bZeroPointSizes[1], BZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < BZERO_POINT_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(bZeroPointSizes[0], bZeroPointSizes[1], BZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -822,15 +806,10 @@ int64_t Exact(List at)
 List Entries3(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(aScaleDimensionCount - lower, 0, 8);
+    result.length = ASCALE_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(aScaleSizes[0], aScaleSizes[1], ASCALE_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < ASCALE_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(aScaleSizes[0], aScaleSizes[1], ASCALE_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -842,15 +821,10 @@ precise REAL_VALUE Pick3(int d, int i)
 List Entries4(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(bScaleDimensionCount - lower, 0, 8);
+    result.length = BSCALE_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(bScaleSizes[0], bScaleSizes[1], BSCALE_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < BSCALE_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(bScaleSizes[0], bScaleSizes[1], BSCALE_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -867,15 +841,10 @@ precise REAL_VALUE Factor(List at)
 List Entries5(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(outputScaleDimensionCount - lower, 0, 8);
+    result.length = OUTPUT_SCALE_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(outputScaleSizes[0], outputScaleSizes[1], OUTPUT_SCALE_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < OUTPUT_SCALE_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(outputScaleSizes[0], outputScaleSizes[1], OUTPUT_SCALE_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -887,15 +856,10 @@ precise REAL_VALUE Pick5(int d, int i)
 List Entries6(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(outputZeroPointDimensionCount - lower, 0, 8);
+    result.length = OUTPUT_ZERO_POINT_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(outputZeroPointSizes[0], outputZeroPointSizes[1], OUTPUT_ZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < OUTPUT_ZERO_POINT_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(outputZeroPointSizes[0], outputZeroPointSizes[1], OUTPUT_ZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 

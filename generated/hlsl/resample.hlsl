@@ -21,6 +21,7 @@
 //   OutputTensor: FLOAT32, FLOAT16, INT8, UINT8
 //   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
 //   X_LENGTH   entries of a list among the constants, whose name X spells
+//   X_BOUND    a number that bounds lists, whose name X spells
 //   X_LOWEST   least value of the data type of OutputTensor
 //   X_HIGHEST  greatest value of it
 //   X_FLOATS   1 if its elements are floats, else 0
@@ -46,7 +47,6 @@
     uint first;         // the number of the first one
     uint groupColumns;  // thread groups along x
     int isLinear;
-    int dims;
 };
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
@@ -615,7 +615,7 @@ REAL_VALUE Weight(int d, int o, int i, int size)
 REAL_VALUE ProductOf(List at, List p)
 {
     const int dFirst = 0;
-    const int dLast = dims;
+    const int dLast = DIMS_BOUND;
     REAL_VALUE result = (REAL_VALUE)1;
     [loop]
     for (int d = dFirst; d < dLast; d++)
@@ -667,15 +667,10 @@ precise REAL_VALUE Middle2(int d, int o, int size)
 List Entries(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(dims - lower, 0, 8);
+    result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = (int)max(min((int64_t)Convert(Ceil((Middle2(d, Entry(at, d), Size(d)) + Stretch2(d))), (int64_t)0), (int64_t)Size(d)), (int64_t)1);
-        }
+    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
+        result.entries[d] = (int)max(min((int64_t)Convert(Ceil((Middle2(d, Entry(at, d), Size(d)) + Stretch2(d))), (int64_t)0), (int64_t)Size(d)), (int64_t)1);
     return result;
 }
 
@@ -687,15 +682,10 @@ List Last(List at)
 List Entries2(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(dims - lower, 0, 8);
+    result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = (int)max(min((int64_t)((int64_t)Convert(Floor((Middle2(d, Entry(at, d), Size(d)) - Stretch2(d))), (int64_t)0) + (int64_t)1), (int64_t)(Size(d) - 1)), (int64_t)0);
-        }
+    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
+        result.entries[d] = (int)max(min((int64_t)((int64_t)Convert(Floor((Middle2(d, Entry(at, d), Size(d)) - Stretch2(d))), (int64_t)0) + (int64_t)1), (int64_t)(Size(d) - 1)), (int64_t)0);
     return result;
 }
 
@@ -731,15 +721,10 @@ int Nearest(int d, int o, int size)
 List Entries3(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(dims - lower, 0, 8);
+    result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = Nearest(d, Entry(at, d), Size(d));
-        }
+    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
+        result.entries[d] = Nearest(d, Entry(at, d), Size(d));
     return result;
 }
 

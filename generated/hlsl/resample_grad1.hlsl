@@ -21,6 +21,7 @@
 //   OutputGradientTensor: FLOAT32, FLOAT16
 //   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
 //   X_LENGTH   entries of a list among the constants, whose name X spells
+//   X_BOUND    a number that bounds lists, whose name X spells
 //   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
 //   REAL_STORED  the same
 //   REAL_BITS  its bits
@@ -45,7 +46,6 @@
     uint first;         // the number of the first one
     uint groupColumns;  // thread groups along x
     int isLinear;
-    int dims;
     int isDecreasing;
 };
 
@@ -605,7 +605,7 @@ REAL_VALUE Weight(int d, int o, int i, int size)
 REAL_VALUE ProductOf(List o, List at)
 {
     const int dFirst = 0;
-    const int dLast = dims;
+    const int dLast = DIMS_BOUND;
     REAL_VALUE result = (REAL_VALUE)1;
     [loop]
     for (int d = dFirst; d < dLast; d++)
@@ -662,7 +662,7 @@ precise REAL_VALUE Weight2(int d, int o, int i, int size)
 bool AllOf(List o, List at)
 {
     const int dFirst = 0;
-    const int dLast = dims;
+    const int dLast = DIMS_BOUND;
     bool result = true;
     [loop]
     for (int d = dFirst; d < dLast; d++)
@@ -699,15 +699,10 @@ int Chosen4(List at, int d)
 List Entries(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(dims - lower, 0, 8);
+    result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = Chosen4(at, d);
-        }
+    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
+        result.entries[d] = Chosen4(at, d);
     return result;
 }
 
@@ -728,15 +723,10 @@ int Chosen5(List at, int d)
 List Entries2(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(dims - lower, 0, 8);
+    result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = Chosen5(at, d);
-        }
+    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
+        result.entries[d] = Chosen5(at, d);
     return result;
 }
 
@@ -779,7 +769,7 @@ int Nearest(int d, int o, int size)
 bool AllOf2(List o, List at)
 {
     const int dFirst = 0;
-    const int dLast = dims;
+    const int dLast = DIMS_BOUND;
     bool result = true;
     [loop]
     for (int d = dFirst; d < dLast; d++)

@@ -62,7 +62,6 @@
     int keptLengthsFirst;
     int keptSamplesFirst;
     int keptPacesFirst;
-    int rOIDimensionCount;
     float spatialScaleY;
     float spatialScaleX;
     int results;
@@ -72,7 +71,6 @@
     int corners;
     int isAverage;
     int isLinear;
-    int batchIndicesDimensionCount;
     int batches;
     float outOfBoundsInputValue;
 };
@@ -793,7 +791,7 @@ void WriteKeptPaces(uint number, REAL_VALUE entry)
 
 precise REAL_VALUE Corner(int r, int j)
 {
-    return (REAL_VALUE)ReadROI(Align(Listed(r, j), rOIDimensionCount, 0));
+    return (REAL_VALUE)ReadROI(Align(Listed(r, j), ROI_SIZES_LENGTH, 0));
 }
 
 precise REAL_VALUE Factor(int d)
@@ -883,7 +881,7 @@ REAL_VALUE Hat(REAL_VALUE x, int i)
 
 int Batch(int r)
 {
-    return (int)max(min((int64_t)(int64_t)ReadBatchIndices(Align(Listed(r), batchIndicesDimensionCount, 0)), (int64_t)batches), (int64_t)0);
+    return (int)max(min((int64_t)(int64_t)ReadBatchIndices(Align(Listed(r), BATCH_INDICES_SIZES_LENGTH, 0)), (int64_t)batches), (int64_t)0);
 }
 
 int64_t Low(REAL_VALUE x)

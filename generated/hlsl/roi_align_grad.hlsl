@@ -82,7 +82,6 @@
     int keptRowsFirst;
     int keptColumnsFirst;
     int keptBestFirst;
-    int rOIDimensionCount;
     float spatialScaleY;
     float spatialScaleX;
     int results;
@@ -93,12 +92,11 @@
     float outputPixelOffset;
     float inputPixelOffset;
     int isLinear;
-    int batchIndicesDimensionCount;
     int batches;
     int isAverage;
     int roiCount;
+    int rOIDimensionCount;
     int rOIDimensionCount2;
-    int rOIDimensionCount3;
     int corners2;
 };
 
@@ -938,7 +936,7 @@ void WriteKeptBest(uint number, int entry)
 
 precise REAL_VALUE Corner(int r, int j)
 {
-    return (REAL_VALUE)ReadROI(Align(Listed(r, j), rOIDimensionCount, 0));
+    return (REAL_VALUE)ReadROI(Align(Listed(r, j), ROI_SIZES_LENGTH, 0));
 }
 
 precise REAL_VALUE Factor(int d)
@@ -1100,7 +1098,7 @@ precise REAL_VALUE SumOf2(List at)
 
 int Batch(int r)
 {
-    return (int)max(min((int64_t)(int64_t)ReadBatchIndices(Align(Listed(r), batchIndicesDimensionCount, 0)), (int64_t)batches), (int64_t)0);
+    return (int)max(min((int64_t)(int64_t)ReadBatchIndices(Align(Listed(r), BATCH_INDICES_SIZES_LENGTH, 0)), (int64_t)batches), (int64_t)0);
 }
 
 int64_t Low(REAL_VALUE x)
@@ -1237,13 +1235,16 @@ REAL_VALUE SumOf4(List at)
     [loop]
     for (int r = rFirst; r < rLast; r++)
     {
-        List o = oFirst;
-        [loop]
-        for (bool moreo = IsBox(oFirst, oLast); moreo; moreo = Advance(o, oFirst, oLast))
+        if ((Batch(r) == Entry(at, 0)))
         {
-            if (((Batch(r) == Entry(at, 0)) && Reaches(at, r, o)))
+            List o = oFirst;
+            [loop]
+            for (bool moreo = IsBox(oFirst, oLast); moreo; moreo = Advance(o, oFirst, oLast))
             {
-                result = result + (REAL_VALUE)(Part2(at, r, o) * (REAL_VALUE)ReadInputGradient(Join(Listed(r, Entry(at, 1)), o)));
+                if (Reaches(at, r, o))
+                {
+                    result = result + (REAL_VALUE)(Part2(at, r, o) * (REAL_VALUE)ReadInputGradient(Join(Listed(r, Entry(at, 1)), o)));
+                }
             }
         }
     }
@@ -1252,7 +1253,7 @@ REAL_VALUE SumOf4(List at)
 
 int Region(List at)
 {
-    return Entry(at, rOIDimensionCount2);
+    return Entry(at, rOIDimensionCount);
 }
 
 REAL_VALUE PartOf(List at, int c, List o, List s)
@@ -1270,7 +1271,7 @@ REAL_VALUE PartOf(List at, int c, List o, List s)
 
 int Member(List at)
 {
-    return Entry(at, rOIDimensionCount3);
+    return Entry(at, rOIDimensionCount2);
 }
 
 bool Vertical(List at)

@@ -536,15 +536,10 @@ int64_t Length(List at, int d)
 List Entries(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(2 - lower, 0, 8);
+    result.length = 2;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = (int)max(min((int64_t)((int64_t)FloorQuotient((int64_t)((int64_t)Entry(at, (d + 2)) * (int64_t)Length(at, d)), (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d)) + (int64_t)Corner(at, (2 - d))), (int64_t)Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), (d + 2))), (int64_t)0);
-        }
+    for (int d = 0; d < 2; d++)
+        result.entries[d] = (int)max(min((int64_t)((int64_t)FloorQuotient((int64_t)((int64_t)Entry(at, (d + 2)) * (int64_t)Length(at, d)), (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d)) + (int64_t)Corner(at, (2 - d))), (int64_t)Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), (d + 2))), (int64_t)0);
     return result;
 }
 
@@ -556,15 +551,10 @@ List First(List at)
 List Entries2(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(2 - lower, 0, 8);
+    result.length = 2;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = (int)max(min((int64_t)((int64_t)FloorQuotient((int64_t)((int64_t)((int64_t)((int64_t)(Entry(at, (d + 2)) + 1) * (int64_t)Length(at, d)) + (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d)) - (int64_t)1), (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d)) + (int64_t)Corner(at, (2 - d))), (int64_t)Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), (d + 2))), (int64_t)0);
-        }
+    for (int d = 0; d < 2; d++)
+        result.entries[d] = (int)max(min((int64_t)((int64_t)FloorQuotient((int64_t)((int64_t)((int64_t)((int64_t)(Entry(at, (d + 2)) + 1) * (int64_t)Length(at, d)) + (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d)) - (int64_t)1), (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d)) + (int64_t)Corner(at, (2 - d))), (int64_t)Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), (d + 2))), (int64_t)0);
     return result;
 }
 

@@ -21,6 +21,7 @@
 //   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
 //   X_LENGTH   entries of a list among the constants, whose name X spells
+//   X_BOUND    a number that bounds lists, whose name X spells
 //   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
 //   REAL_STORED  the same
 //   REAL_BITS  its bits
@@ -47,7 +48,6 @@
     uint count;         // elements to write
     uint first;         // the number of the first one
     uint groupColumns;  // thread groups along x
-    int dimensionCount;
 };
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
@@ -462,15 +462,10 @@ List Entry2(List at)
 List Entries(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(dimensionCount - lower, 0, 8);
+    result.length = clamp(DIMENSION_COUNT_BOUND, 0, 8);
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = (((Entry(Block(at), d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) + (Entry(Entry2(at), (d + 1)) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d))) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d));
-        }
+    for (int d = 0; d < min(DIMENSION_COUNT_BOUND, 8); d++)
+        result.entries[d] = (((Entry(Block(at), d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) + (Entry(Entry2(at), (d + 1)) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d))) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d));
     return result;
 }
 

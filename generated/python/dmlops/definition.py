@@ -653,7 +653,8 @@ class Shader:
 
     `tensors` gives, in the order of the bindings, what the names of a tensor's macros and constants begin
     with; `kept` the same of intermediate tensors, and the type of their entries. `lists` and `scalars` are
-    the constants in their order in memory: kind, name, and of a list its macro. `limited` are tensors whose
+    the constants in their order in memory: kind, name, and of a list its macro; `bounds` are integers that
+    are macros themselves. `limited` are tensors whose
     least and greatest values matter, `held` outputs that are read; `fused` is the member with activations,
     `activations` the operators that it may name.
     """
@@ -663,6 +664,7 @@ class Shader:
     passes: tuple[Pass, ...]
     lists: tuple[tuple[str, str, str], ...]
     scalars: tuple[tuple[str, str], ...]
+    bounds: tuple[tuple[str, str], ...]
     limited: tuple[str, ...]
     held: tuple[str, ...]
     fused: str

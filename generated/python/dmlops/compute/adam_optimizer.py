@@ -82,6 +82,8 @@ SHADER = Shader(
         ("float", "beta1"),
         ("float", "epsilon"),
     ),
+    bounds=(
+    ),
     limited=(),
     held=(),
     fused="",

@@ -71,11 +71,8 @@ def define(e: Evaluation) -> None:
     }
     e.known = {
         "extent": lambda: extent(),
-        "inputDimensionCount": lambda: desc.InputTensor.DimensionCount,
         "product": lambda: multiplied(extent()),
-        "scaleDimensionCount": lambda: desc.ScaleTensor.DimensionCount,
         "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
-        "biasDimensionCount": lambda: desc.BiasTensor.DimensionCount,
     }
 
 
@@ -126,11 +123,10 @@ SHADER = Shader(
         ("int", "keptMeanFirst"),
         ("int", "keptCentreFirst"),
         ("int", "keptVarianceFirst"),
-        ("int", "inputDimensionCount"),
         ("int", "product"),
-        ("int", "scaleDimensionCount"),
         ("float", "epsilon"),
-        ("int", "biasDimensionCount"),
+    ),
+    bounds=(
     ),
     limited=(),
     held=(),

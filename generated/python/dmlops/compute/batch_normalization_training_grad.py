@@ -66,10 +66,6 @@ def define(e: Evaluation) -> None:
     }
     e.known = {
         "extent": lambda: extent(),
-        "inputDimensionCount": lambda: desc.InputTensor.DimensionCount,
-        "meanDimensionCount": lambda: desc.MeanTensor.DimensionCount,
-        "scaleDimensionCount": lambda: desc.ScaleTensor.DimensionCount,
-        "varianceDimensionCount": lambda: desc.VarianceTensor.DimensionCount,
         "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
         "product": lambda: multiplied(extent()),
     }
@@ -121,12 +117,10 @@ SHADER = Shader(
     scalars=(
         ("int", "keptSlopeFirst"),
         ("int", "keptTiltFirst"),
-        ("int", "inputDimensionCount"),
-        ("int", "meanDimensionCount"),
-        ("int", "scaleDimensionCount"),
-        ("int", "varianceDimensionCount"),
         ("float", "epsilon"),
         ("int", "product"),
+    ),
+    bounds=(
     ),
     limited=(),
     held=(),

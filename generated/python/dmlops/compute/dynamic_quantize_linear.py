@@ -97,6 +97,8 @@ SHADER = Shader(
         ("int", "greatest"),
         ("int", "least"),
     ),
+    bounds=(
+    ),
     limited=('OutputTensor',),
     held=(),
     fused="",

@@ -86,6 +86,8 @@ SHADER = Shader(
         ("int", "k2"),
         ("float", "beta"),
     ),
+    bounds=(
+    ),
     limited=(),
     held=(),
     fused="FusedActivation",

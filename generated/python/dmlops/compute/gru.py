@@ -186,6 +186,8 @@ SHADER = Shader(
         ("int", "functionCount"),
         ("int", "linearBeforeReset"),
     ),
+    bounds=(
+    ),
     limited=(),
     held=(),
     fused="ActivationDescs",

@@ -80,6 +80,8 @@ SHADER = Shader(
         ("int", "localSize"),
         ("float", "beta"),
     ),
+    bounds=(
+    ),
     limited=(),
     held=(),
     fused="",

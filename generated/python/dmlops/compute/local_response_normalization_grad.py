@@ -89,6 +89,8 @@ SHADER = Shader(
         ("int", "localSize"),
         ("float", "beta"),
     ),
+    bounds=(
+    ),
     limited=(),
     held=(),
     fused="",

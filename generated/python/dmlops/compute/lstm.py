@@ -215,6 +215,8 @@ SHADER = Shader(
         ("float", "clipThreshold"),
         ("int", "functionCount"),
     ),
+    bounds=(
+    ),
     limited=(),
     held=(),
     fused="ActivationDescs",

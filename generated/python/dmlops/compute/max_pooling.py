@@ -62,7 +62,9 @@ SHADER = Shader(
         ("ints", "windowSize", "WINDOW_SIZE"),
     ),
     scalars=(
-        ("int", "dims"),
+    ),
+    bounds=(
+        ("dims", "DIMS"),
     ),
     limited=('InputTensor',),
     held=(),

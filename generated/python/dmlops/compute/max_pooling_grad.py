@@ -109,7 +109,9 @@ SHADER = Shader(
     ),
     scalars=(
         ("int", "keptWinnerFirst"),
-        ("int", "dims"),
+    ),
+    bounds=(
+        ("dims", "DIMS"),
     ),
     limited=(),
     held=(),

@@ -47,6 +47,8 @@ SHADER = Shader(
     ),
     scalars=(
     ),
+    bounds=(
+    ),
     limited=(),
     held=(),
     fused="",

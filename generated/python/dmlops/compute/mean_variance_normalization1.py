@@ -76,13 +76,10 @@ def define(e: Evaluation) -> None:
     e.known = {
         "axes": lambda: desc.Axes,
         "extent": lambda: extent(),
-        "inputDimensionCount": lambda: desc.InputTensor.DimensionCount,
         "len": lambda: len(desc.Axes),
         "product": lambda: multiplied(extent()),
-        "scaleDimensionCount": lambda: rank_of(desc.ScaleTensor),
         "normalizeVariance": lambda: desc.NormalizeVariance,
         "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
-        "biasDimensionCount": lambda: rank_of(desc.BiasTensor),
     }
 
 
@@ -123,13 +120,12 @@ SHADER = Shader(
         ("int", "keptMeanFirst"),
         ("int", "keptCentreFirst"),
         ("int", "keptVarianceFirst"),
-        ("int", "inputDimensionCount"),
         ("int", "len"),
         ("int", "product"),
-        ("int", "scaleDimensionCount"),
         ("int", "normalizeVariance"),
         ("float", "epsilon"),
-        ("int", "biasDimensionCount"),
+    ),
+    bounds=(
     ),
     limited=(),
     held=(),

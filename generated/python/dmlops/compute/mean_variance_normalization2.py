@@ -76,14 +76,11 @@ def define(e: Evaluation) -> None:
     e.known = {
         "axes": lambda: desc.Axes,
         "extent": lambda: extent(),
-        "inputDimensionCount": lambda: desc.InputTensor.DimensionCount,
         "len": lambda: len(desc.Axes),
         "product": lambda: multiplied(extent()),
         "useMean": lambda: desc.UseMean,
-        "scaleDimensionCount": lambda: rank_of(desc.ScaleTensor),
         "useVariance": lambda: desc.UseVariance,
         "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
-        "biasDimensionCount": lambda: rank_of(desc.BiasTensor),
     }
 
 
@@ -124,14 +121,13 @@ SHADER = Shader(
         ("int", "keptMeanFirst"),
         ("int", "keptCentreFirst"),
         ("int", "keptVarianceFirst"),
-        ("int", "inputDimensionCount"),
         ("int", "len"),
         ("int", "product"),
         ("int", "useMean"),
-        ("int", "scaleDimensionCount"),
         ("int", "useVariance"),
         ("float", "epsilon"),
-        ("int", "biasDimensionCount"),
+    ),
+    bounds=(
     ),
     limited=(),
     held=(),

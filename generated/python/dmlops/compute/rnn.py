@@ -164,6 +164,8 @@ SHADER = Shader(
         ("int", "hiddenSize"),
         ("int", "functionCount"),
     ),
+    bounds=(
+    ),
     limited=(),
     held=(),
     fused="ActivationDescs",

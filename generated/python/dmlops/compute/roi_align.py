@@ -129,7 +129,6 @@ def define(e: Evaluation) -> None:
         "OutputTensor": lambda at: e.sum(lambda s: read(at[0], at[1], at[2:], s), box(grid(at[0]))) / e.as_double(multiplied(grid(at[0]))) if desc.ReductionFunction == ReduceFunction.AVERAGE else e.max(lambda s: read(at[0], at[1], at[2:], s), box(grid(at[0])), least=-float("inf")),
     }
     e.known = {
-        "rOIDimensionCount": lambda: desc.ROITensor.DimensionCount,
         "spatialScaleY": lambda: e.as_single(f.single(desc.SpatialScaleY)),
         "spatialScaleX": lambda: e.as_single(f.single(desc.SpatialScaleX)),
         "results": lambda: results(0),
@@ -139,7 +138,6 @@ def define(e: Evaluation) -> None:
         "corners": lambda: not corners(),
         "isAverage": lambda: desc.ReductionFunction == ReduceFunction.AVERAGE,
         "isLinear": lambda: desc.InterpolationMode == InterpolationMode.LINEAR,
-        "batchIndicesDimensionCount": lambda: desc.BatchIndicesTensor.DimensionCount,
         "batches": lambda: batches() - 1,
         "outOfBoundsInputValue": lambda: e.as_single(f.single(desc.OutOfBoundsInputValue)),
     }
@@ -184,7 +182,6 @@ SHADER = Shader(
         ("int", "keptLengthsFirst"),
         ("int", "keptSamplesFirst"),
         ("int", "keptPacesFirst"),
-        ("int", "rOIDimensionCount"),
         ("float", "spatialScaleY"),
         ("float", "spatialScaleX"),
         ("int", "results"),
@@ -194,9 +191,10 @@ SHADER = Shader(
         ("int", "corners"),
         ("int", "isAverage"),
         ("int", "isLinear"),
-        ("int", "batchIndicesDimensionCount"),
         ("int", "batches"),
         ("float", "outOfBoundsInputValue"),
+    ),
+    bounds=(
     ),
     limited=(),
     held=(),

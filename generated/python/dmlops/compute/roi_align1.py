@@ -129,7 +129,6 @@ def define(e: Evaluation) -> None:
         "OutputTensor": lambda at: e.sum(lambda s: read(at[0], at[1], at[2:], s), box(grid(at[0]))) / e.as_double(multiplied(grid(at[0]))) if desc.ReductionFunction == ReduceFunction.AVERAGE else e.max(lambda s: read(at[0], at[1], at[2:], s), box(grid(at[0])), least=-float("inf")),
     }
     e.known = {
-        "rOIDimensionCount": lambda: desc.ROITensor.DimensionCount,
         "spatialScaleY": lambda: e.as_single(f.single(desc.SpatialScaleY)),
         "spatialScaleX": lambda: e.as_single(f.single(desc.SpatialScaleX)),
         "results": lambda: results(0),
@@ -141,7 +140,6 @@ def define(e: Evaluation) -> None:
         "outputPixelOffset": lambda: e.as_single(f.single(desc.OutputPixelOffset)),
         "inputPixelOffset": lambda: e.as_single(f.single(desc.InputPixelOffset)),
         "isLinear": lambda: desc.InterpolationMode == InterpolationMode.LINEAR,
-        "batchIndicesDimensionCount": lambda: desc.BatchIndicesTensor.DimensionCount,
         "batches": lambda: batches() - 1,
         "outOfBoundsInputValue": lambda: e.as_single(f.single(desc.OutOfBoundsInputValue)),
     }
@@ -186,7 +184,6 @@ SHADER = Shader(
         ("int", "keptLengthsFirst"),
         ("int", "keptSamplesFirst"),
         ("int", "keptPacesFirst"),
-        ("int", "rOIDimensionCount"),
         ("float", "spatialScaleY"),
         ("float", "spatialScaleX"),
         ("int", "results"),
@@ -198,9 +195,10 @@ SHADER = Shader(
         ("float", "outputPixelOffset"),
         ("float", "inputPixelOffset"),
         ("int", "isLinear"),
-        ("int", "batchIndicesDimensionCount"),
         ("int", "batches"),
         ("float", "outOfBoundsInputValue"),
+    ),
+    bounds=(
     ),
     limited=(),
     held=(),

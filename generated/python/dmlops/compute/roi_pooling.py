@@ -67,6 +67,8 @@ SHADER = Shader(
         ("float", "spatialScale"),
         ("int", "inputSizesEntry"),
     ),
+    bounds=(
+    ),
     limited=(),
     held=(),
     fused="",

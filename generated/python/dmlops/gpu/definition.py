@@ -77,6 +77,7 @@ def work(computation: Defined) -> Work:
         defines |= limits(
             shader.tensors[name][0], TensorDataType.UINT32 if tensor is None else tensor.DataType
         )
+    defines |= {f"{macro}_BOUND": int(values[name]) for name, macro in shader.bounds}
     constants = b""
     for kind, name, macro in shader.lists:
         defines[f"{macro}_LENGTH"] = len(values[name])

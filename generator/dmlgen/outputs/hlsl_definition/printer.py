@@ -8,7 +8,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.define import NUMBERS
 from dmlgen.expr.printer import ATOM, COMPARISON
-from dmlgen.outputs.hlsl_definition.constants import Constants, is_constant
+from dmlgen.outputs.hlsl_definition.constants import Constants, bounds_of_lists, is_constant
 from dmlgen.outputs.hlsl_definition.functions import REAL, type_name
 from dmlgen.outputs.hlsl_definition.loops import LoopPrinter
 from dmlgen.outputs.hlsl_definition.names import local, variables
@@ -27,6 +27,8 @@ class ShaderPrinter(LoopPrinter):
         self.constants = Constants({local(name) for name in variables(defines.whole)})
         self.fused = ""
         self.most_listed = 1
+        for bound in dict.fromkeys(bounds_of_lists(defines.whole)):
+            self.constants.add_bound(bound)
         for name, tensor in self.tensors.items():
             self.constants.add_list(tensor.local, tensor.macro, "Sizes")
             self.constants.add_list(tensor.local, tensor.macro, "Strides")
@@ -55,6 +57,8 @@ class ShaderPrinter(LoopPrinter):
     def _constant(self, node: ir.Expr) -> str:
         constant = self.constants.of(node)
         name = constant.name
+        if constant.kind == "bound":
+            return f"{constant.macro}_BOUND"
         if constant.kind in ("ints", "floats"):
             of = "ListOf" if constant.kind == "ints" else "RealsOf"
             return f"{of}({name}[0], {name}[1], {constant.macro}_LENGTH)"
@@ -115,6 +119,8 @@ class ShaderPrinter(LoopPrinter):
                     self.called.add(text.lstrip("!").partition("(")[0])
                     return text.format(a, b), ATOM
                 return f"{a} {op} {b}", COMPARISON
+            case ir.Negate(operand=operand) if node.type == ir.INT:
+                return f"(0 - {self.print(operand, ATOM)})", ATOM
             case ir.Negate(operand=operand):
                 return f"(-{self.print(operand, ATOM)})", ATOM
         return super()._node(node)

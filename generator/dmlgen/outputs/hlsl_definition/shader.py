@@ -50,6 +50,7 @@ class DefinitionShader:
     passes: tuple[Pass, ...]
     lists: tuple[Constant, ...]
     scalars: tuple[Constant, ...]
+    bounds: tuple[Constant, ...]
     texts: tuple[str, ...]
     fused: str  # the member with activations
     activations: tuple[Activation, ...]
@@ -113,6 +114,7 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
         passes=tuple(passes),
         lists=printer.constants.lists,
         scalars=printer.constants.scalars,
+        bounds=printer.constants.bounds,
         texts=tuple(printer.texts),
         fused=printer.fused,
         activations=activations,

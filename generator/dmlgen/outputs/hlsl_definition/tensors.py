@@ -63,6 +63,10 @@ class TensorPrinter(FunctionPrinter):
             wide[tensor.name] = tensor.type == ir.INT and Widths(wide).is_wide(tensor.value, frozenset())
         return Widths(wide)
 
+    def field(self, node: ir.Field) -> str:
+        assert node.name == "DimensionCount", "other fields are constants"
+        return f"{self.tensors[node.tensor.name].macro}_SIZES_LENGTH"
+
     def present(self, node: ir.Present) -> str:
         match node.item:
             case ir.Tensor(name=name):
