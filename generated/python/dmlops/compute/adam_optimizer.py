@@ -55,7 +55,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass(('OutputParametersTensor', 'OutputFirstMomentTensor', 'OutputSecondMomentTensor'), (), False),
+        Pass(('OutputParametersTensor', 'OutputFirstMomentTensor', 'OutputSecondMomentTensor'), ()),
     ),
     lists=(
         ("ints", "inputParametersSizes", "INPUT_PARAMETERS_SIZES"),

@@ -47,7 +47,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass(('OutputTensor',), (), False),
+        Pass(('OutputTensor',), ()),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),

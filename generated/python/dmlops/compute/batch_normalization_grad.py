@@ -80,11 +80,11 @@ SHADER = Shader(
         "Tilt": ("KEPT_TILT", "keptTilt", "REAL_VALUE"),
     },
     passes=(
-        Pass(('Slope',), (), False),
-        Pass(('Tilt',), (), False),
-        Pass(('OutputGradientTensor',), (), False),
-        Pass(('OutputScaleGradientTensor',), ('Tilt',), False),
-        Pass(('OutputBiasGradientTensor',), ('Slope',), False),
+        Pass(('Slope',), ()),
+        Pass(('Tilt',), ()),
+        Pass(('OutputGradientTensor',), ()),
+        Pass(('OutputScaleGradientTensor',), ('Tilt',)),
+        Pass(('OutputBiasGradientTensor',), ('Slope',)),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),

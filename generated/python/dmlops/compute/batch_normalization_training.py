@@ -92,12 +92,12 @@ SHADER = Shader(
         "Variance": ("KEPT_VARIANCE", "keptVariance", "REAL_VALUE"),
     },
     passes=(
-        Pass(('Mean',), (), False),
-        Pass(('Centre',), ('Mean',), False),
-        Pass(('Variance',), ('Centre',), False),
-        Pass(('OutputTensor',), ('Mean', 'Variance'), False),
-        Pass(('OutputMeanTensor',), ('Mean',), False),
-        Pass(('OutputVarianceTensor',), ('Variance',), False),
+        Pass(('Mean',), ()),
+        Pass(('Centre',), ('Mean',)),
+        Pass(('Variance',), ('Centre',)),
+        Pass(('OutputTensor',), ('Mean', 'Variance')),
+        Pass(('OutputMeanTensor',), ('Mean',)),
+        Pass(('OutputVarianceTensor',), ('Variance',)),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),

@@ -71,7 +71,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass(('OutputTensor',), (), False),
+        Pass(('OutputTensor',), ()),
     ),
     lists=(
         ("ints", "aSizes", "A_SIZES"),

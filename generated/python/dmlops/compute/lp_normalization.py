@@ -59,8 +59,8 @@ SHADER = Shader(
         "Norm": ("KEPT_NORM", "keptNorm", "REAL_VALUE"),
     },
     passes=(
-        Pass(('Norm',), (), False),
-        Pass(('OutputTensor',), ('Norm',), False),
+        Pass(('Norm',), ()),
+        Pass(('OutputTensor',), ('Norm',)),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),

@@ -76,7 +76,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass(('OutputTensor',), (), False),
+        Pass(('OutputTensor',), ()),
     ),
     lists=(
         ("ints", "aSizes", "A_SIZES"),

@@ -93,7 +93,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass(('OutputTensor',), (), False),
+        Pass(('OutputTensor',), ()),
     ),
     lists=(
         ("ints", "aSizes", "A_SIZES"),

@@ -54,8 +54,8 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass(('OutputTensor',), (), False),
-        Pass(('OutputIndicesTensor',), (), False),
+        Pass(('OutputTensor',), ()),
+        Pass(('OutputIndicesTensor',), ()),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),

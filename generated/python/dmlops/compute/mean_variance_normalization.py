@@ -95,10 +95,10 @@ SHADER = Shader(
         "Variance": ("KEPT_VARIANCE", "keptVariance", "REAL_VALUE"),
     },
     passes=(
-        Pass(('Mean',), (), False),
-        Pass(('Centre',), ('Mean',), False),
-        Pass(('Variance',), ('Centre',), False),
-        Pass(('OutputTensor',), ('Centre', 'Variance'), False),
+        Pass(('Mean',), ()),
+        Pass(('Centre',), ('Mean',)),
+        Pass(('Variance',), ('Centre',)),
+        Pass(('OutputTensor',), ('Centre', 'Variance')),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),

@@ -118,7 +118,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass(('OutputTensor',), (), False),
+        Pass(('OutputTensor',), ()),
     ),
     lists=(
         ("ints", "aSizes", "A_SIZES"),

@@ -103,7 +103,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass(('OutputGradientTensor',), (), False),
+        Pass(('OutputGradientTensor',), ()),
     ),
     lists=(
         ("ints", "inputGradientSizes", "INPUT_GRADIENT_SIZES"),

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .. import elements as f
 from ..coordinates import align
 from ..definition import (
@@ -115,7 +117,7 @@ def define(e: Evaluation) -> None:
             value=lambda at: corner(at[0], 3 - at[1]) * factor(at[1]) - e.single("Starts", at),
         ),
         "Samples": Kept(
-            None,
+            np.int64,
             sizes=lambda: (regions(), 2),
             value=lambda at: clamp(wanted(at), larger(desc.MinimumSamplesPerOutput, 1), desc.MaximumSamplesPerOutput),
         ),
@@ -157,11 +159,11 @@ SHADER = Shader(
         "Paces": ("KEPT_PACES", "keptPaces", "REAL_VALUE"),
     },
     passes=(
-        Pass(('Starts',), (), False),
-        Pass(('Lengths',), ('Starts',), False),
-        Pass(('Samples',), ('Lengths',), False),
-        Pass(('Paces',), ('Lengths', 'Samples'), False),
-        Pass(('OutputTensor',), ('Paces', 'Samples', 'Starts'), False),
+        Pass(('Starts',), ()),
+        Pass(('Lengths',), ('Starts',)),
+        Pass(('Samples',), ('Lengths',)),
+        Pass(('Paces',), ('Lengths', 'Samples')),
+        Pass(('OutputTensor',), ('Paces', 'Samples', 'Starts')),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),

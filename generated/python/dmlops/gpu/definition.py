@@ -104,7 +104,7 @@ def work(computation: Defined) -> Work:
     numbers = {one.targets: number for number, one in enumerate(shader.passes)}
 
     def dispatch(one: Pass, step: int | None = None) -> Dispatch:
-        shape = sizes[one.targets[0]]
+        shape = values[one.over] if one.over else sizes[one.targets[0]]
         count = prod(shape if step is None else shape[1:])
         if prod(shape) >= MAX_COUNT:
             raise Unsupported(f"{one.targets[0]} has {prod(shape)} elements; shaders count to 2**31")
@@ -121,7 +121,9 @@ def work(computation: Defined) -> Work:
         steps = range(sizes[together[0].targets[0]][0]) if along else (None,)
         dispatches += [dispatch(one, step) for step in steps for one in together]
     scratch = {SCRATCH: max(4 * words, 8)} if shader.kept else {}
-    return Work(tuple(dispatches), scratch, tuple(n for n in shader.held if given[n] is not None))
+    cleared = [name for name in shader.held if given[name] is not None]
+    cleared += [SCRATCH] if any(one.over for one in passes) else []
+    return Work(tuple(dispatches), scratch, tuple(cleared))
 
 
 def needed(passes: Sequence[Pass], present: Iterable[str]) -> list[Pass]:

@@ -9,25 +9,38 @@ from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.outputs.hlsl import Tensor
 from dmlgen.outputs.hlsl_activation import Activation, activations_of
 from dmlgen.outputs.hlsl_definition.constants import Constant
+from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.outputs.hlsl_functions import Functions
 from dmlgen.outputs.render import Templates
-from dmlgen.registry import Operator, Registry
+from dmlgen.registry import Intermediate, Operator, Registry
 from dmlgen.resolve.definition import entries_read
+from dmlgen.schedules.keyed import keyed
 from dmlgen.text import Text
+
+
+@dataclass(frozen=True)
+class KeyedPass:
+    """The coordinate's name, the constant that has the sizes of its box, and the number of the entry."""
+
+    variable: str
+    sizes: str
+    key: str
 
 
 @dataclass(frozen=True)
 class Pass:
     """A pass: the tensors that it writes, each with its value, and the intermediate tensors that it reads.
 
-    `along`: it is one of a recurrence, and one dispatch writes one step of it.
+    `along`: it is one of a recurrence, and one dispatch writes one step of it. `keyed`: it writes maxima, and
+    goes through the coordinates of another box, each of which names the entry that it counts for.
     """
 
     values: Mapping[str, str]
     reads: tuple[str, ...]
-    along: bool
+    along: bool = False
+    keyed: KeyedPass | None = None
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -84,18 +97,11 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
     defines = operator.defines
     assert defines is not None
     printer = ShaderPrinter(registry, operator, frozenset() if functions is None else functions.names)
-    passes = [
-        Pass(
-            {tensor.name: printer.value(tensor.value, tensor.decides)},
-            tuple(sorted(entries_read(tensor.value))),
-            tensor.along,
-        )
-        for tensor in defines.tensors
-    ]
+    passes = [_pass(printer, tensor) for tensor in defines.tensors]
     for names in _together(operator):
         values = {name: printer.stored(name, defines.outputs[name]) for name in names}
         read = set().union(*(entries_read(defines.outputs[name]) for name in names))
-        passes.append(Pass(values, tuple(sorted(read)), False))
+        passes.append(Pass(values, tuple(sorted(read))))
     activations = activations_of(registry, operator, "REAL") if printer.fused else ()
     tensors = printer.tensors
     called = printer.called.union(*(one.functions for one in activations))
@@ -122,6 +128,17 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
         max_rank=MAX_RANK,
         most_listed=printer.most_listed,
     )
+
+
+def _pass(printer: ShaderPrinter, tensor: Intermediate) -> Pass:
+    """The pass that writes an intermediate tensor."""
+    read = tuple(sorted(entries_read(tensor.value)))
+    found = keyed(tensor)
+    if found is None or printer.kept[tensor.name].type != "int":  # of one word
+        return Pass({tensor.name: printer.value(tensor.value, tensor.decides)}, read, tensor.along)
+    sizes = printer.constants.of(found.sizes).name
+    key = KeyedPass(local(found.variable.name), sizes, printer.deciding(found.key))
+    return Pass({tensor.name: printer.deciding(found.value)}, read, keyed=key)
 
 
 def _together(operator: Operator) -> list[tuple[str, ...]]:
