@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dmlops.definition
+import dmlops.gpu
 import test_definition_onnx as cases
 from definition_cases import empty, one, run
 
@@ -96,3 +97,31 @@ def test_beta_0_lets_not_a_number_through() -> None:
     members = {"TransA": "NONE", "TransB": "NONE", "Alpha": 1.0, "Beta": 0.0}
     inputs = {"ATensor": a, "BTensor": a, "CTensor": c}
     assert np.isnan(one("GEMM", inputs, empty(np.float32, 1, 1, 1, 1), **members)).all()
+
+
+def recurrent(operator: str, gates: int, outputs: dict[str, list[int]]) -> Any:
+    """A network of 7 steps, 3 batches, 4 inputs and 2 units, with the fewest members."""
+    activations = ["SIGMOID", "TANH", "TANH"][: gates - 1]
+    sizes = {
+        "InputTensor": [1, 7, 3, 4],
+        "WeightTensor": [1, 1, gates * 2, 4],
+        "RecurrenceTensor": [1, 1, gates * 2, 2],
+    }
+    members: dict[str, Any] = {"LinearBeforeReset": False} if operator == "GRU" else {}
+    if operator == "LSTM":
+        members = {"UseClipThreshold": False, "ClipThreshold": 0.0, "CoupleInputForget": False}
+    tensors = {name: empty(np.float32, *one) for name, one in {**sizes, **outputs}.items()}
+    members["ActivationDescs"] = [{"type": f"ACTIVATION_{name}", "desc": {}} for name in activations]
+    desc = dmlops.from_json({"type": operator, "desc": {**tensors, **members, "Direction": "FORWARD"}})
+    assert desc.validate() == []
+    return desc
+
+
+@pytest.mark.parametrize(
+    ("operator", "gates", "each"),
+    [("LSTM", 4, 1), ("GRU", 3, 2)],  # a unit of a GRU needs the reset gates of all units
+)
+def test_how_many_dispatches_a_step_takes(operator: str, gates: int, each: int) -> None:
+    outputs = {"OutputSequenceTensor": [7, 1, 3, 2], "OutputSingleTensor": [1, 1, 3, 2]}
+    dispatches = dmlops.gpu.planned(recurrent(operator, gates, outputs)).dispatches
+    assert len(dispatches) == 1 + (7 + 1) * each + len(outputs)  # step 0 is the initial state

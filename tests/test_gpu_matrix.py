@@ -6,6 +6,7 @@ matrices cover is run, with data of all kinds, and nothing but the elements of t
 
 from __future__ import annotations
 
+import enum
 import json
 import math
 import os
@@ -36,9 +37,43 @@ TOLERANCE = {np.dtype(np.float16): 2e-3, np.dtype(np.float32): 4e-6, np.dtype(np
 
 
 def cases(operator: str) -> list[dict[str, Any]]:
-    """Some of the small cases, spread over the matrix."""
+    """Small cases that show all that tables allow; of operators with kernels of their own some of them."""
     small = small_cases(operator)
-    return small if len(small) <= MOST else [small[len(small) * i // MOST] for i in range(MOST)]
+    if len(small) <= MOST:
+        return small
+    if isinstance(computation(described(small[0])), Defined):
+        return covering(small)
+    return [small[len(small) * i // MOST] for i in range(MOST)]
+
+
+def covering(small: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Few cases that show what all of them do, those that show most of the rest first."""
+    shown = [(case, features(described(case))) for case in small]
+    left = set().union(*(found for _, found in shown))
+    chosen = []
+    while left:
+        case, found = max(shown, key=lambda one: len(one[1] & left))
+        left -= found
+        chosen.append(case)
+    return chosen
+
+
+def features(desc: Any) -> set[tuple[str, Any]]:
+    """The data type, dimension count and layout of each tensor, and every choice that a member makes."""
+    found: set[tuple[str, Any]] = set()
+    for role in ("input", "output"):
+        for name, tensor in tensor_names(desc, role):
+            strides = [k for n, k in zip(tensor.Sizes, tensor.element_strides, strict=True) if n > 1]
+            last = sum((n - 1) * k for n, k in zip(tensor.Sizes, tensor.element_strides, strict=True))
+            found |= {(name, tensor.DataType.name), (name, len(tensor.Sizes))}
+            found |= {(name, "broadcast")} if 0 in strides else set()
+            found |= {(name, "transposed")} if strides != sorted(strides, reverse=True) else set()
+            found |= {(name, "gaps")} if last >= math.prod(tensor.Sizes) else set()
+    for member in desc.MEMBERS:
+        value = getattr(desc, member.name)
+        if isinstance(value, bool | enum.Enum):
+            found.add((member.name, value))
+    return found
 
 
 def small_cases(operator: str) -> list[dict[str, Any]]:

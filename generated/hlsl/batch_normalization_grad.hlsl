@@ -11,11 +11,10 @@
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
 //   PASS       what is written:
-//              0 Slope
-//              1 Tilt
-//              2 OutputGradientTensor
-//              3 OutputScaleGradientTensor
-//              4 OutputBiasGradientTensor
+//              0 Slope, Tilt
+//              1 OutputGradientTensor
+//              2 OutputScaleGradientTensor
+//              3 OutputBiasGradientTensor
 // For each tensor, X being INPUT or INPUT_GRADIENT or MEAN or VARIANCE or SCALE or OUTPUT_GRADIENT or OUTPUT_SCALE_GRADIENT or OUTPUT_BIAS_GRADIENT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -790,15 +789,14 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
-#if PASS == 0  // Slope
+#if PASS == 0  // Slope, Tilt
     WriteKeptSlope(first + item, SumOf(at));
-#elif PASS == 1  // Tilt
     WriteKeptTilt(first + item, SumOf2(at));
-#elif PASS == 2  // OutputGradientTensor
+#elif PASS == 1  // OutputGradientTensor
     WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce((((REAL_VALUE)ReadInputGradient(at) * Spread(at)) * Rate(at)), OUTPUT_GRADIENT_BITS));
-#elif PASS == 3  // OutputScaleGradientTensor
+#elif PASS == 2  // OutputScaleGradientTensor
     WriteOutputScaleGradient(at, (OUTPUT_SCALE_GRADIENT_VALUE)RoundingOnce((ReadKeptTilt(at) * Rate(at)), OUTPUT_SCALE_GRADIENT_BITS));
-#elif PASS == 4  // OutputBiasGradientTensor
+#elif PASS == 3  // OutputBiasGradientTensor
     WriteOutputBiasGradient(at, (OUTPUT_BIAS_GRADIENT_VALUE)RoundingOnce(ReadKeptSlope(at), OUTPUT_BIAS_GRADIENT_BITS));
 #endif
 }

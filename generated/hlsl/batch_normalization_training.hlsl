@@ -11,12 +11,10 @@
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
 //   PASS       what is written:
-//              0 Mean
-//              1 Centre
-//              2 Variance
-//              3 OutputTensor
-//              4 OutputMeanTensor
-//              5 OutputVarianceTensor
+//              0 Mean, Centre, Variance
+//              1 OutputTensor
+//              2 OutputMeanTensor
+//              3 OutputVarianceTensor
 // For each tensor, X being INPUT or SCALE or BIAS or FUSED_ADD or OUTPUT or OUTPUT_MEAN or OUTPUT_VARIANCE:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -1301,17 +1299,15 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
-#if PASS == 0  // Mean
+#if PASS == 0  // Mean, Centre, Variance
     WriteKeptMean(first + item, (SumOf(at) / Count()));
-#elif PASS == 1  // Centre
     WriteKeptCentre(first + item, Centre(at));
-#elif PASS == 2  // Variance
     WriteKeptVariance(first + item, (SumOf2(at) / Count()));
-#elif PASS == 3  // OutputTensor
+#elif PASS == 1  // OutputTensor
     WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(Activate(((((Spread(at) * ((REAL_VALUE)ReadInput(at) - ReadKeptMean(Here(at)))) / Sqrt((ReadKeptVariance(Here(at)) + (REAL_VALUE)epsilon))) + Spread2(at)) + (Chosen(at))), 0), OUTPUT_BITS));
-#elif PASS == 4  // OutputMeanTensor
+#elif PASS == 2  // OutputMeanTensor
     WriteOutputMean(at, (OUTPUT_MEAN_VALUE)RoundingOnce(ReadKeptMean(at), OUTPUT_MEAN_BITS));
-#elif PASS == 5  // OutputVarianceTensor
+#elif PASS == 3  // OutputVarianceTensor
     WriteOutputVariance(at, (OUTPUT_VARIANCE_VALUE)RoundingOnce(ReadKeptVariance(at), OUTPUT_VARIANCE_BITS));
 #endif
 }

@@ -11,13 +11,12 @@
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
 //   PASS       what is written:
-//              0 Low
-//              1 High
-//              2 Scale
-//              3 Point
-//              4 OutputTensor
-//              5 OutputScaleTensor
-//              6 OutputZeroPointTensor
+//              0 Low, High
+//              1 Scale
+//              2 Point
+//              3 OutputTensor
+//              4 OutputScaleTensor
+//              5 OutputZeroPointTensor
 // For each tensor, X being INPUT or OUTPUT or OUTPUT_SCALE or OUTPUT_ZERO_POINT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -778,19 +777,18 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
-#if PASS == 0  // Low
+#if PASS == 0  // Low, High
     WriteKeptLow(first + item, Min(MinOf(), (REAL_VALUE)0.0f));
-#elif PASS == 1  // High
     WriteKeptHigh(first + item, Max(MaxOf(), (REAL_VALUE)0.0f));
-#elif PASS == 2  // Scale
+#elif PASS == 1  // Scale
     WriteKeptScale(first + item, (Chosen()));
-#elif PASS == 3  // Point
+#elif PASS == 2  // Point
     WriteKeptPoint(first + item, (int)QuantizeOutput(RoundEven((Convert(least, (REAL_VALUE)0) - Divide(ReadKeptLow(ListOf(number[0], number[1], NUMBER_LENGTH)), ReadKeptScale(ListOf(number[0], number[1], NUMBER_LENGTH)))))));
-#elif PASS == 4  // OutputTensor
+#elif PASS == 3  // OutputTensor
     WriteOutput(at, (OUTPUT_VALUE)Coded((REAL_VALUE)ReadInput(at), ReadKeptScale(ListOf(number[0], number[1], NUMBER_LENGTH)), ReadKeptPoint(ListOf(number[0], number[1], NUMBER_LENGTH))));
-#elif PASS == 5  // OutputScaleTensor
+#elif PASS == 4  // OutputScaleTensor
     WriteOutputScale(at, (OUTPUT_SCALE_VALUE)RoundingOnce(ReadKeptScale(ListOf(number[0], number[1], NUMBER_LENGTH)), OUTPUT_SCALE_BITS));
-#elif PASS == 6  // OutputZeroPointTensor
+#elif PASS == 5  // OutputZeroPointTensor
     WriteOutputZeroPoint(at, (OUTPUT_ZERO_POINT_VALUE)(int)(ReadKeptPoint(ListOf(number[0], number[1], NUMBER_LENGTH))));
 #endif
 }

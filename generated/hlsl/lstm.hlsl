@@ -12,11 +12,10 @@
 //
 //   PASS       what is written:
 //              0 Fed
-//              1 Cell, one step along dimension 0
-//              2 Hidden, one step along dimension 0
-//              3 OutputSequenceTensor
-//              4 OutputSingleTensor
-//              5 OutputCellSingleTensor
+//              1 Cell, Hidden, one step along dimension 0
+//              2 OutputSequenceTensor
+//              3 OutputSingleTensor
+//              4 OutputCellSingleTensor
 // For each tensor, X being INPUT or WEIGHT or RECURRENCE or BIAS or HIDDEN_INIT or CELL_MEM_INIT or SEQUENCE_LENGTHS or PEEPHOLE or OUTPUT_SEQUENCE or OUTPUT_SINGLE or OUTPUT_CELL_SINGLE:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -1525,15 +1524,14 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // Fed
     WriteKeptFed(first + item, (SumOf(at) + Bias(0, Entry(at, 1), Entry(at, 3))));
-#elif PASS == 1  // Cell
+#elif PASS == 1  // Cell, Hidden
     WriteKeptCell(first + item, (Chosen(at)));
-#elif PASS == 2  // Hidden
     WriteKeptHidden(first + item, (Chosen2(at)));
-#elif PASS == 3  // OutputSequenceTensor
+#elif PASS == 2  // OutputSequenceTensor
     WriteOutputSequence(at, (OUTPUT_SEQUENCE_VALUE)RoundingOnce((Chosen3(at)), OUTPUT_SEQUENCE_BITS));
-#elif PASS == 4  // OutputSingleTensor
+#elif PASS == 3  // OutputSingleTensor
     WriteOutputSingle(at, (OUTPUT_SINGLE_VALUE)RoundingOnce(ReadKeptHidden(Join(ListOf(sequenceLength2[0], sequenceLength2[1], SEQUENCE_LENGTH2_LENGTH), Part(at, 1, 8))), OUTPUT_SINGLE_BITS));
-#elif PASS == 5  // OutputCellSingleTensor
+#elif PASS == 4  // OutputCellSingleTensor
     WriteOutputCellSingle(at, (OUTPUT_CELL_SINGLE_VALUE)RoundingOnce(ReadKeptCell(Join(ListOf(sequenceLength2[0], sequenceLength2[1], SEQUENCE_LENGTH2_LENGTH), Part(at, 1, 8))), OUTPUT_CELL_SINGLE_BITS));
 #endif
 }

@@ -11,10 +11,8 @@
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
 //   PASS       what is written:
-//              0 Mean
-//              1 Centre
-//              2 Variance
-//              3 OutputTensor
+//              0 Mean, Centre, Variance
+//              1 OutputTensor
 // For each tensor, X being INPUT or SCALE or BIAS or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -1250,13 +1248,11 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
-#if PASS == 0  // Mean
+#if PASS == 0  // Mean, Centre, Variance
     WriteKeptMean(first + item, (SumOf(at) / Count()));
-#elif PASS == 1  // Centre
     WriteKeptCentre(first + item, Centre(at));
-#elif PASS == 2  // Variance
     WriteKeptVariance(first + item, (SumOf2(at) / Count()));
-#elif PASS == 3  // OutputTensor
+#elif PASS == 1  // OutputTensor
     WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(Activate((((Scale(at) * ((REAL_VALUE)ReadInput(at) - ReadKeptCentre(Here(at)))) / (Chosen(at))) + Bias(at)), 0), OUTPUT_BITS));
 #endif
 }

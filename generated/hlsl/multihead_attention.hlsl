@@ -14,15 +14,13 @@
 //              0 Query
 //              1 PresentKey
 //              2 PresentValue
-//              3 Raw
-//              4 Score
-//              5 Peak
-//              6 Sum
-//              7 Mixed
-//              8 Joined
-//              9 OutputTensor
-//              10 OutputPresentKeyTensor
-//              11 OutputPresentValueTensor
+//              3 Raw, Score
+//              4 Peak, Sum
+//              5 Mixed
+//              6 Joined
+//              7 OutputTensor
+//              8 OutputPresentKeyTensor
+//              9 OutputPresentValueTensor
 // For each tensor, X being QUERY or KEY or VALUE or STACKED_QUERY_KEY or STACKED_KEY_VALUE or STACKED_QUERY_KEY_VALUE or BIAS or MASK or RELATIVE_POSITION_BIAS or PAST_KEY or PAST_VALUE or OUTPUT or OUTPUT_PRESENT_KEY or OUTPUT_PRESENT_VALUE:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -1466,23 +1464,21 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     WriteKeptPresentKey(first + item, (Chosen(at)));
 #elif PASS == 2  // PresentValue
     WriteKeptPresentValue(first + item, (Chosen2(at)));
-#elif PASS == 3  // Raw
+#elif PASS == 3  // Raw, Score
     WriteKeptRaw(first + item, (((REAL_VALUE)scale * SumOf(at)) + (Chosen3(at))));
-#elif PASS == 4  // Score
     WriteKeptScore(first + item, (Chosen4(at)));
-#elif PASS == 5  // Peak
+#elif PASS == 4  // Peak, Sum
     WriteKeptPeak(first + item, MaxOf(at));
-#elif PASS == 6  // Sum
     WriteKeptSum(first + item, SumOf2(at));
-#elif PASS == 7  // Mixed
+#elif PASS == 5  // Mixed
     WriteKeptMixed(first + item, (SumOf3(at) / ReadKeptSum(Part(at, 0, 3))));
-#elif PASS == 8  // Joined
+#elif PASS == 6  // Joined
     WriteKeptJoined(first + item, ReadKeptMixed(Listed(Entry(at, 0), Entry(Unflat(Entry(at, 2), ListOf(heads4[0], heads4[1], HEADS4_LENGTH)), 0), Entry(at, 1), Entry(Unflat(Entry(at, 2), ListOf(heads4[0], heads4[1], HEADS4_LENGTH)), 1))));
-#elif PASS == 9  // OutputTensor
+#elif PASS == 7  // OutputTensor
     WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(ReadKeptJoined(Align(at, 3, 0)), OUTPUT_BITS));
-#elif PASS == 10  // OutputPresentKeyTensor
+#elif PASS == 8  // OutputPresentKeyTensor
     WriteOutputPresentKey(at, (OUTPUT_PRESENT_KEY_VALUE)RoundingOnce(ReadKeptPresentKey(Align(at, 4, 0)), OUTPUT_PRESENT_KEY_BITS));
-#elif PASS == 11  // OutputPresentValueTensor
+#elif PASS == 9  // OutputPresentValueTensor
     WriteOutputPresentValue(at, (OUTPUT_PRESENT_VALUE_VALUE)RoundingOnce(ReadKeptPresentValue(Align(at, 4, 0)), OUTPUT_PRESENT_VALUE_BITS));
 #endif
 }

@@ -11,11 +11,8 @@
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
 //   PASS       what is written:
-//              0 Starts
-//              1 Lengths
-//              2 Samples
-//              3 Paces
-//              4 OutputTensor
+//              0 Starts, Lengths, Samples, Paces
+//              1 OutputTensor
 // For each tensor, X being INPUT or ROI or BATCH_INDICES or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -985,15 +982,12 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
-#if PASS == 0  // Starts
+#if PASS == 0  // Starts, Lengths, Samples, Paces
     WriteKeptStarts(first + item, (Corner(Entry(at, 0), (1 - Entry(at, 1))) * Factor(Entry(at, 1))));
-#elif PASS == 1  // Lengths
     WriteKeptLengths(first + item, ((Corner(Entry(at, 0), (3 - Entry(at, 1))) * Factor(Entry(at, 1))) - ReadKeptStarts(at)));
-#elif PASS == 2  // Samples
     WriteKeptSamples(first + item, (int)max(min((int64_t)Wanted(at), (int64_t)maximumSamplesPerOutput), (int64_t)max_));
-#elif PASS == 3  // Paces
     WriteKeptPaces(first + item, (Chosen(at)));
-#elif PASS == 4  // OutputTensor
+#elif PASS == 1  // OutputTensor
     WriteOutput(at, (OUTPUT_VALUE)RoundingOnce((Chosen2(at)), OUTPUT_BITS));
 #endif
 }

@@ -11,15 +11,12 @@
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
 //   PASS       what is written:
-//              0 Starts
-//              1 Lengths
-//              2 Samples
-//              3 Paces
-//              4 Rows
-//              5 Columns
-//              6 Best
-//              7 OutputGradientTensor
-//              8 OutputROIGradientTensor
+//              0 Starts, Lengths, Samples, Paces
+//              1 Rows
+//              2 Columns
+//              3 Best
+//              4 OutputGradientTensor
+//              5 OutputROIGradientTensor
 // For each tensor, X being INPUT or INPUT_GRADIENT or ROI or BATCH_INDICES or OUTPUT_GRADIENT or OUTPUT_ROIGRADIENT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -1441,23 +1438,20 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
-#if PASS == 0  // Starts
+#if PASS == 0  // Starts, Lengths, Samples, Paces
     WriteKeptStarts(first + item, (Corner(Entry(at, 0), (1 - Entry(at, 1))) * Factor(Entry(at, 1))));
-#elif PASS == 1  // Lengths
     WriteKeptLengths(first + item, ((Corner(Entry(at, 0), (3 - Entry(at, 1))) * Factor(Entry(at, 1))) - ReadKeptStarts(at)));
-#elif PASS == 2  // Samples
     WriteKeptSamples(first + item, (int)max(min((int64_t)Wanted(at), (int64_t)maximumSamplesPerOutput), (int64_t)max_));
-#elif PASS == 3  // Paces
     WriteKeptPaces(first + item, (Chosen(at)));
-#elif PASS == 4  // Rows
+#elif PASS == 1  // Rows
     WriteKeptRows(first + item, Divide(SumOf(at), Convert(Samples(Entry(at, 0), 0), (REAL_VALUE)0)));
-#elif PASS == 5  // Columns
+#elif PASS == 2  // Columns
     WriteKeptColumns(first + item, Divide(SumOf2(at), Convert(Samples(Entry(at, 0), 1), (REAL_VALUE)0)));
-#elif PASS == 6  // Best
+#elif PASS == 3  // Best
     WriteKeptBest(first + item, Flat(FirstGreatest(at), Grid(Entry(at, 0))));
-#elif PASS == 7  // OutputGradientTensor
+#elif PASS == 4  // OutputGradientTensor
     WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(SumOf4(at), OUTPUT_GRADIENT_BITS));
-#elif PASS == 8  // OutputROIGradientTensor
+#elif PASS == 5  // OutputROIGradientTensor
     WriteOutputROIGradient(at, (OUTPUT_ROIGRADIENT_VALUE)RoundingOnce((Chosen2(at)), OUTPUT_ROIGRADIENT_BITS));
 #endif
 }

@@ -80,8 +80,7 @@ SHADER = Shader(
         "Tilt": ("KEPT_TILT", "keptTilt", "REAL_VALUE"),
     },
     passes=(
-        Pass(('Slope',), ()),
-        Pass(('Tilt',), ()),
+        Pass(('Slope', 'Tilt'), ()),
         Pass(('OutputGradientTensor',), ()),
         Pass(('OutputScaleGradientTensor',), ('Tilt',)),
         Pass(('OutputBiasGradientTensor',), ('Slope',)),

@@ -92,9 +92,7 @@ SHADER = Shader(
         "Variance": ("KEPT_VARIANCE", "keptVariance", "REAL_VALUE"),
     },
     passes=(
-        Pass(('Mean',), ()),
-        Pass(('Centre',), ('Mean',)),
-        Pass(('Variance',), ('Centre',)),
+        Pass(('Mean', 'Centre', 'Variance'), ('Centre', 'Mean')),
         Pass(('OutputTensor',), ('Mean', 'Variance')),
         Pass(('OutputMeanTensor',), ('Mean',)),
         Pass(('OutputVarianceTensor',), ('Variance',)),

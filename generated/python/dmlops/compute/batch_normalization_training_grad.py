@@ -87,8 +87,7 @@ SHADER = Shader(
         "Tilt": ("KEPT_TILT", "keptTilt", "REAL_VALUE"),
     },
     passes=(
-        Pass(('Slope',), ()),
-        Pass(('Tilt',), ()),
+        Pass(('Slope', 'Tilt'), ()),
         Pass(('OutputGradientTensor',), ('Slope', 'Tilt')),
         Pass(('OutputScaleGradientTensor',), ('Tilt',)),
         Pass(('OutputBiasGradientTensor',), ('Slope',)),

@@ -68,8 +68,7 @@ SHADER = Shader(
         "Point": ("KEPT_POINT", "keptPoint", "int"),
     },
     passes=(
-        Pass(('Low',), ()),
-        Pass(('High',), ()),
+        Pass(('Low', 'High'), ()),
         Pass(('Scale',), ('High', 'Low')),
         Pass(('Point',), ('Low', 'Scale')),
         Pass(('OutputTensor',), ('Point', 'Scale')),

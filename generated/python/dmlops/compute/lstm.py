@@ -164,8 +164,7 @@ SHADER = Shader(
     },
     passes=(
         Pass(('Fed',), ()),
-        Pass(('Cell',), ('Cell', 'Fed', 'Hidden'), along=True),
-        Pass(('Hidden',), ('Cell', 'Fed', 'Hidden'), along=True),
+        Pass(('Cell', 'Hidden'), ('Cell', 'Fed', 'Hidden'), along=True),
         Pass(('OutputSequenceTensor',), ('Hidden',)),
         Pass(('OutputSingleTensor',), ('Hidden',)),
         Pass(('OutputCellSingleTensor',), ('Cell',)),

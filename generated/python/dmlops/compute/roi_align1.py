@@ -161,10 +161,7 @@ SHADER = Shader(
         "Paces": ("KEPT_PACES", "keptPaces", "REAL_VALUE"),
     },
     passes=(
-        Pass(('Starts',), ()),
-        Pass(('Lengths',), ('Starts',)),
-        Pass(('Samples',), ('Lengths',)),
-        Pass(('Paces',), ('Lengths', 'Samples')),
+        Pass(('Starts', 'Lengths', 'Samples', 'Paces'), ('Lengths', 'Samples', 'Starts')),
         Pass(('OutputTensor',), ('Paces', 'Samples', 'Starts')),
     ),
     lists=(

@@ -275,10 +275,7 @@ SHADER = Shader(
         "Best": ("KEPT_BEST", "keptBest", "int"),
     },
     passes=(
-        Pass(('Starts',), ()),
-        Pass(('Lengths',), ('Starts',)),
-        Pass(('Samples',), ('Lengths',)),
-        Pass(('Paces',), ('Lengths', 'Samples')),
+        Pass(('Starts', 'Lengths', 'Samples', 'Paces'), ('Lengths', 'Samples', 'Starts')),
         Pass(('Rows',), ('Paces', 'Samples', 'Starts')),
         Pass(('Columns',), ('Paces', 'Samples', 'Starts')),
         Pass(('Best',), ('Paces', 'Samples', 'Starts')),

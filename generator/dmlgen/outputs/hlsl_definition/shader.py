@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
+from dmlgen.expr.defined import walk_through
 from dmlgen.outputs.hlsl import Tensor
 from dmlgen.outputs.hlsl_activation import Activation, activations_of
 from dmlgen.outputs.hlsl_definition.constants import Constant
@@ -18,6 +20,8 @@ from dmlgen.registry import Intermediate, Operator, Registry
 from dmlgen.resolve.definition import entries_read
 from dmlgen.schedules.keyed import keyed
 from dmlgen.text import Text
+
+AT = ir.Local("at", ir.INTS)
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,7 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
     defines = operator.defines
     assert defines is not None
     printer = ShaderPrinter(registry, operator, frozenset() if functions is None else functions.names)
-    passes = [_pass(printer, tensor) for tensor in defines.tensors]
+    passes = [_pass(printer, tensors) for tensors in _in_step(defines.tensors)]
     for names in _together(operator):
         values = {name: printer.stored(name, defines.outputs[name]) for name in names}
         read = set().union(*(entries_read(defines.outputs[name]) for name in names))
@@ -130,12 +134,48 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
     )
 
 
-def _pass(printer: ShaderPrinter, tensor: Intermediate) -> Pass:
-    """The pass that writes an intermediate tensor."""
-    read = tuple(sorted(entries_read(tensor.value)))
+def _in_step(tensors: Iterable[Intermediate]) -> list[list[Intermediate]]:
+    """The intermediate tensors that each pass writes: neighbours of which an element needs no other one's."""
+    passes: list[list[Intermediate]] = []
+    for tensor in tensors:
+        if passes and _goes_with(tensor, passes[-1]):
+            passes[-1].append(tensor)
+        else:
+            passes.append([tensor])
+    return passes
+
+
+def _goes_with(tensor: Intermediate, others: list[Intermediate]) -> bool:
+    """Whether a thread can work out an element right after those of others at the same coordinate."""
+    alike = all(
+        (one.sizes, one.along, keyed(one)) == (tensor.sizes, tensor.along, None) for one in (tensor, *others)
+    )
+    names = {one.name for one in others}
+    return alike and all(
+        part.coordinate == AT or (tensor.along and _is_earlier(part.coordinate))
+        for part in walk_through(tensor.value)
+        if isinstance(part, ir.Entry) and part.tensor in names
+    )
+
+
+def _is_earlier(coordinate: ir.Expr) -> bool:
+    """Whether a coordinate is one of an earlier step: it begins with at[0] less a number."""
+    match coordinate:
+        case ir.Binary(op="+", left=left):
+            return _is_earlier(left)
+        case ir.ListOf((ir.Binary("-", ir.Index(ir.Local("at"), ir.Number(0)), ir.Number(steps)), *_)):
+            return steps > 0
+    return False
+
+
+def _pass(printer: ShaderPrinter, tensors: list[Intermediate]) -> Pass:
+    """The pass that writes intermediate tensors."""
+    tensor = tensors[0]
+    read = tuple(sorted(set().union(*(entries_read(one.value) for one in tensors))))
     found = keyed(tensor)
     if found is None or printer.kept[tensor.name].type != "int":  # of one word
-        return Pass({tensor.name: printer.value(tensor.value, tensor.decides)}, read, tensor.along)
+        values = {one.name: printer.value(one.value, one.decides) for one in tensors}
+        return Pass(values, read, tensor.along)
     sizes = printer.constants.of(found.sizes).name
     key = KeyedPass(local(found.variable.name), sizes, printer.deciding(found.key))
     return Pass({tensor.name: printer.deciding(found.value)}, read, keyed=key)
