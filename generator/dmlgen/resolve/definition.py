@@ -12,6 +12,7 @@ from dmlgen.diagnostics import Position, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.deciding import deciding_tensors
 from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, PRELUDE, Definer, Formula, signature
+from dmlgen.expr.defined import walk_through
 from dmlgen.expr.parse import Scope
 from dmlgen.expr.ranks import Counts, Lengths, combinations
 from dmlgen.registry import Intermediate, Member, OutputDefinitions, Rule, Support
@@ -190,17 +191,7 @@ def _check_order(listed: Mapping, kept: list[Intermediate], faults: Faults) -> N
 
 def entries_read(node: ir.Expr) -> set[str]:
     """The intermediate tensors that an expression reads, functions included."""
-    found: set[str] = set()
-    seen: set[ir.Function] = set()
-    todo = [node]
-    while todo:  # each function is looked into once
-        for part in ir.walk(todo.pop()):
-            if isinstance(part, ir.Entry):
-                found.add(part.tensor)
-            elif isinstance(part, ir.Apply) and part.function not in seen:
-                seen.add(part.function)
-                todo.append(part.function.body)
-    return found
+    return {part.tensor for part in walk_through(node) if isinstance(part, ir.Entry)}
 
 
 def dimension_counts(
