@@ -12,6 +12,7 @@ import pytest
 from dmlgen.diagnostics import SpecError
 from dmlgen.lint import lint
 from dmlgen.resolve import load_registry
+from dmlgen.schedules.keyed import keyed
 
 SPECS = Path(__file__).parent.parent / "specs"
 GEMM = "operators/matrix/gemm.yaml"
@@ -140,3 +141,60 @@ def test_what_an_activation_of_rows_is_applied_to(row: str, fits: bool, tmp_path
     path.write_text(text.replace("activated(Product[at]", f"activated({row}"), encoding="utf-8")
     codes = [finding.code for finding in lint(load_registry(specs)) if finding.code == "activation-of-rows"]
     assert codes == ([] if fits else ["activation-of-rows"])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("InputFirstMomentTensor[at]", "InputFirstMomentTensor[replace(at, 0, 0)]", "InputFirstMomentTensor"),
+        (
+            "same: Sizes\n    of: [InputParametersTensor, InputFirstMomentTensor, InputSecondMomentTensor, "
+            "GradientTensor, OutputParametersTensor, OutputFirstMomentTensor, OutputSecondMomentTensor]",
+            "same: Sizes\n    of: [InputParametersTensor, GradientTensor, OutputParametersTensor, "
+            "OutputFirstMomentTensor]",
+            "OutputSecondMomentTensor",
+        ),
+        ("OutputFirstMomentTensor: {role: output,", "OutputFirstMomentTensor: {role: output, optional: true,", "Ou"),
+        ("GradientTensor]", "TrainingStepTensor]", "TrainingStepTensor"),
+        ("OutputFirstMomentTensor: first", "OutputFirstMomentTensor: first + first", None),
+    ],
+)  # fmt: skip
+def test_what_an_operator_in_place_reads_and_writes(
+    old: str, new: str, says: str | None, tmp_path: Path
+) -> None:
+    name = "operators/training/adam_optimizer.yaml"
+    specs = tmp_path / "specs"
+    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators"))
+    (specs / name).parent.mkdir(parents=True)
+    text = (SPECS / name).read_text(encoding="utf-8")
+    assert old in text
+    (specs / name).write_text(text.replace(old, new, 1), encoding="utf-8")
+    found = [finding.message for finding in lint(load_registry(specs)) if finding.code == "in-place"]
+    assert len(found) == (says is not None), found
+    assert all(str(says) in message for message in found)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fits"),
+    [
+        ("", "", True),
+        ("flat(p, InputTensor.Sizes) + 1", "p[3] + InputTensor.Sizes[0]", True),
+        ("flat(at, OutputTensor.Sizes)", "flat(at, InputTensor.Sizes)", False),
+        ("flat(p, InputTensor.Sizes) + 1", "flat(p, InputTensor.Sizes) + 1 + at[0]", False),
+        ("IndicesTensor[p] ==", "IndicesTensor[p] + at[3] ==", False),
+        ("box(InputTensor.Sizes)", "box([1, 1, 1, 1], InputTensor.Sizes)", False),
+        ("), 0)", "), 1)", False),
+        ("max(max(", "max(min(", False),
+    ],
+)  # fmt: skip
+def test_which_maxima_go_by_key(old: str, new: str, fits: bool, tmp_path: Path) -> None:
+    name = "operators/pooling/max_unpooling.yaml"
+    specs = tmp_path / "specs"
+    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators"))
+    (specs / name).parent.mkdir(parents=True)
+    text = (SPECS / name).read_text(encoding="utf-8")
+    assert old in text
+    (specs / name).write_text(text.replace(old, new, 1), encoding="utf-8")
+    defines = load_registry(specs).operator["MAX_UNPOOLING"].defines
+    assert defines is not None
+    assert (keyed(defines.tensors[0]) is not None) == fits

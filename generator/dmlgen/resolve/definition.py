@@ -12,6 +12,7 @@ from dmlgen.diagnostics import Position, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.deciding import deciding_tensors
 from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, PRELUDE, Definer, Formula, signature
+from dmlgen.expr.defined import walk_through
 from dmlgen.expr.parse import Scope
 from dmlgen.expr.ranks import Counts, Lengths, combinations
 from dmlgen.registry import Intermediate, Member, OutputDefinitions, Rule, Support
@@ -195,24 +196,12 @@ def _check_order(listed: Mapping, kept: list[Intermediate], faults: Faults) -> N
 
 def entries_read(node: ir.Expr) -> set[str]:
     """The intermediate tensors that an expression reads, functions included."""
-    return {part.tensor for part in _all_parts(node) if isinstance(part, ir.Entry)}
-
-
-def _all_parts(node: ir.Expr) -> Iterator[ir.Expr]:
-    """The parts of an expression, and those of the functions that it uses."""
-    seen: set[ir.Function] = set()
-    todo = [node]
-    while todo:  # each function is looked into once
-        for part in ir.walk(todo.pop()):
-            yield part
-            if isinstance(part, ir.Apply) and part.function not in seen:
-                seen.add(part.function)
-                todo.append(part.function.body)
+    return {part.tensor for part in walk_through(node) if isinstance(part, ir.Entry)}
 
 
 def _misreads(value: ir.Expr, members: Map[str, Member], is_output: bool) -> Iterator[str]:
     """Reads of elements that no target has."""
-    for part in _all_parts(value):
+    for part in walk_through(value):
         match part:
             case ir.Load(tensor=ir.Tensor(name=name)) if members[name].role == "output":
                 yield f"{name} is an output, and those are never read"
