@@ -1,7 +1,7 @@
 """One letter wrong in a spec: lint finds it, with its place, or the registry is the same as before.
 
-A key, name or value of a spec gets one other letter, free texts and `compute` sections apart. What no
-spec can tell from a right one is a name of the header that stands there once: those are compared with the header.
+A key, name or value of a spec gets one other letter, free texts and `compute` sections apart. What no spec
+can tell from a right one is a name of the header that stands there once: those are compared with the header.
 
 DMLGEN_LETTERS=all tries every key, name and value of all specs, for about an hour; otherwise it is a sample.
 """
