@@ -86,6 +86,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -91,6 +91,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -134,6 +134,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="FusedActivation",
     activations=(
         35,

@@ -217,6 +217,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="ActivationDescs",
     activations=(
         35,

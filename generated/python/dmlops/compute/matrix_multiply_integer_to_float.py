@@ -132,6 +132,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

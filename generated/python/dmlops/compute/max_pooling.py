@@ -66,6 +66,7 @@ SHADER = Shader(
     ),
     limited=('InputTensor',),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -74,6 +74,7 @@ SHADER = Shader(
     ),
     limited=('InputTensor',),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

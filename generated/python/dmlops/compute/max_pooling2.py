@@ -76,6 +76,7 @@ SHADER = Shader(
     ),
     limited=('InputTensor',),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

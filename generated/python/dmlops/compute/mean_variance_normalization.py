@@ -131,6 +131,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="FusedActivation",
     activations=(
         35,

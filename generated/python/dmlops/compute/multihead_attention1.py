@@ -340,6 +340,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=('OutputPresentKeyTensor', 'OutputPresentValueTensor'),
+    bits=(),
     fused="",
     activations=(
     ),

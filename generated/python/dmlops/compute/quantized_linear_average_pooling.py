@@ -167,6 +167,7 @@ SHADER = Shader(
     ),
     limited=('OutputTensor',),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -192,6 +192,7 @@ SHADER = Shader(
     ),
     limited=('OutputTensor',),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

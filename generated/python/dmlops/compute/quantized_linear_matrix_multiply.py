@@ -165,6 +165,7 @@ SHADER = Shader(
     ),
     limited=('OutputTensor',),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

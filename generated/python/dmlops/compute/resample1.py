@@ -110,6 +110,7 @@ SHADER = Shader(
     ),
     limited=('OutputTensor',),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -112,6 +112,7 @@ SHADER = Shader(
     ),
     limited=('OutputTensor',),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -166,6 +166,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="ActivationDescs",
     activations=(
         35,

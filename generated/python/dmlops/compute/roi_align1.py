@@ -204,6 +204,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

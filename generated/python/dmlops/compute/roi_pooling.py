@@ -69,6 +69,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -33,10 +33,21 @@ Values = Mapping[str, Any]
 
 def work(computation: Defined) -> Work:
     """The dispatches of a definition. Raises Unsupported for what its shader cannot do."""
+    arrays = {one.each for one in computation.shader.passes if one.each}
+    if not arrays:
+        return _work(computation, 0)
+    [each] = arrays
+    parts = [_work(computation, number) for number in range(len(getattr(computation.desc, each)))]
+    return Work(tuple(one for part in parts for one in part.dispatches), parts[0].scratch, parts[0].cleared)
+
+
+def _work(computation: Defined, number: int) -> Work:
+    """The same, of an array of tensors for the one with that number."""
     desc, shader = computation.desc, computation.shader
     evaluation = Evaluation(desc, {})
+    evaluation.index = number
     computation.define(evaluation)
-    given = {name: getattr(desc, name) for name in shader.tensors}
+    given = {name: evaluation.tensor(name) for name in shader.tensors}
     for name, tensor in given.items():
         if tensor is not None:
             check_span(name, tensor)
@@ -65,7 +76,8 @@ def work(computation: Defined) -> Work:
     defines: dict[str, int | str] = {**tensor_defines("REAL", real), "NUM_THREADS": NUM_THREADS}
     for name, (macro, _) in shader.tensors.items():
         tensor = given[name]
-        defines |= tensor_defines(macro, TensorDataType.UINT32 if tensor is None else tensor.DataType)
+        data_type = TensorDataType.UINT32 if tensor is None else tensor.DataType
+        defines |= tensor_defines(macro, data_type, name in shader.bits)
         defines[f"{macro}_PRESENT"] = int(tensor is not None)
     for name in shader.limited:
         tensor = given[name]
@@ -94,7 +106,10 @@ def work(computation: Defined) -> Work:
             for one in found
         ) or bytes(16)
     scalars = b"".join(_scalar(kind, name, values[name]) for kind, name in shader.scalars)
-    buffers = tuple(name if given[name] is not None else present[0] for name in shader.tensors)
+    buffer = {
+        name: f"{name}[{number}]" if isinstance(getattr(desc, name, None), tuple) else name for name in given
+    }
+    buffers = tuple(buffer[name if given[name] is not None else present[0]] for name in shader.tensors)
     buffers += (SCRATCH,) if shader.kept else ()
     numbers = {one.target: number for number, one in enumerate(shader.passes)}
 
@@ -167,6 +182,8 @@ def listed(kind: str, entries: Sequence[Any]) -> bytes:
 def _scalar(kind: str, name: str, value: Any) -> bytes:
     if kind == "float":
         return struct.pack("<f", value)
+    if kind == "element":
+        return np.asarray(value).tobytes().ljust(8, b"\0")
     number = int(value)
     if not -(2**31) <= number < 2**32:
         raise Unsupported(f"{name} is {number}, beyond the 32 bits in which shaders count")
