@@ -208,11 +208,11 @@ def _of_scope(
     for definition in definitions:
         if python_variable(definition.name) in named:
             local = python_variable(definition.name)
-            yield _clash(definition.position, definition.name, local, named[local])
+            yield _clash(definition.position or operator.position, definition.name, local, named[local])
         named[python_variable(definition.name)] = definition.name
     places = dict.fromkeys(_loop_names(*expressions), operator.position)
     for definition in definitions:
-        places |= dict.fromkeys(_loop_names(definition.value), definition.position)
+        places |= dict.fromkeys(_loop_names(definition.value), definition.position or operator.position)
     for name, position in sorted({**places, **loops}.items()):
         if name not in variables and python_variable(name) in named:
             yield _clash(position, name, python_variable(name), named[python_variable(name)])

@@ -262,11 +262,11 @@ class Support:
 
 @dataclass(frozen=True)
 class Definition:
-    """A name of a `let` block."""
+    """A name of a `let` block; one that a schedule has made has no position."""
 
     name: str
     value: ir.Expr
-    position: Position = field(repr=False, compare=False)
+    position: Position | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
