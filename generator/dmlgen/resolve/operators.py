@@ -31,7 +31,7 @@ from dmlgen.registry import (
 from dmlgen.resolve import rules
 from dmlgen.resolve.algorithm import resolve_algorithm
 from dmlgen.resolve.definition import definer_of, resolve_definition
-from dmlgen.resolve.general import General
+from dmlgen.resolve.general import General, check_counts
 from dmlgen.resolve.nodes import (
     Faults,
     fault,
@@ -138,7 +138,6 @@ def _members(general: General, node: Mapping, faults: Faults) -> dict[str, Membe
             members[entry.name] = general.member(entry)
             if not members[entry.name].is_tensor:
                 general.expression_type(members[entry.name], mapping(listed, entry.name))
-    counts = [name for name, member in members.items() if member.type == "UINT" and not member.count]
     for name, member in members.items():
         if member.typed_by is not None and not (
             member.typed_by in members and members[member.typed_by].type in ("tensor", "TENSOR_DATA_TYPE")
@@ -149,11 +148,7 @@ def _members(general: General, node: Mapping, faults: Faults) -> dict[str, Membe
                 )
                 where = place(mapping(listed, name), "of")
                 raise fault(where, "unknown-name", message, nearest(member.typed_by, members))
-        if member.count is not None and member.count not in counts:
-            with faults:
-                message = f"{name} counts its entries by {member.count}, which is not a UINT member"
-                where = place(mapping(listed, name), "count")
-                raise fault(where, "unknown-name", message, nearest(member.count, counts))
+    check_counts(listed, members.values(), faults)
     return members
 
 
