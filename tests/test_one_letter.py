@@ -1,7 +1,7 @@
 """One letter wrong in a spec: lint finds it, with its place, or the registry is the same as before.
 
-A key, name or value of a spec gets one other letter, free texts and `compute` sections apart. What no
-spec can tell from a right one is a name of the header that stands there once: those are compared with the header.
+A key, name or value of a spec gets one other letter, free texts and `compute` sections apart. What no spec
+can tell from a right one is a name of the header that stands there once: those are compared with the header.
 
 DMLGEN_LETTERS=all tries every key, name and value of all specs, for about an hour; otherwise it is a sample.
 """
@@ -43,27 +43,27 @@ FREE = {
     "name",
     "page",
 }
-FREE |= {"broadcast", "rank", "axis", "compute"}
+FREE |= {"broadcast", "rank", "axis", "negative", "compute"}
 
 
 def names_of_header(registry: Registry) -> set[str]:
     """Names that need not stand in a second place."""
     found = {one.name for one in (*registry.constants, *registry.enums.values(), *registry.structs.values())}
     found |= {entry.name for enum in registry.enums.values() for entry in enum.entries}
-    found |= {member.name for struct in registry.structs.values() for member in struct.members}
+    found |= {n for one in registry.structs.values() for m in one.members for n in (m.name, m.type)}
     found |= {member.name for operator in registry.operators for member in operator.members}
     return found | {operator.alias for operator in registry.operators} | set(registry.types)
 
 
 def scalars(node: Node) -> Iterator[Scalar]:
-    """Keys and values that mean something; examples are numbered for people."""
+    """Keys and values that mean something; examples and rules on data have numbers and names for people."""
     match node:
         case Mapping(entries=entries):
-            is_example = node.get("tensors") is not None and node.get("id") is not None
+            is_for_people = node.get("tensors") is not None or node.get("text") is not None
             for entry in entries:
                 if entry.name not in FREE:
                     yield entry.key
-                    if not (is_example and entry.name == "id"):
+                    if not (is_for_people and entry.name == "id"):
                         yield from scalars(entry.value)
         case Sequence(items=items):
             for item in items:

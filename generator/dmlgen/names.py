@@ -52,21 +52,22 @@ _FILES = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") 
 # the templates. A test tries every word that the compiler has, so that the first are complete.
 _HLSL_WORDS = _words(
     """
-    Technique abs acos all any asdouble asfloat asin asint asm asm_fragment asuint atan atan2 auto bool break
-    buffer case catch cbuffer ceil centroid char clamp class clip column_major compile const const_cast
-    continue cos cosh countbits cross ddx ddy default degrees delete determinant discard distance do dot
-    double dst dword dynamic_cast else enum exp exp2 explicit export extern f16tof32 f32tof16 false
-    firstbithigh firstbitlow fixed float floor fma fmod for frac frexp friend fwidth globallycoherent
-    goto groupshared half if in inline inout int interface isfinite isinf isnan ldexp
+    Technique abs acos all any asdouble asfloat asin asint asm asm_fragment asuint atan atan2 auto bool
+    break buffer case catch cbuffer ceil centroid char clamp class clip column_major compile const
+    const_cast continue cos cosh countbits cross ddx ddy default degrees delete determinant discard
+    distance do dot double dst dword dynamic_cast else enum exp exp2 explicit export extern f16tof32
+    f32tof16 false firstbithigh firstbitlow fixed float floor fma fmod for frac frexp friend fwidth
+    globallycoherent goto groupshared half if in inline inout int interface isfinite isinf isnan ldexp
     lerp line lineadj linear lit log log10 log2 long mad matrix max min modf mul mutable namespace new
     nointerpolation noise noperspective normalize null operator out packoffset pass payload
     pixelfragment pixelshader point pow precise primitives private protected public radians rcp reflect
-    refract register reinterpret_cast return reversebits round row_major rsqrt sample sampler sampler_state
-    saturate shared short sign signed sin sincos sinh sizeof smoothstep snorm sqrt stateblock static static_cast
-    string struct switch tan tanh tbuffer technique technique10 technique11 template texture
-    this throw transpose triangle triangleadj true trunc try typedef typeid typename uint uniform union unorm unsigned using vector
-    vertexfragment vertexshader vertices virtual void volatile wchar_t while at count dimensions group
-    groupColumns halving item multiplier outer params rest shift size thread value
+    refract register reinterpret_cast return reversebits round row_major rsqrt sample sampler
+    sampler_state saturate shared short sign signed sin sincos sinh sizeof smoothstep snorm sqrt
+    stateblock static static_cast string struct switch tan tanh tbuffer technique technique10
+    technique11 template texture this throw transpose triangle triangleadj true trunc try typedef typeid
+    typename uint uniform union unorm unsigned using vector vertexfragment vertexshader vertices virtual
+    void volatile wchar_t while at count dimensions group groupColumns halving item multiplier outer
+    params rest shift size thread value
     """
 )
 _HLSL_NUMBERED = re.compile(
@@ -207,11 +208,11 @@ def _of_scope(
     for definition in definitions:
         if python_variable(definition.name) in named:
             local = python_variable(definition.name)
-            yield _clash(definition.position, definition.name, local, named[local])
+            yield _clash(definition.position or operator.position, definition.name, local, named[local])
         named[python_variable(definition.name)] = definition.name
     places = dict.fromkeys(_loop_names(*expressions), operator.position)
     for definition in definitions:
-        places |= dict.fromkeys(_loop_names(definition.value), definition.position)
+        places |= dict.fromkeys(_loop_names(definition.value), definition.position or operator.position)
     for name, position in sorted({**places, **loops}.items()):
         if name not in variables and python_variable(name) in named:
             yield _clash(position, name, python_variable(name), named[python_variable(name)])

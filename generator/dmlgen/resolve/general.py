@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Mapping as Map
 from typing import Literal, cast
 
@@ -25,6 +26,7 @@ from dmlgen.registry import (
     Struct,
 )
 from dmlgen.resolve.nodes import (
+    Faults,
     fault,
     flag,
     free_text,
@@ -211,6 +213,9 @@ class General:
 
     def _struct(self, name: str, node: Mapping) -> Struct:
         members = tuple(self.member(one) for one in mapping(node, "members").entries)
+        faults = Faults()
+        check_counts(mapping(node, "members"), members, faults, ("UINT", "UINT64", "SIZE_T"))
+        faults.stop()
         page = text(node, "page") or None
         return Struct(name, self.since(node), free_text(node, "summary"), members, page, flag(node, "union"))
 
@@ -249,6 +254,21 @@ def _kind(node: Mapping) -> Literal["float", "signed", "unsigned"]:
 
 def _in_box(node: Mapping) -> InBox:
     return InBox(integer(node, "build"), free_text(node, "name"), cast(Provenance, text(node, "source")))
+
+
+def check_counts(
+    listed: Mapping, members: Iterable[Member], faults: Faults, types: tuple[str, ...] = ("UINT",)
+) -> None:
+    """Notes members that count their entries by what is no member of these types."""
+    counts = [member.name for member in members if member.type in types and not member.count]
+    for member in members:
+        if member.count is not None and member.count not in counts:
+            with faults:
+                message = (
+                    f"{member.name} counts its entries by {member.count}, which is not a {types[0]} member"
+                )
+                where = place(mapping(listed, member.name), "count")
+                raise fault(where, "unknown-name", message, nearest(member.count, counts))
 
 
 def _levels(node: Mapping) -> tuple[FeatureLevel, ...]:

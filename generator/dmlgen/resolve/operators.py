@@ -29,10 +29,10 @@ from dmlgen.registry import (
     TensorData,
 )
 from dmlgen.resolve import rules
-from dmlgen.resolve.compute import resolve_compute
+from dmlgen.resolve.algorithm import resolve_algorithm
 from dmlgen.resolve.defaults import Default, resolve_defaults
-from dmlgen.resolve.definition import is_definition, resolve_definition
-from dmlgen.resolve.general import General
+from dmlgen.resolve.definition import definer_of, resolve_definition
+from dmlgen.resolve.general import General, check_counts
 from dmlgen.resolve.nodes import (
     Faults,
     fault,
@@ -46,6 +46,7 @@ from dmlgen.resolve.nodes import (
     text,
 )
 from dmlgen.schedules import schedule_of
+from dmlgen.schedules.described import Described
 from dmlgen.source import Mapping, Scalar, Sequence
 
 
@@ -73,12 +74,15 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
     with faults:
         support = _support(general, mapping(node, "support"), tensors, since, scope)
     with faults:
-        if is_definition(node):
+        computed = mapping(node, "compute")
+        if computed.entries:
             kinds = {e.name: e.kind for e in general.enums["TENSOR_DATA_TYPE"].entries if e.kind is not None}
-            defines = resolve_definition(node, members, resolved, support, kinds, scope)
-            compute = schedule_of(defines, members)
-        else:
-            compute = resolve_compute(node, members, resolved, scope)
+            definer = definer_of(computed, members, resolved, support, kinds, scope)
+            if computed.get("algorithm") is not None:
+                compute = resolve_algorithm(node, members, resolved, support, definer)
+            else:
+                defines = resolve_definition(node, members, resolved, support, definer)
+                compute = schedule_of(defines, Described(members, inferences, support, general.enums))
     with faults:
         defaults = resolve_defaults(general, mapping(node, "defaults"), members)
     with faults:
@@ -139,7 +143,6 @@ def _members(general: General, node: Mapping, faults: Faults) -> dict[str, Membe
             members[entry.name] = general.member(entry)
             if not members[entry.name].is_tensor:
                 general.expression_type(members[entry.name], mapping(listed, entry.name))
-    counts = [name for name, member in members.items() if member.type == "UINT" and not member.count]
     for name, member in members.items():
         if member.typed_by is not None and not (
             member.typed_by in members and members[member.typed_by].type in ("tensor", "TENSOR_DATA_TYPE")
@@ -150,11 +153,7 @@ def _members(general: General, node: Mapping, faults: Faults) -> dict[str, Membe
                 )
                 where = place(mapping(listed, name), "of")
                 raise fault(where, "unknown-name", message, nearest(member.typed_by, members))
-        if member.count is not None and member.count not in counts:
-            with faults:
-                message = f"{name} counts its entries by {member.count}, which is not a UINT member"
-                where = place(mapping(listed, name), "count")
-                raise fault(where, "unknown-name", message, nearest(member.count, counts))
+    check_counts(listed, members.values(), faults)
     return members
 
 
