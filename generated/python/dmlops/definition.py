@@ -651,15 +651,15 @@ class Pass:
 class Shader:
     """What the shader of a definition is told.
 
-    `tensors` gives, in the order of the bindings, what the names of a tensor's macros and constants begin
-    with; `kept` the same of intermediate tensors, and the type of their entries. `lists` and `scalars` are
-    the constants in their order in memory: kind, name, and of a list its macro. `limited` are tensors whose
-    least and greatest values matter, `held` outputs that are read; `fused` is the member with activations,
-    `activations` the operators that it may name.
+    `tensors` gives, in the order of the bindings, what the names of a tensor's macros begin with; `kept` the
+    same of intermediate tensors, and the type of their entries. `lists` and `scalars` are what the description
+    alone gives, in the order of the constants: kind, name, and of a list its macro. `limited` are tensors
+    whose least and greatest values matter, `held` outputs that are read; `fused` is the member with
+    activations, `activations` the operators that it may name.
     """
 
-    tensors: Mapping[str, tuple[str, str]]
-    kept: Mapping[str, tuple[str, str, str]]
+    tensors: Mapping[str, str]
+    kept: Mapping[str, tuple[str, str]]
     passes: tuple[Pass, ...]
     lists: tuple[tuple[str, str, str], ...]
     scalars: tuple[tuple[str, str], ...]

@@ -48,6 +48,7 @@ class ComputeView:
     output_macro: str
     limited: Mapping[str, str]
     roles: tuple[AssignmentView, ...]
+    macros: Mapping[str, str]  # what those of the tensors among them begin with
     steps: Mapping[str, Mapping[str, str]]
     enum_values: tuple[AssignmentView, ...]
     imports: Imports
@@ -208,6 +209,7 @@ def _view(registry: Registry, operator: Operator) -> ComputeView:
         output_macro=macro(plain(compute.output)),
         limited={name: macro(plain(name)) for name in limited(operator)},
         roles=roles,
+        macros={name: macro(plain(name)) for name in (compute.output, *role_tensors(compute))},
         steps=steps,
         enum_values=tuple(
             AssignmentView(name, f"{pascal(value.type.name or '')}.{value.name}")
@@ -228,6 +230,11 @@ def _view(registry: Registry, operator: Operator) -> ComputeView:
             "..",
         ),
     )
+
+
+def role_tensors(compute: Compute) -> Iterator[str]:
+    """The members that are tensors among the roles of a kernel."""
+    return (node.name for node in compute.roles.values() if isinstance(node, ir.Tensor))
 
 
 def _assigned(

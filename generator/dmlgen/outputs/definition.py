@@ -113,7 +113,7 @@ def _view(registry: Registry, operator: Operator) -> DefinitionView:
         for tensor in defines.tensors
     )
     outputs = tuple((name, printer.free(value)) for name, value in defines.outputs.items())
-    constants = (*shader.lists, *shader.scalars)
+    constants = (*shader.known_lists, *shader.known_scalars)
     known = tuple((one.name, printer.deciding(one.node)) for one in constants if one.node is not None)
     return DefinitionView(
         operator=operator,

@@ -93,10 +93,10 @@ def define(e: Evaluation) -> None:
 
 SHADER = Shader(
     tensors={
-        "InputTensor": ("INPUT", "input"),
-        "FilterTensor": ("FILTER", "filter"),
-        "BiasTensor": ("BIAS", "bias"),
-        "OutputTensor": ("OUTPUT", "output"),
+        "InputTensor": "INPUT",
+        "FilterTensor": "FILTER",
+        "BiasTensor": "BIAS",
+        "OutputTensor": "OUTPUT",
     },
     kept={
     },
@@ -104,14 +104,6 @@ SHADER = Shader(
         Pass("OutputTensor", (), False),
     ),
     lists=(
-        ("ints", "inputSizes", "INPUT_SIZES"),
-        ("ints", "inputStrides", "INPUT_STRIDES"),
-        ("ints", "filterSizes", "FILTER_SIZES"),
-        ("ints", "filterStrides", "FILTER_STRIDES"),
-        ("ints", "biasSizes", "BIAS_SIZES"),
-        ("ints", "biasStrides", "BIAS_STRIDES"),
-        ("ints", "outputSizes", "OUTPUT_SIZES"),
-        ("ints", "outputStrides", "OUTPUT_STRIDES"),
         ("ints", "outputPadding", "OUTPUT_PADDING"),
         ("ints", "groupCount", "GROUP_COUNT"),
         ("ints", "groupCount2", "GROUP_COUNT2"),

@@ -48,9 +48,9 @@ def define(e: Evaluation) -> None:
 
 SHADER = Shader(
     tensors={
-        "InputTensor": ("INPUT", "input"),
-        "OutputTensor": ("OUTPUT", "output"),
-        "OutputIndicesTensor": ("OUTPUT_INDICES", "outputIndices"),
+        "InputTensor": "INPUT",
+        "OutputTensor": "OUTPUT",
+        "OutputIndicesTensor": "OUTPUT_INDICES",
     },
     kept={
     },
@@ -59,12 +59,6 @@ SHADER = Shader(
         Pass("OutputIndicesTensor", (), False),
     ),
     lists=(
-        ("ints", "inputSizes", "INPUT_SIZES"),
-        ("ints", "inputStrides", "INPUT_STRIDES"),
-        ("ints", "outputSizes", "OUTPUT_SIZES"),
-        ("ints", "outputStrides", "OUTPUT_STRIDES"),
-        ("ints", "outputIndicesSizes", "OUTPUT_INDICES_SIZES"),
-        ("ints", "outputIndicesStrides", "OUTPUT_INDICES_STRIDES"),
         ("ints", "strides", "STRIDES"),
         ("ints", "dilations", "DILATIONS"),
         ("ints", "startPadding", "START_PADDING"),

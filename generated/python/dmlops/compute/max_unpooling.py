@@ -28,9 +28,9 @@ def define(e: Evaluation) -> None:
 
 SHADER = Shader(
     tensors={
-        "InputTensor": ("INPUT", "input"),
-        "IndicesTensor": ("INDICES", "indices"),
-        "OutputTensor": ("OUTPUT", "output"),
+        "InputTensor": "INPUT",
+        "IndicesTensor": "INDICES",
+        "OutputTensor": "OUTPUT",
     },
     kept={
     },
@@ -38,12 +38,6 @@ SHADER = Shader(
         Pass("OutputTensor", (), False),
     ),
     lists=(
-        ("ints", "inputSizes", "INPUT_SIZES"),
-        ("ints", "inputStrides", "INPUT_STRIDES"),
-        ("ints", "indicesSizes", "INDICES_SIZES"),
-        ("ints", "indicesStrides", "INDICES_STRIDES"),
-        ("ints", "outputSizes", "OUTPUT_SIZES"),
-        ("ints", "outputStrides", "OUTPUT_STRIDES"),
     ),
     scalars=(
     ),

@@ -15,6 +15,14 @@ def place(desc: Any, at: Coordinates, load: Load) -> Coordinates:
     index = wrap(load("IndicesTensor", at), desc.OutputTensor.Sizes[desc.Axis])
     return replace(at, desc.Axis, index)
 
+MACROS = {
+    "OutputTensor": "OUTPUT",
+    "InputTensor": "INPUT",
+    "IndicesTensor": "INDICES",
+    "UpdatesTensor": "UPDATES",
+}
+"""What the macros of a tensor begin with."""
+
 
 def computation(desc: Any) -> Scatter:
     """The computation, to be run on arrays or planned for a GPU."""

@@ -49,8 +49,8 @@ def define(e: Evaluation) -> None:
 
 SHADER = Shader(
     tensors={
-        "InputTensor": ("INPUT", "input"),
-        "OutputTensor": ("OUTPUT", "output"),
+        "InputTensor": "INPUT",
+        "OutputTensor": "OUTPUT",
     },
     kept={
     },
@@ -58,10 +58,6 @@ SHADER = Shader(
         Pass("OutputTensor", (), False),
     ),
     lists=(
-        ("ints", "inputSizes", "INPUT_SIZES"),
-        ("ints", "inputStrides", "INPUT_STRIDES"),
-        ("ints", "outputSizes", "OUTPUT_SIZES"),
-        ("ints", "outputStrides", "OUTPUT_STRIDES"),
         ("ints", "blocksPerDimension", "BLOCKS_PER_DIMENSION"),
         ("ints", "strides", "STRIDES"),
         ("ints", "inputSizes2", "INPUT_SIZES2"),

@@ -16,7 +16,7 @@ class Constant:
     """A constant of the shader: a number, or a list of up to MAX_RANK ones whose length is a macro.
 
     `kind` is "int", "float", "ints" or "floats"; `macro` is what that macro begins with, `node` what it is,
-    None for what belongs to a tensor.
+    None for what belongs to a tensor: sizes, strides, its place.
     """
 
     kind: str
@@ -36,11 +36,12 @@ class Constants:
 
     @property
     def lists(self) -> tuple[Constant, ...]:
-        return tuple(one for one in self._all.values() if one.kind in ("ints", "floats"))
+        """Those that the description alone gives and that belong to no tensor."""
+        return tuple(one for one in self._all.values() if one.node is not None and one.kind.endswith("s"))
 
     @property
     def scalars(self) -> tuple[Constant, ...]:
-        return tuple(one for one in self._all.values() if one.kind in ("int", "float"))
+        return tuple(one for one in self._all.values() if one.node is not None and not one.kind.endswith("s"))
 
     def add_list(self, local: str, macro: str, what: str) -> None:
         """Sizes or strides of a tensor."""

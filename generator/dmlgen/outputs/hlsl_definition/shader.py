@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.outputs.hlsl import Tensor
 from dmlgen.outputs.hlsl_activation import Activation, activations_of
-from dmlgen.outputs.hlsl_definition.constants import Constant
+from dmlgen.outputs.hlsl_definition.constants import Constant as Known
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.outputs.hlsl_functions import Functions
 from dmlgen.outputs.render import Templates
+from dmlgen.plans.model import Plans, plans_of
+from dmlgen.plans.params import Constant, Params, params_of
 from dmlgen.registry import Operator, Registry
 from dmlgen.resolve.definition import entries_read
 from dmlgen.text import Text
@@ -44,8 +46,8 @@ class DefinitionShader:
     quantized: frozenset[str]  # those among them to whose type numbers are quantized
     kept: tuple[Kept, ...]
     passes: tuple[Pass, ...]
-    lists: tuple[Constant, ...]
-    scalars: tuple[Constant, ...]
+    known_lists: tuple[Known, ...]
+    known_scalars: tuple[Known, ...]
     texts: tuple[str, ...]
     fused: str  # the member with activations
     activations: tuple[Activation, ...]
@@ -64,14 +66,41 @@ class DefinitionShader:
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     """The shaders of all operators that have a definition."""
-    functions = Functions(templates)
+    functions, plans = Functions(templates), plans_of(templates.directory)
+    shaders = [
+        shader_of(registry, operator, functions) for operator in registry.operators if operator.is_generic
+    ]
     return {
-        f"hlsl/{operator.slug}.hlsl": templates.render(
-            "hlsl/definition.hlsl.j2", shader=shader_of(registry, operator, functions)
+        f"hlsl/{shader.operator.lower()}.hlsl": templates.render(
+            "hlsl/definition.hlsl.j2", shader=shader, params=definition_params(plans, shader)
         )
-        for operator in registry.operators
-        if operator.is_generic
+        for shader in shaders
     }
+
+
+def definition_params(plans: Plans, shader: DefinitionShader) -> Params:
+    """The constants of the shader: lists fill two vectors each."""
+    tensors = [f"{tensor.local}{what}" for tensor in shader.tensors for what in ("Sizes", "Strides")]
+    kept = [f"{kept.name}Sizes" for kept in shader.kept]
+    firsts = [Constant("int", f"{kept.name}First") for kept in shader.kept]
+    lists = [Constant("int4", name, "2", 8) for name in (*tensors, *kept)]
+    types = {"ints": "int4", "floats": "float4"}
+    lists += [Constant(types[one.kind], one.name, "2", 8) for one in shader.known_lists]
+    most = 32  # words of activations
+    return params_of(
+        plans,
+        "DefinitionParams",
+        {
+            "sizes": [Constant("int4", "sizes", "2", 8)],
+            "lists": lists,
+            "activations": (
+                [Constant("Activation", "activations", "ACTIVATION_COUNT", most)]
+                if shader.activations
+                else []
+            ),
+            "scalars": [*firsts, *(Constant(one.kind, one.name) for one in shader.known_scalars)],
+        },
+    )
 
 
 def shader_of(registry: Registry, operator: Operator, functions: Functions | None = None) -> DefinitionShader:
@@ -107,8 +136,8 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
         quantized=frozenset(printer.quantized),
         kept=tuple(printer.kept.values()),
         passes=tuple(passes),
-        lists=printer.constants.lists,
-        scalars=printer.constants.scalars,
+        known_lists=printer.constants.lists,
+        known_scalars=printer.constants.scalars,
         texts=tuple(printer.texts),
         fused=printer.fused,
         activations=activations,

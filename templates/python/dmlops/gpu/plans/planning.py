@@ -1,0 +1,109 @@
+"""What a planner tells: macros, resources, constants, dispatches, scratch buffers. The header has the same in C."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Any, NamedTuple, NoReturn
+
+from .reasons import Reason
+from .told import NO_MEMBER, SCRATCH, Buffer, Groups
+
+
+class Scratch(NamedTuple):
+    """A buffer of a plan's own: its size in bytes, and whether it starts as zeros."""
+
+    size: int
+    cleared: bool
+
+
+@dataclass(frozen=True)
+class Refused(Exception):
+    """There is no plan: the reason, the place of the member concerned, if any, and a number."""
+
+    reason: Reason
+    member: int
+    number: int
+
+
+class Step(NamedTuple):
+    """A dispatch: the macros of the shader, its resources, the bytes of its constants, thread groups.
+
+    `waits`: it uses what earlier ones wrote, or writes what they use.
+    """
+
+    defines: dict[str, int | str]
+    buffers: tuple[Buffer, ...]
+    constants: bytes
+    groups: Groups
+    waits: bool
+
+
+class Planning:
+    """A plan under way. Macros and resources told before `share` are those of all dispatches after it."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.scratches: list[Scratch] = []
+        self.held: list[Buffer] = []
+        self._shared: dict[str, int | str] = {}
+        self._shared_buffers: list[Buffer] = []
+        self._defines: dict[str, int | str] = {}
+        self._buffers: list[Buffer] = []
+
+    def define(self, name: str, value: int) -> None:
+        """A macro of the next dispatch."""
+        self._defines[name] = value
+
+    def define_text(self, name: str, value: str) -> None:
+        """The same, of which the value is a text."""
+        self._defines[name] = value
+
+    def bind(self, buffer: Buffer) -> None:
+        """The next resource of the next dispatch."""
+        self._buffers.append(buffer)
+
+    def scratch(self, size: int, cleared: bool = False) -> Buffer:
+        """A new buffer of so many bytes."""
+        self.scratches.append(Scratch(size, cleared))
+        return Buffer(SCRATCH, len(self.scratches) - 1)
+
+    def hold(self, buffer: Buffer) -> None:
+        """The old content of an output is read."""
+        self.held.append(buffer)
+
+    def share(self) -> None:
+        """Keeps the macros and resources so far for all following dispatches."""
+        self._shared, self._shared_buffers = self._defines, self._buffers
+        self._defines, self._buffers = dict(self._shared), list(self._shared_buffers)
+
+    def dispatch(self, params: NamedTuple, groups: Groups, waits: bool) -> None:
+        """A dispatch with what has been told since the last one."""
+        words: list[int] = []
+        _put(words, params)
+        words.extend((0,) * (-len(words) % 4))
+        try:
+            constants = struct.pack(f"<{len(words)}I", *words)
+        except struct.error:
+            wrong = next(word for word in words if not 0 <= word < 2**32)
+            raise Refused(Reason.LARGE_NUMBER, NO_MEMBER, wrong) from None
+        self.steps.append(Step(self._defines, tuple(self._buffers), constants, groups, waits))
+        self._defines, self._buffers = dict(self._shared), list(self._shared_buffers)
+
+    def refuse(self, reason: Reason, member: int, number: int) -> NoReturn:
+        """Ends the planning: there is no plan."""
+        raise Refused(reason, member, number)
+
+
+def _put(words: list[int], record: Any) -> None:
+    """The words of a record: numbers one after the other, records in lists at whole vectors of four words."""
+    for value in record:
+        if type(value) is int:
+            words.append(value)
+        elif value and type(value[0]) is not int:
+            words.extend((0,) * (-len(words) % 4))
+            for item in value:
+                _put(words, item)
+                words.extend((0,) * (-len(words) % 4))
+        else:
+            words.extend(value)
