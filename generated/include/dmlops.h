@@ -17451,18 +17451,22 @@ static inline int64_t dmlops_clip(int64_t bound, int64_t count) {
 DMLOPS_CALLED void dmlops_out_define_text(
     dmlops_planning* planning, const char* macro, const char* name, const char* value) {
     dmlops_define* define = &planning->next.defines[planning->next.define_count];
+    size_t begin, end, size;
     if (planning->reason != DMLOPS_REASON_NONE) {
         return;
     }
-    if (planning->next.define_count >= DMLOPS_MAX_DEFINES ||
-        strlen(macro) + strlen(name) >= sizeof define->name || strlen(value) >= sizeof define->value) {
+    begin = strlen(macro);
+    end = strlen(name) + 1;
+    size = strlen(value) + 1;
+    if (planning->next.define_count >= DMLOPS_MAX_DEFINES || begin + end > sizeof define->name ||
+        size > sizeof define->value) {
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, 0);
         return;
     }
     ++planning->next.define_count;
-    strcpy(define->name, macro);
-    strcat(define->name, name);
-    strcpy(define->value, value);
+    memcpy(define->name, macro, begin);
+    memcpy(define->name + begin, name, end);
+    memcpy(define->value, value, size);
 }
 
 DMLOPS_CALLED void dmlops_out_define(dmlops_planning* planning, const char* macro, const char* name, int64_t value) {
@@ -18425,6 +18429,7 @@ DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_checked_loops(dmlops_planning* pla
 DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_or_lone(dmlops_planning* planning, const dmlops_plan_Loop_16* loops);
 DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_widened(dmlops_planning* planning, const dmlops_plan_Moved* moved);
 DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_striped(dmlops_planning* planning, const dmlops_plan_Moved* moved);
+DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_plan_Gather* told);
 DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* told);
 DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int is_float);
 DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* told);
@@ -19501,8 +19506,8 @@ DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_striped(dmlops_planning* planning, c
     return made_4;
 }
 
-/* The one dispatch that gathers, in the fastest variant of the shader. */
-DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* told) {
+/* The movement as it is, in as few loops as possible. */
+DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_plan_Gather* told) {
     dmlops_plan_Loop_16 made_1 = dmlops_plan_checked_loops(planning, told);
     dmlops_plan_Loop_16 made_2 = dmlops_plan_merged(planning, &made_1);
     dmlops_plan_Loop_16 loops = dmlops_plan_or_lone(planning, &made_2);
@@ -19510,14 +19515,20 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     made_3.bytes = dmlops_divide(told->output.bits, 8);
     made_3.loops = loops;
     made_3.lookups = told->movement.lookups;
-    dmlops_plan_Moved made_4 = dmlops_plan_widened(planning, &made_3);
-    dmlops_plan_Moved moved = dmlops_plan_striped(planning, &made_4);
+    return made_3;
+}
+
+/* The one dispatch that gathers, in the fastest variant of the shader. */
+DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* told) {
+    dmlops_plan_Moved made_1 = dmlops_plan_moved_of(planning, told);
+    dmlops_plan_Moved made_2 = dmlops_plan_widened(planning, &made_1);
+    dmlops_plan_Moved moved = dmlops_plan_striped(planning, &made_2);
     dmlops_plan_Loop inner = moved.loops.items[dmlops_item(planning, -1, moved.loops.count)];
     int64_t bits = dmlops_multiply(moved.bytes, 8);
     dmlops_plan_int_64 outer;
     outer.count = 0;
-    for (int64_t each_5 = 0; each_5 < dmlops_clip(-1, moved.loops.count); ++each_5) {
-        const dmlops_plan_Loop* loop = &moved.loops.items[each_5];
+    for (int64_t each_3 = 0; each_3 < dmlops_clip(-1, moved.loops.count); ++each_3) {
+        const dmlops_plan_Loop* loop = &moved.loops.items[each_3];
         dmlops_plan_int_64_insert(planning, &outer, outer.count, loop->strides.items[dmlops_item(planning, 2,
             loop->strides.count)]);
     }
@@ -19526,24 +19537,24 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     int64_t index_vector = 1;
     if (inner.strides.items[dmlops_item(planning, 1, inner.strides.count)] == 1) {
         index_vector = dmlops_gcd(vector, dmlops_divide(128, told->indices.bits));
-        for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, moved.loops.count); ++each_6) {
-            const dmlops_plan_Loop* loop = &moved.loops.items[each_6];
+        for (int64_t each_4 = 0; each_4 < dmlops_clip(-1, moved.loops.count); ++each_4) {
+            const dmlops_plan_Loop* loop = &moved.loops.items[each_4];
             index_vector = dmlops_gcd(index_vector, loop->strides.items[dmlops_item(planning, 1, loop->strides.count)]);
         }
-        for (int64_t each_7 = 0; each_7 < moved.lookups.count; ++each_7) {
-            const dmlops_plan_Lookup* lookup = &moved.lookups.items[each_7];
+        for (int64_t each_5 = 0; each_5 < moved.lookups.count; ++each_5) {
+            const dmlops_plan_Lookup* lookup = &moved.lookups.items[each_5];
             index_vector = dmlops_gcd(index_vector, lookup->offset);
         }
     }
     int64_t unroll = dmlops_max(1, dmlops_min(4, dmlops_divide(256, dmlops_multiply(bits, vector))));
     dmlops_plan_Loop_16 vectors;
     vectors.count = 0;
-    for (int64_t each_8 = 0; each_8 < dmlops_clip(-1, moved.loops.count); ++each_8) {
-        const dmlops_plan_Loop* item = &moved.loops.items[each_8];
+    for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, moved.loops.count); ++each_6) {
+        const dmlops_plan_Loop* item = &moved.loops.items[each_6];
         dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, item);
     }
-    dmlops_plan_Loop made_9 = dmlops_plan_in_steps(planning, &inner, vector);
-    dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_9);
+    dmlops_plan_Loop made_7 = dmlops_plan_in_steps(planning, &inner, vector);
+    dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_7);
     int64_t count = dmlops_plan_repeats(planning, &vectors);
     dmlops_plan_Groups groups = dmlops_plan_grid(planning, dmlops_plan_ceil_div(planning, count, unroll), 512, unroll);
     dmlops_out_define(planning, "", "ELEMENT_SIZE", moved.bytes);
@@ -19558,25 +19569,25 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     dmlops_out_bind(planning, &told->input.buffer);
     dmlops_out_bind(planning, &told->indices.buffer);
     dmlops_out_bind(planning, &told->output.buffer);
-    dmlops_plan_Dimension_10 made_10 = dmlops_plan_dimensions(planning, &vectors);
-    dmlops_plan_GatherLookup_8 made_11;
-    made_11.count = 0;
-    for (int64_t each_12 = 0; each_12 < moved.lookups.count; ++each_12) {
-        const dmlops_plan_Lookup* lookup = &moved.lookups.items[each_12];
-        dmlops_plan_GatherLookup made_13;
-        made_13.size = lookup->size;
-        made_13.inputStride = lookup->stride;
-        made_13.indexOffset = lookup->offset;
-        dmlops_plan_GatherLookup_8_insert(planning, &made_11, made_11.count, &made_13);
+    dmlops_plan_Dimension_10 made_8 = dmlops_plan_dimensions(planning, &vectors);
+    dmlops_plan_GatherLookup_8 made_9;
+    made_9.count = 0;
+    for (int64_t each_10 = 0; each_10 < moved.lookups.count; ++each_10) {
+        const dmlops_plan_Lookup* lookup = &moved.lookups.items[each_10];
+        dmlops_plan_GatherLookup made_11;
+        made_11.size = lookup->size;
+        made_11.inputStride = lookup->stride;
+        made_11.indexOffset = lookup->offset;
+        dmlops_plan_GatherLookup_8_insert(planning, &made_9, made_9.count, &made_11);
     }
-    dmlops_plan_GatherParams made_14;
-    made_14.count = count;
-    made_14.groupColumns = groups.columns;
-    made_14.inputStep = inner.strides.items[dmlops_item(planning, 0, inner.strides.count)];
-    made_14.indexStep = inner.strides.items[dmlops_item(planning, 1, inner.strides.count)];
-    made_14.dimensions = made_10;
-    made_14.lookups = made_11;
-    dmlops_put_GatherParams(planning, &made_14);
+    dmlops_plan_GatherParams made_12;
+    made_12.count = count;
+    made_12.groupColumns = groups.columns;
+    made_12.inputStep = inner.strides.items[dmlops_item(planning, 0, inner.strides.count)];
+    made_12.indexStep = inner.strides.items[dmlops_item(planning, 1, inner.strides.count)];
+    made_12.dimensions = made_8;
+    made_12.lookups = made_9;
+    dmlops_put_GatherParams(planning, &made_12);
     dmlops_out_dispatch(planning, &groups, 0);
 }
 

@@ -1,6 +1,6 @@
 /* dmlops_plan_work for callers that load it: the plan as text, and a line for each dispatch.
  *
- *     REASON MEMBER NUMBER SIZE:CLEARED,... MEMBER:ENTRY,... MESSAGE
+ *     REASON MEMBER SIZE:CLEARED,... MEMBER:ENTRY,... MESSAGE
  *     SHADER X,Y,Z WAITS NAME=VALUE,... MEMBER:ENTRY,... WORD,...
  */
 #define DMLOPS_DISPATCH
@@ -25,7 +25,7 @@ const char* plan(const DML_OPERATOR_DESC* desc) {
     dmlops_work work;
     const size_t planned = dmlops_plan_work(desc, &work, dispatches, CAPACITY);
     end = (size_t)snprintf(
-        text, sizeof text, "%d %u %lld ", (int)work.reason, (unsigned)work.member, (long long)work.number);
+        text, sizeof text, "%d %u ", (int)work.reason, (unsigned)work.member);
     for (uint32_t k = 0; k < work.scratch_count; ++k) {
         end += (size_t)snprintf(
             text + end, sizeof text - end, "%llu:%u,", (unsigned long long)work.scratch[k].size,

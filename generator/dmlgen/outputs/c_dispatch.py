@@ -17,7 +17,7 @@ from dmlgen.outputs.hlsl_definition.shader import definition_params
 from dmlgen.outputs.render import c_string
 from dmlgen.outputs.uniforms import Uniforms, macro, plain, tensors_read, uniforms_of
 from dmlgen.plans.functions import declarations, definition, head, wrapped
-from dmlgen.plans.model import INT, ListOf, Plans, Record, Scalar
+from dmlgen.plans.model import ListOf, Plans, Record, Scalar
 from dmlgen.plans.params import params_of
 from dmlgen.registry import Operator, Registry, Steps
 
@@ -53,7 +53,8 @@ class TensorView:
 
 @dataclass(frozen=True)
 class StaticView:
-    """What the shader of a definition is for all descriptions, entries of lists as C; `macros` are among them."""
+    """What the shader of a definition is for all descriptions, entries of lists as C; `macros` are among
+    them."""
 
     kept: tuple[str, ...]
     passes: tuple[str, ...]
@@ -78,8 +79,8 @@ class TraceView:
 class ShaderView:
     """The shader of an operator: which record its planner is told, and how that is filled.
 
-    `tensors` come first, then `statements`, in which the `read` ones are known by name. Where there is an array
-    of tensors that are computed in turn, `count` is how many there are.
+    `tensors` come first, then `statements`, in which the `read` ones are known by name. Where there is an
+    array of tensors that are computed in turn, `count` is how many there are.
     """
 
     operator: Operator
@@ -251,7 +252,8 @@ def _tensor(
     limits: bool = False,
     held: bool = False,
 ) -> TensorView:
-    """A tensor by its name as a buffer: "InputTensor", "InputTensors[1]"; "InputTensors" is the one under way."""
+    """A tensor by its name as a buffer: "InputTensor", "InputTensors[1]"; "InputTensors" is the one under
+    way."""
     name, _, number = entry.partition("[")
     member = operator.member[name]
     place = [one.name for one in operator.members].index(name)
@@ -409,7 +411,7 @@ def _static(shader: DefinitionShader) -> StaticView:
         lists=tuple(c_string(one.macro) for one in shader.known_lists),
         is_fused=bool(shader.fused),
         activations=tuple(one.value for one in shader.activations),
-        macros=tuple(one.macro for one in (*shader.kept, *shader.known_lists)),
+        macros=(*(one.macro for one in shader.kept), *(one.macro for one in shader.known_lists)),
     )
 
 
@@ -543,7 +545,8 @@ class _DispatchPrinter(CPrinter):
 def inlined(node: ir.Expr, depth: int = 0) -> ir.Expr:
     """An expression of a definition in the language of rules: functions written out, reductions as those.
 
-    A loop variable has a name that none of the `depth` loops around it has, so that arguments keep their meaning.
+    A loop variable has a name that none of the `depth` loops around it has, so that arguments keep their
+    meaning.
     """
     match node:
         case ir.Apply(function=function, arguments=arguments):
@@ -552,9 +555,14 @@ def inlined(node: ir.Expr, depth: int = 0) -> ir.Expr:
             return ir.substitute(body, dict(zip(function.parameters, given, strict=True)))
         case ir.Reduce(kind=kind, loop=loop, body=body, type=type_):
             return _reduce(kind, loop, body, type_, depth)
-        case ir.Fold(kind=kind, loops=(each,), condition=condition, body=body, type=type_):
+        case ir.Fold(
+            kind="all" | "any" | "sum" | "product" | "min" | "max" as kind,
+            loops=(each,),
+            condition=condition,
+            body=body,
+            type=type_,
+        ):
             first = ir.Number(0, ir.INT) if each.first is None else each.first
-            assert kind not in ("argmax", "argmin")
             return _reduce(kind, ir.Loop(each.variable, first, each.last, condition), body, type_, depth)
     parts = (part for part in ir.walk(node) if isinstance(part, ir.Apply | ir.Fold | ir.Reduce))
     return ir.substitute(node, {part: inlined(part, depth) for part in parts})
@@ -562,9 +570,9 @@ def inlined(node: ir.Expr, depth: int = 0) -> ir.Expr:
 
 def _reduce(kind: ir.Reduction, loop: ir.Loop, body: ir.Expr, type_: ir.Type, depth: int) -> ir.Expr:
     fresh = ir.Local(f"{loop.variable.name}{depth or ''}", loop.variable.type)
-    inner = {loop.variable: fresh}
+    inner: dict[ir.Expr, ir.Expr] = {loop.variable: fresh}
     condition = None
     if loop.condition is not None:
-        condition = inlined(ir.substitute(loop.condition, {**inner}), depth + 1)
+        condition = inlined(ir.substitute(loop.condition, inner), depth + 1)
     whole = ir.Loop(fresh, inlined(loop.lower, depth), inlined(loop.upper, depth), condition)
-    return ir.Reduce(kind, whole, inlined(ir.substitute(body, {**inner}), depth + 1), type_)
+    return ir.Reduce(kind, whole, inlined(ir.substitute(body, inner), depth + 1), type_)

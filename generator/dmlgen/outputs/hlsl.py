@@ -157,7 +157,7 @@ def _map(registry: Registry, operator: Operator, functions: Functions, plans: Pl
 
 
 def map_params(plans: Plans, operator: Operator, uniforms: Uniforms, tensors: Sequence[Tensor]) -> Params:
-    """The constants of a shader that works element by element, over the tensors read and then the one written."""
+    """The constants of a shader that works element by element, of tensors read and then the one written."""
     compute = operator.compute
     assert compute is not None
     steps = tensors[:-1] if is_aligned(compute) else ()

@@ -1,19 +1,21 @@
 """Planners as C: the small part of Python that they are written in, statement by statement.
 
-| in Python | in C |
-|-|-|
-| `int` | `int64_t`. `+ - * // % <<`, `abs`, `min`, `max`, `gcd` and `.bit_length()` are functions of the header: results beyond 64 bits saturate, quotients are rounded down, and 0 by 0 |
-| `bool`, `str` | `int`, `const char*`: a text is never made, but for the name of a macro, as f"{text}_END" |
-| a record (NamedTuple) | a struct, given by address, copied where it is kept |
-| a list with a capacity | a struct with its entries in it; an entry too many refuses the plan, and so does an index beyond the end (a negative one counts from there); nothing is written or read outside |
-| a list without a capacity | the address of static entries |
-| `for` over a list, a part of it, `range`, `enumerate`, `zip`; comprehensions; `all`, `any` | loops. A list that is gone through must not change meanwhile |
-| `while` | the same, and it ends where the plan has been refused |
-| methods of `Planning` | functions of the header; `refuse` also returns |
+- `int` is `int64_t`. `+ - * // % <<`, `abs`, `min`, `max`, `gcd` and `.bit_length()` are functions of the
+  header: results beyond 64 bits saturate, quotients are rounded down, and division by 0 gives 0.
+- `bool` and `str` are `int` and `const char*`. A text is never made, but for the name of a macro,
+  f"{text}_END".
+- A record, a NamedTuple, is a struct: given by address, copied where it is kept.
+- A list with a capacity is a struct with its entries in it. An entry too many refuses the plan, and so does
+  an index beyond the end; a negative one counts from there. Nothing is read or written outside. A list
+  without a capacity is the address of static entries.
+- `for` goes over a list, a part of it, `range`, `enumerate` or `zip`; so do comprehensions, `all` and
+  `any`. The list must not change meanwhile. `while` also ends where the plan has been refused.
+- Methods of `Planning` are functions of the header; `refuse` also returns.
 
-A variable has one type, that of its first value; an empty list needs it stated. What a conditional expression, `and`,
-`or` or the condition of `while` holds must be an expression in C, too. Lists are copied where Python shares them, so
-one that has been given to a record or a variable must not be changed afterwards.
+A variable has one type, that of its first value; an empty list needs it stated. What a conditional
+expression, `and`, `or` or the condition of `while` holds must be an expression in C, too. Lists are copied
+where Python shares them, so one that has been given to a record or a variable must not be changed
+afterwards.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ from dmlgen.plans.model import (
     constant,
 )
 
-_KEYWORDS = frozenset("switch default case double float int long short signed unsigned char register".split())
+_KEYWORDS = frozenset({"switch", "default", "case", "double", "float", "int", "long", "short", "char"})
 _ARITHMETIC: dict[type[ast.operator], str] = {
     ast.Add: "add",
     ast.Sub: "subtract",
@@ -101,8 +103,9 @@ def c_type(type_: Type) -> str:
         case Record(name=name):
             return f"dmlops_plan_{name}"
         case ListOf(element=element, capacity=capacity):
-            inner = {INT: "dmlops_plan_int", TEXT: "dmlops_plan_text"}.get(element) or c_type(element)
-            return f"{inner}_{'list' if capacity is None else capacity}"
+            names = {"int64_t": "dmlops_plan_int", "const char*": "dmlops_plan_text"}
+            inner = c_type(element)
+            return f"{names.get(inner, inner)}_{'list' if capacity is None else capacity}"
 
 
 def declarations(plans: Plans) -> list[str]:
@@ -291,7 +294,7 @@ class _Translation:
             case ast.Break():
                 self.lines.append("break;")
             case _:
-                self.module.refuse(node, f"a statement {type(node).__name__}")
+                raise self.module.refused(node, f"a statement {type(node).__name__}")
 
     def nested(self, body: Sequence[ast.stmt]) -> None:
         with self.indented():
@@ -310,7 +313,7 @@ class _Translation:
         before = len(self.lines)
         yield
         if len(self.lines) != before:
-            self.module.refuse(node, "this where C wants an expression")
+            raise self.module.refused(node, "this where C wants an expression")
 
     def variable(self, name: str) -> Value | None:
         return self.names.get(name) or self._everywhere.get(name)
@@ -340,7 +343,8 @@ class _Translation:
         return _uses(self.function.node.body, name) == _uses(body, name)
 
     def assign(self, node: ast.stmt, name: str, value: Value, body: Sequence[ast.stmt]) -> None:
-        """Gives a variable a value. It is declared here, or above everything if it is used outside the block."""
+        """Gives a variable a value. It is declared here, or above everything if it is used outside the
+        block."""
         variable = c_name(name)
         target = self.variable(name)
         if target is None:
@@ -350,11 +354,11 @@ class _Translation:
                 self.lines.append(f"{_declared(value.type, variable)} = {_bare(value.content)};")
                 return
             if not value.is_whole:
-                self.module.refuse(node, f"{name}, a record or list that is used outside this block,")
+                raise self.module.refused(node, f"{name}, a record or list that is used outside this block,")
             self._everywhere[name] = target
             self._top.append(f"{_declared(value.type, variable)} = 0;")
         if not _fits(value.type, target.type):
-            self.module.refuse(node, f"another type of {name}")
+            raise self.module.refused(node, f"another type of {name}")
         self.lines.append(f"{target.content} = {_bare(value.content)};")
 
     def assign_all(
@@ -363,7 +367,7 @@ class _Translation:
         """Several at once: all values are worked out first."""
         plain = [name.id for name in names if isinstance(name, ast.Name)]
         if len(plain) != len(values):
-            self.module.refuse(node, "these targets")
+            raise self.module.refused(node, "these targets")
         apart = not any(_uses([value], name) for value in values for name in plain)
         found = [self.expr(value, self.type_of(name)) for name, value in zip(plain, values, strict=True)]
         kept = found if apart else [self.temporary(value) for value in found]
@@ -389,19 +393,20 @@ class _Translation:
     def loop(self, target: ast.expr, source: ast.expr, body: Sequence[ast.AST]) -> Iterator[None]:
         """Everything inside is done for each item of what is gone through."""
         outer = dict(self.names)
+        items: list[tuple[ast.expr, Value]] = []
         match source:
             case ast.Call(func=ast.Name(id="range"), args=[*bounds]) if 1 <= len(bounds) <= 2:
                 first = self.expr(bounds[0]).text if len(bounds) == 2 else "0"
                 last = self.expr(bounds[-1]).text
                 counter = self.counter(target)
-                begin, end, items = first, last, []
+                begin, end = first, last
             case ast.Call(func=ast.Name(id="enumerate"), args=[inner]):
                 number, item = _pair(self.module, target)
                 counter = self.counter(number)
                 begin, end, items = self.span(inner, [item])
             case ast.Call(func=ast.Name(id="zip"), args=inners):
                 if not isinstance(target, ast.Tuple):
-                    self.module.refuse(target, "this target")
+                    raise self.module.refused(target, "this target")
                 counter = self.counter(ast.Name("_"))
                 spans = [self.span(one, [item]) for one, item in zip(inners, target.elts, strict=True)]
                 begin, end = spans[0][:2]
@@ -414,14 +419,14 @@ class _Translation:
             for place, (item, value) in enumerate(items):
                 self.bind(item, self.at(value, counter, is_inside=place == 0))
             if any(_changed(body, value.text.lstrip("&")) for _, value in items):
-                self.module.refuse(source, "changing a list that is gone through")
+                raise self.module.refused(source, "changing a list that is gone through")
             yield
         self.lines.append("}")
         self.names = outer
 
     def counter(self, target: ast.expr) -> str:
         if not isinstance(target, ast.Name):
-            self.module.refuse(target, "this target")
+            raise self.module.refused(target, "this target")
         if target.id == "_":
             return self.new().replace("made", "each")
         name = c_name(target.id)
@@ -446,13 +451,13 @@ class _Translation:
     def list_of(self, node: ast.expr) -> Value:
         value = self.expr(node)
         if not isinstance(value.type, ListOf):
-            self.module.refuse(node, "going through this")
+            raise self.module.refused(node, "going through this")
         return value
 
     def bind(self, target: ast.expr, value: Value) -> None:
         """Names an item of what is gone through."""
         if not isinstance(target, ast.Name):
-            self.module.refuse(target, "this target")
+            raise self.module.refused(target, "this target")
         name = c_name(target.id)
         if value.is_whole:
             self.lines.append(
@@ -472,7 +477,7 @@ class _Translation:
 
     def item(self, whole: Value, index: ast.expr) -> Value:
         if not isinstance(whole.type, ListOf):
-            self.module.refuse(index, "an index here")
+            raise self.module.refused(index, "an index here")
         return self.at(whole, _bare(self.expr(index).text))
 
     # Calls.
@@ -491,14 +496,14 @@ class _Translation:
                 function = self.module.functions[name]
                 self.lines.append(f"{self.called(call, function)};")
                 return
-        self.module.refuse(call, "this call")
+        raise self.module.refused(call, "this call")
 
     def insert(self, owner: Value, place: ast.expr | None, item: ast.expr) -> None:
         assert isinstance(owner.type, ListOf)
         where = owner.member("count", INT).text if place is None else self.expr(place).text
         value = self.expr(item, owner.type.element)
         if not _fits(value.type, owner.type.element):
-            self.module.refuse(item, "an item of another type")
+            raise self.module.refused(item, "an item of another type")
         self.lines.append(
             f"{c_type(owner.type)}_insert(planning, {owner.text}, {where}, {_bare(value.text)});"
         )
@@ -520,7 +525,7 @@ class _Translation:
             case "refuse", [ast.Attribute(attr=reason), member, number]:
                 texts = [f"DMLOPS_REASON_{reason}", self.expr(member).text, self.expr(number).text]
             case _:
-                self.module.refuse(call, f"{method}() like this")
+                raise self.module.refused(call, f"{method}() like this")
         self.lines.append(f"dmlops_out_{method}({', '.join(['planning', *map(_bare, texts)])});")
         if method == "refuse":
             self.lines += self.nothing()
@@ -549,11 +554,11 @@ class _Translation:
         parameters = [one for one in function.parameters if one[1] != PLANNING]
         arguments = call.args[len(function.parameters) - len(parameters) :]
         if len(arguments) != len(parameters) or call.keywords:
-            self.module.refuse(call, "a call with other arguments")
+            raise self.module.refused(call, "a call with other arguments")
         for node, (name, type_) in zip(arguments, parameters, strict=True):
             value = self.expr(node, type_)
             if not _fits(value.type, type_):
-                self.module.refuse(node, f"{name} of another type")
+                raise self.module.refused(node, f"{name} of another type")
             given.append(_bare(value.text))
         return f"{_called(function)}({', '.join(given)})"
 
@@ -572,13 +577,13 @@ class _Translation:
             case ast.Name(id=name):
                 found = self.variable(name)
                 if found is None:
-                    self.module.refuse(node, f"the name {name}")
+                    raise self.module.refused(node, f"the name {name}")
                 return found
             case ast.Attribute(value=owner, attr=name):
                 record = self.expr(owner)
                 field = record.type.field(name) if isinstance(record.type, Record) else None
                 if field is None:
-                    self.module.refuse(node, f"the field {name}")
+                    raise self.module.refused(node, f"the field {name}")
                 return record.member(c_name(name), field.type)
             case ast.Subscript(slice=ast.Slice()):
                 return self.collected(node, wanted, lambda add: self.copied(node, add))
@@ -603,15 +608,15 @@ class _Translation:
                 with self.expression(node):
                     a, b = self.expr(then), self.expr(otherwise)
                 if not _fits(a.type, b.type):
-                    self.module.refuse(node, "a choice of different types")
+                    raise self.module.refused(node, "a choice of different types")
                 return Value(f"({condition} ? {a.text} : {b.text})", a.type)
             case ast.List(elts=items):
-                return self.collected(node, wanted, lambda add: [add(item) for item in items])
+                return self.collected(node, wanted, lambda add: self.written(items, add))
             case ast.ListComp(elt=item, generators=[generator]):
                 return self.collected(node, wanted, lambda add: self.comprehended(generator, item, add))
             case ast.Call():
                 return self.call(node, wanted)
-        self.module.refuse(node, f"an expression {type(node).__name__}")
+        raise self.module.refused(node, f"an expression {type(node).__name__}")
 
     def binary(self, node: ast.expr, op: ast.operator, left: ast.expr, right: ast.expr) -> Value:
         a, b = self.expr(left).text, self.expr(right).text
@@ -619,7 +624,7 @@ class _Translation:
             return Value(f"dmlops_{_ARITHMETIC[type(op)]}({_bare(a)}, {_bare(b)})", INT)
         if type(op) in _BITS:
             return Value(f"({a} {_BITS[type(op)]} {b})", INT)
-        self.module.refuse(node, "this operator")
+        raise self.module.refused(node, "this operator")
 
     def compared(self, left: ast.expr, ops: list[ast.cmpop], others: list[ast.expr]) -> Value:
         values = [self.expr(one) for one in (left, *others)]
@@ -632,12 +637,16 @@ class _Translation:
     ) -> Value:
         """A new list, which `fill` appends to."""
         if not isinstance(wanted, ListOf):
-            self.module.refuse(node, "a list without a stated type")
+            raise self.module.refused(node, "a list without a stated type")
         name = self.new()
         self.lines += [f"{_declared(wanted, name)};", f"{name}.count = 0;"]
         whole = Value(f"&{name}", wanted)
         fill(lambda item: self.insert(whole, None, item))
         return whole
+
+    def written(self, items: list[ast.expr], add: Callable[[ast.expr], None]) -> None:
+        for item in items:
+            add(item)
 
     def comprehended(
         self, generator: ast.comprehension, item: ast.expr, add: Callable[[ast.expr], None]
@@ -693,7 +702,7 @@ class _Translation:
                 function = self.module.functions[name]
                 own, self._next_name = self._next_name, None
                 return self.result(own, self.called(node, function), function.result)
-        self.module.refuse(node, "this call")
+        raise self.module.refused(node, "this call")
 
     def result(self, name: str | None, text: str, type_: Type) -> Value:
         """What a function gives; a record or a list has an address then, that of a variable of this name."""
@@ -705,13 +714,13 @@ class _Translation:
 
     def record(self, node: ast.Call, record: Record, arguments: list[ast.expr]) -> Value:
         if len(arguments) != len(record.fields) or node.keywords:
-            self.module.refuse(node, f"{record.name} with other fields")
+            raise self.module.refused(node, f"{record.name} with other fields")
         own, self._next_name = self._next_name, None
         values: list[Value] = []
         for argument, field in zip(arguments, record.fields, strict=True):
             value = self.expr(argument, field.type)
             if not _fits(value.type, field.type):
-                self.module.refuse(argument, f"{field.name} of another type")
+                raise self.module.refused(argument, f"{field.name} of another type")
             values.append(value)
         name = own or self.new()
         self.lines.append(f"{_declared(record, name)};")
@@ -779,7 +788,7 @@ def _pair(module: Module, target: ast.expr) -> tuple[ast.expr, ast.expr]:
     match target:
         case ast.Tuple(elts=[number, item]):
             return number, item
-    module.refuse(target, "this target")
+    raise module.refused(target, "this target")
 
 
 def _uses(nodes: Sequence[ast.AST], name: str) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import NoReturn, TypeAlias
+from typing import TypeAlias
 
 from dmlgen.diagnostics import Finding, Position, SpecError
 
@@ -33,7 +33,8 @@ class Scalar:
 class ListOf:
     """A list of as many entries at most; without a capacity, one that is the same for all descriptions.
 
-    `words` are what else its annotation says, for shaders: the macro that counts its entries, names of strides.
+    `words` are what else its annotation says, for shaders: the macro that counts its entries, names of
+    strides.
     """
 
     element: Type
@@ -79,12 +80,12 @@ class Module:
     types: dict[str, Type] = field(default_factory=dict)
     functions: dict[str, Function] = field(default_factory=dict)
 
-    def refuse(self, node: ast.AST, what: str) -> NoReturn:
-        """Raises SpecError: the translator does not take what stands here."""
+    def refused(self, node: ast.AST, what: str) -> SpecError:
+        """What to raise where the translator does not take what stands here."""
         position = Position(
             self.path.as_posix(), getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1
         )
-        raise SpecError([Finding(position, "plans", f"{what} is more than planners may use")])
+        return SpecError([Finding(position, "plans", f"{what} is more than planners may use")])
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ class Plans:
             for node in module.tree.body:
                 if isinstance(node, ast.ClassDef | ast.FunctionDef):
                     if node.name in owners:
-                        module.refuse(node, f"{node.name}, as in {owners[node.name].name},")
+                        raise module.refused(node, f"{node.name}, as in {owners[node.name].name},")
                     owners[node.name] = module
 
     def _load(self, name: str) -> Module:
@@ -162,20 +163,16 @@ class Plans:
         match node:
             case ast.ImportFrom(level=1, module=str(name), names=names) if name not in (MACHINE, REASONS):
                 source = self._load(name)
-                for alias in names:
-                    for own, theirs in (
-                        (module.constants, source.constants),
-                        (module.types, source.types),
-                        (module.functions, source.functions),
-                    ):
-                        if alias.name in theirs:
-                            own[alias.name] = theirs[alias.name]  # type: ignore[index]
+                wanted = {alias.name for alias in names}
+                module.constants |= {k: v for k, v in source.constants.items() if k in wanted}
+                module.types |= {k: v for k, v in source.types.items() if k in wanted}
+                module.functions |= {k: v for k, v in source.functions.items() if k in wanted}
             case ast.ImportFrom() | ast.Import() | ast.Expr():
                 pass
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Subscript() as value):
                 module.types[name] = self.type(module, value)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                module.constants[name] = _constant(module, value)
+                module.constants[name] = _number(module, value)
             case ast.ClassDef(name=name, bases=[ast.Name(id="NamedTuple")], body=body):
                 module.types[name] = Record(name, tuple(self._fields(module, body)))
             case ast.FunctionDef(name=name, args=arguments, returns=returns):
@@ -185,7 +182,7 @@ class Plans:
                 result = NOTHING if returns is None else self.type(module, returns)
                 module.functions[name] = Function(name, module, node, parameters, result)
             case _:
-                module.refuse(node, type(node).__name__)
+                raise module.refused(node, type(node).__name__)
 
     def _fields(self, module: Module, body: list[ast.stmt]) -> Iterator[Field]:
         for place, node in enumerate(body):
@@ -200,7 +197,7 @@ class Plans:
                 case ast.Expr():
                     pass
                 case _:
-                    module.refuse(node, type(node).__name__)
+                    raise module.refused(node, type(node).__name__)
 
     def type(self, module: Module, node: ast.AST) -> Type:
         """The type that an annotation names."""
@@ -215,7 +212,7 @@ class Plans:
                 return ListOf(self.type(module, element), None)
             case ast.Subscript(value=ast.Name(id="Annotated"), slice=ast.Tuple(elts=[inner, *rest])):
                 return _annotated(self.type(module, inner), [_constant(module, one) for one in rest])
-        module.refuse(node, "this type")
+        raise module.refused(node, "this type")
 
 
 def _annotated(inner: Type, rest: list[int | str]) -> Type:
@@ -240,13 +237,13 @@ def _constant(module: Module, node: ast.AST) -> int | str:
             return _number(module, left) * _number(module, right)
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
             return int(_number(module, left) ** _number(module, right))
-    module.refuse(node, "this constant")
+    raise module.refused(node, "this constant")
 
 
 def _number(module: Module, node: ast.AST) -> int:
     value = _constant(module, node)
     if not isinstance(value, int):
-        module.refuse(node, "this constant")
+        raise module.refused(node, "this constant")
     return value
 
 

@@ -650,9 +650,9 @@ class Shader:
     """What the shader of a definition is told.
 
     `tensors` gives, in the order of the bindings, what the names of a tensor's macros begin with; `kept` the
-    same of intermediate tensors, and the type of their entries. `lists` and `scalars` are what the description
-    alone gives, in the order of the constants: kind, name, and of a list its macro. `limited` are tensors
-    whose least and greatest values matter, `held` outputs that are read; `fused` is the member with
+    same of intermediate tensors, and the type of their entries. `lists` and `scalars` are what the
+    description alone gives, in the order of the constants: kind, name, and of a list its macro. `limited` are
+    tensors whose least and greatest values matter, `held` outputs that are read; `fused` is the member with
     activations, `activations` the operators that it may name.
     """
 

@@ -1,7 +1,7 @@
 """The memory movement behind an operator's description: which element goes where, as strides.
 
-The operator's own function of a coordinate is called with symbols in place of coordinates, and the strides are read
-off the result. Nothing here needs a GPU. Offsets, strides and sizes are in elements, not bytes.
+The operator's own function of a coordinate is called with symbols in place of coordinates, and the strides
+are read off the result. Nothing here needs a GPU. Offsets, strides and sizes are in elements, not bytes.
 """
 
 from __future__ import annotations
@@ -96,11 +96,8 @@ def movement(offset: Any, rank: int) -> Movement:
     if any(index.lookups or index.coordinates != steps for index in indices):
         return NO_MOVEMENT
     return Movement(
-        tuple(offset.coordinates.get(dimension, 0) for dimension in range(rank)),
-        tuple(steps.get(dimension, 0) for dimension in range(rank)),
-        tuple(
-            Lookup(wrapped.size, stride, wrapped.index.offset.constant)
-            for wrapped, stride in offset.lookups.items()
-        ),
+        [offset.coordinates.get(dimension, 0) for dimension in range(rank)],
+        [steps.get(dimension, 0) for dimension in range(rank)],
+        [Lookup(one.size, stride, one.index.offset.constant) for one, stride in offset.lookups.items()],
         True,
     )

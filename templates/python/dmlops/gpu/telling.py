@@ -1,4 +1,5 @@
-"""What planners are told of a computation. The header has the same in C, generated from the same expressions."""
+"""What planners are told of a computation. The header has the same in C, generated from the same
+expressions."""
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ from ..kernels.map import Map as MapComputation
 from ..kernels.map import Uniforms
 from ..kernels.reduce import Reduce as ReduceComputation
 from ..kernels.scatter import Scatter as ScatterComputation
+from ..registry import operator as described
 from ..tensor import TensorDesc
 from . import movement
 from .plans.definition import (
@@ -74,8 +76,9 @@ get_hints = cache(get_type_hints)
 
 
 @cache
-def _places(operator: type[Description]) -> dict[str, int]:
-    return {member.name: place for place, member in enumerate(operator.MEMBERS)}
+def _places(operator: str) -> dict[str, int]:
+    members = described(operator).MEMBERS
+    return {member.name: place for place, member in enumerate(members)}
 
 
 @cache
@@ -94,7 +97,7 @@ def _tensor(
     is_held: bool = False,
 ) -> Tensor:
     """A tensor of a member; one that is absent is of whole words, and has no dimensions."""
-    buffer = Buffer(_places(type(desc))[name], entry)
+    buffer = Buffer(_places(desc.OPERATOR)[name], entry)
     if tensor is None:
         return Tensor(macro, buffer, False, 32, False, False, as_bits, is_limited, is_held, (), ())
     return Tensor(
@@ -171,11 +174,9 @@ def gather(computation: MapComputation) -> Gather:
     names = (result.tensor, indices, computation.output)
     macros = (*computation.shader.inputs.values(), computation.shader.output)
     tensors = [getattr(desc, name) for name in names]
-    return Gather(
-        *(_tensor(desc, *one) for one in zip(names, macros, tensors, strict=True)),
-        *(tensor.size_in_bytes for tensor in tensors),
-        moved,
-    )
+    source, looked, target = (_tensor(desc, *one) for one in zip(names, macros, tensors, strict=True))
+    read, index, written = (tensor.size_in_bytes for tensor in tensors)
+    return Gather(source, looked, target, read, index, written, moved)
 
 
 def _updates(computation: ScatterComputation) -> Movement:
@@ -219,7 +220,7 @@ def _map(computation: MapComputation, number: int, uniforms: Uniforms) -> Map:
 
     output = bound(computation.output, shader.output)
     tensors = [bound(name, macro) for name, macro in shader.inputs.items()]
-    for place, (tensor, name) in enumerate(zip(tensors, shader.inputs, strict=True)):
+    for place, tensor in enumerate(tensors):
         if not tensor.is_present:  # nothing reads it; a resource stands in for it
             tensors[place] = output._replace(
                 macro=tensor.macro, as_bits=computation.output in as_bits, is_limited=False

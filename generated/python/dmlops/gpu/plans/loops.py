@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple
 
 from .planning import Planning
 from .reasons import Reason
-from .told import Groups, NO_MEMBER, Number, Sizes, Tensor, Tensors
+from .told import NO_MEMBER, Groups, Number, Sizes, Tensor, Tensors
 
 COUNT_LIMIT = 2**32
 """Shaders count elements in 32 bits: every tensor spans fewer elements than this."""
@@ -121,8 +121,8 @@ def in_steps(loop: Loop, step: int) -> Loop:
 def dimension(size: int, strides: Row) -> Dimension:
     """A loop as shaders take it.
 
-    With q = multiplier * n >> 32, n // size is (q + (n - q >> halving)) >> shift for every n below 2**32: figure 4.1
-    of Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (1994).
+    With q = multiplier * n >> 32, n // size is (q + (n - q >> halving)) >> shift for every n below 2**32:
+    figure 4.1 of Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (1994).
     """
     bits = (size - 1).bit_length()
     multiplier = 2**32 * ((1 << bits) - size) // size + 1

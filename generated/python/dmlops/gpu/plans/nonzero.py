@@ -24,7 +24,7 @@ class Nonzero(NamedTuple):
 
 
 class NonzeroParams(NamedTuple):
-    count: int
+    count: int  # type: ignore[assignment]  # it hides a method of tuples
     "elements of the input"
     groupColumns: int
     "thread groups along x"

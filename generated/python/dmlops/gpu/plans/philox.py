@@ -23,7 +23,7 @@ class Philox(NamedTuple):
 
 
 class PhiloxParams(NamedTuple):
-    count: int
+    count: int  # type: ignore[assignment]  # it hides a method of tuples
     "elements of the output"
     groupColumns: int
     "thread groups along x"

@@ -47,8 +47,8 @@ REST = 2
 class Reduce(NamedTuple):
     """What a shader that reduces is told.
 
-    `is_each`: it stores something for each element. `chooses`: a set comes down to one of its elements. `shifts`:
-    elements are mapped after something is subtracted from all of a set.
+    `is_each`: it stores something for each element. `chooses`: a set comes down to one of its elements.
+    `shifts`: elements are mapped after something is subtracted from all of a set.
     """
 
     input: Tensor
@@ -70,7 +70,7 @@ class ReduceParams(NamedTuple):
     "of a set"
     groupColumns: int
     "thread groups along x"
-    count: int
+    count: int  # type: ignore[assignment]  # it hides a method of tuples
     "elements of a set"
     kept: Annotated[Dimensions, "KEPT_RANK", "input", "output"]
     "outermost first"
@@ -89,9 +89,9 @@ class Sets(NamedTuple):
 class Sharing(NamedTuple):
     """How threads share sets.
 
-    `is_across`: neighbours in memory belong to different sets. `unroll`: the vectors that one thread has under way.
-    `lanes`: the threads that share a set, as many as have `unroll` vectors to load. `threads`: those in a group, few
-    where neighbouring sets need no more, as all wait for one another.
+    `is_across`: neighbours in memory belong to different sets. `unroll`: the vectors that one thread has
+    under way. `lanes`: the threads that share a set, as many as have `unroll` vectors to load. `threads`:
+    those in a group, few where neighbouring sets need no more, as all wait for one another.
     """
 
     is_across: bool
@@ -162,7 +162,8 @@ def loops_over(told: Reduce, of_axes: bool) -> Loops:
 
 
 def vector_of(told: Reduce, kept: Loops, reduced: Loops) -> int:
-    """The elements that make up a vector: neighbours in the input, and in the output if it has as many elements."""
+    """The elements that make up a vector: neighbours in the input, and in the output if it has as many
+    elements."""
     inner = reduced[-1]
     vector = 0
     for tensor in range(2 if told.is_each else 1):
@@ -215,7 +216,8 @@ def plan_reduce(out: Planning, told: Reduce) -> None:
 
 
 def dispatch_sets(out: Planning, sets: Sets, extent: int, count: int, vector: int, number: int) -> None:
-    """A dispatch: pass `number` over sets in parts of so many vectors; `count` are the elements of a whole set."""
+    """A dispatch: pass `number` over sets in parts of so many vectors; `count` are the elements of a whole
+    set."""
     sharing = shared(sets)
     parts = ceil_div(sets.extent, extent)
     block = sharing.lanes * sharing.unroll

@@ -41,7 +41,7 @@ class Scan(NamedTuple):
 
 
 class ScanParams(NamedTuple):
-    count: int
+    count: int  # type: ignore[assignment]  # it hides a method of tuples
     "segments of all lines"
     groupColumns: int
     "thread groups along x"

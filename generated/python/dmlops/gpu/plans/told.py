@@ -40,9 +40,10 @@ Sizes = Annotated[Sequence[int], 8]
 class Tensor(NamedTuple):
     """A tensor of a shader; its macros begin with `macro`.
 
-    `is_present`: it is there; where it is not, something else may stand in. `bits` of an element; `is_float` and
-    `is_signed` tell its kind. `as_bits`: its elements are taken as bits, whatever they stand for. `is_limited`: the
-    shader needs its least and its greatest value. `is_held`: an output whose old content is read.
+    `is_present`: it is there; where it is not, something else may stand in. `bits` of an element; `is_float`
+    and `is_signed` tell its kind. `as_bits`: its elements are taken as bits, whatever they stand for.
+    `is_limited`: the shader needs its least and its greatest value. `is_held`: an output whose old content is
+    read.
     """
 
     macro: str
@@ -96,8 +97,8 @@ Lookups = Annotated[Sequence[Lookup], 8]
 
 
 class Movement(NamedTuple):
-    """Where elements go, as indices direct: for each dimension that is gone through, strides of what is moved, and of
-    the indices; and the indices to look up. `is_followed`: this is all that there is to it."""
+    """Where elements go, as indices direct: for each dimension that is gone through, strides of what is
+    moved, and of the indices; and the indices to look up. `is_followed`: this is all that there is to it."""
 
     strides: Sizes
     steps: Sizes

@@ -1,7 +1,7 @@
 """Definitions of outputs: a dispatch for each intermediate tensor and each output, in order.
 
-All intermediate tensors lie in one scratch buffer. A recurrence takes one dispatch for each step of each of its
-tensors.
+All intermediate tensors lie in one scratch buffer. A recurrence takes one dispatch for each step of each of
+its tensors.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Annotated, NamedTuple
 from .loops import Words, check_span, element_count, grid
 from .planning import Planning
 from .reasons import Reason
-from .told import Buffer, NO_MEMBER, Numbers, Signed, Sizes, Tensors
+from .told import NO_MEMBER, Buffer, Numbers, Signed, Sizes, Tensors
 from .types import define_tensor, define_type
 
 NUM_THREADS = 64
@@ -34,10 +34,11 @@ class Kept(NamedTuple):
 
 
 class Pass(NamedTuple):
-    """Pass `number` of the shader writes an intermediate tensor, or an output, by its number among the tensors.
+    """Pass `number` of the shader writes an intermediate tensor, or an output, by its number among the
+    tensors.
 
-    `reads` has a bit for each intermediate tensor that it reads. `is_along`: it is part of a recurrence with those
-    beside it that are, too.
+    `reads` has a bit for each intermediate tensor that it reads. `is_along`: it is part of a recurrence with
+    those beside it that are, too.
     """
 
     number: int
@@ -73,8 +74,8 @@ class Activation(NamedTuple):
 
 
 class Definition(NamedTuple):
-    """What the shader of a definition is told: the sizes of intermediate tensors, and lists and numbers that the
-    description alone gives. `is_double`: floats are computed in double precision."""
+    """What the shader of a definition is told: the sizes of intermediate tensors, and lists and numbers that
+    the description alone gives. `is_double`: floats are computed in double precision."""
 
     is_double: bool
     tensors: Tensors
@@ -91,7 +92,7 @@ class DefinitionParams(NamedTuple):
     activations: Annotated[list[int], 32]
     rank: Signed
     "entries of sizes"
-    count: int
+    count: int  # type: ignore[assignment]  # it hides a method of tuples
     "elements to write"
     first: int
     "the number of the first one"
@@ -115,8 +116,8 @@ class Space(NamedTuple):
 
 
 def counted(out: Planning, value: int) -> int:
-    """An integer that shaders count with. A limit beyond 31 bits, such as the greatest UINT, is none: they count to
-    less."""
+    """An integer that shaders count with. A limit beyond 31 bits, such as the greatest UINT, is none: they
+    count to less."""
     if not -(2**31) <= value < 2**32:
         out.refuse(Reason.LARGE_NUMBER, NO_MEMBER, value)
     return min(value, 2**31 - 1) % 2**32

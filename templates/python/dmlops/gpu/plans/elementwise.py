@@ -1,7 +1,8 @@
 """Computation element by element: variants of the shader, and what each is told.
 
-Aligned shaders go through all tensors in step: dimensions are merged as far as every tensor allows, and vectors of
-neighbours are computed at once where the layouts have them. Others find each element from its coordinate.
+Aligned shaders go through all tensors in step: dimensions are merged as far as every tensor allows, and
+vectors of neighbours are computed at once where the layouts have them. Others find each element from its
+coordinate.
 """
 
 from __future__ import annotations
@@ -46,8 +47,9 @@ NONE = -1
 class Map(NamedTuple):
     """What a shader that works element by element is told.
 
-    `tensors` are those that it reads, then the one that it writes; `over` is the number of the one whose elements are
-    gone through. `elements` are numbers of a tensor's type, two words each. `arrays` have a number for each dimension.
+    `tensors` are those that it reads, then the one that it writes; `over` is the number of the one whose
+    elements are gone through. `elements` are numbers of a tensor's type, two words each. `arrays` have a
+    number for each dimension.
     """
 
     is_aligned: bool
@@ -60,7 +62,7 @@ class Map(NamedTuple):
 
 
 class MapParams(NamedTuple):
-    count: int
+    count: int  # type: ignore[assignment]  # it hides a method of tuples
     "items"
     groupColumns: int
     "thread groups along x"

@@ -21,7 +21,7 @@ from .loops import (
 )
 from .planning import Planning
 from .reasons import Reason
-from .told import Lookup, MAX_RANK, Movement, NO_MEMBER, Tensor
+from .told import MAX_RANK, NO_MEMBER, Lookup, Lookups, Movement, Tensor
 
 NUM_THREADS = 512
 BITS_IN_FLIGHT = 256  # that one thread moves; measured, see bench/gpu.py
@@ -51,7 +51,7 @@ class GatherLookup(NamedTuple):
 
 
 class GatherParams(NamedTuple):
-    count: int
+    count: int  # type: ignore[assignment]  # it hides a method of tuples
     "vectors in OutputTensor"
     groupColumns: int
     "thread groups along x"
@@ -65,14 +65,15 @@ class GatherParams(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """`output[o] = input[i + sum(wrap(index[x + l.offset], l.size) * l.stride)]` in elements of so many bytes.
+    """`output[o] = input[i + sum(wrap(index[x + l.offset], l.size) * l.stride)]` in elements of so many
+    bytes.
 
     `o`, `i` and `x` are the sums of coordinate times stride over the loops, outermost first.
     """
 
     bytes: int
     loops: Loops
-    lookups: Annotated[list[Lookup], 8]
+    lookups: Lookups
 
 
 def check_reach(out: Planning, tensor: Tensor, bytes: int, span: int) -> None:
@@ -141,8 +142,8 @@ def widened(moved: Moved) -> Moved:
 def striped(moved: Moved) -> Moved:
     """The same movement down strips of a cache line, where the index chooses the row to read from.
 
-    Row by row, every element of a row may come from another row; by the time its neighbours in memory are wanted, the
-    cache has lost them. The rows of a strip fit.
+    Row by row, every element of a row may come from another row; by the time its neighbours in memory are
+    wanted, the cache has lost them. The rows of a strip fit.
     """
     rank = len(moved.loops)
     if rank < 2 or rank >= MAX_RANK:
@@ -159,10 +160,15 @@ def striped(moved: Moved) -> Moved:
     return Moved(moved.bytes, loops, moved.lookups)
 
 
+def moved_of(out: Planning, told: Gather) -> Moved:
+    """The movement as it is, in as few loops as possible."""
+    loops = or_lone(merged(checked_loops(out, told)))
+    return Moved(told.output.bits // 8, loops, told.movement.lookups)
+
+
 def plan_gather(out: Planning, told: Gather) -> None:
     """The one dispatch that gathers, in the fastest variant of the shader."""
-    loops = or_lone(merged(checked_loops(out, told)))
-    moved = striped(widened(Moved(told.output.bits // 8, loops, told.movement.lookups)))
+    moved = striped(widened(moved_of(out, told)))
     inner = moved.loops[-1]
     bits = moved.bytes * 8
     outer: Words = [loop.strides[OUTPUT] for loop in moved.loops[:-1]]

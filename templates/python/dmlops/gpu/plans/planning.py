@@ -1,4 +1,5 @@
-"""What a planner tells: macros, resources, constants, dispatches, scratch buffers. The header has the same in C."""
+"""What a planner tells: macros, resources, constants, dispatches, scratch buffers. The header has the same in
+C."""
 
 from __future__ import annotations
 

@@ -7,7 +7,6 @@ from typing import Annotated, NamedTuple
 from .loops import (
     Dimensions,
     Loop,
-    Loops,
     check_span,
     dimensions,
     element_count,
@@ -17,7 +16,7 @@ from .loops import (
 )
 from .planning import Planning
 from .reasons import Reason
-from .told import Movement, NO_MEMBER, Tensor
+from .told import NO_MEMBER, Movement, Tensor
 from .types import define_moved, define_tensor
 
 NUM_THREADS = 256
@@ -40,7 +39,7 @@ class ScatterLookup(NamedTuple):
 
 
 class ScatterParams(NamedTuple):
-    count: int
+    count: int  # type: ignore[assignment]  # it hides a method of tuples
     "elements of the updates in the first dispatch, of the output in the second"
     groupColumns: int
     "thread groups along x"

@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 
 from .loops import Dimensions, Loop, Loops, across, ceil_div, check_span, dimensions, grid, repeats
 from .planning import Planning
-from .told import Buffer, Tensor
+from .told import Tensor
 from .types import define_moved, define_tensor
 
 FEW = 64  # elements wanted, for which small tiles are faster; measured, see bench/gpu.py
@@ -21,12 +21,12 @@ class TopK(NamedTuple):
     output: Tensor
     indices: Tensor
     axis: int
-    count: int
+    count: int  # type: ignore[assignment]  # it hides a method of tuples
     largest: bool
 
 
 class TopKParams(NamedTuple):
-    count: int
+    count: int  # type: ignore[assignment]  # it hides a method of tuples
     "elements of tiles, or of runs to be merged; of all lines"
     groupColumns: int
     "thread groups along x"
@@ -77,7 +77,7 @@ def plan_top_k(out: Planning, told: TopK) -> None:
     define_tensor(out, told.indices)
     out.share()
 
-    # The runs that dispatches write lie in two pairs of buffers in turn, each as large as the largest of its own.
+    # Runs lie in two pairs of buffers in turn, each as large as the runs that it holds at any time need.
     runs, kept, span, turn = ceil_div(length, tile), min(wanted, tile), tile, 0
     even, odd = 0, 0
     while runs > 1:
