@@ -15,6 +15,7 @@ def place(desc: Any, at: Coordinates, load: Load) -> Coordinates:
     index = wrap(load("IndicesTensor", at), desc.OutputTensor.Sizes[desc.Axis])
     return replace(at, desc.Axis, index)
 
+
 MACROS = {
     "OutputTensor": "OUTPUT",
     "InputTensor": "INPUT",

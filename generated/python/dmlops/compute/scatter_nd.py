@@ -18,6 +18,7 @@ def place(desc: Any, at: Coordinates, load: Load) -> Coordinates:
     indexed = tuple(wrap(load("IndicesTensor", align((*scattered[: max(desc.IndicesDimensionCount - 1, 0)], j), desc.IndicesTensor.DimensionCount, 0)), desc.OutputTensor.Sizes[input_start + j]) for j in range(min(index_tuple_size, 8)))  # fmt: skip
     return align(indexed + scattered[max(desc.IndicesDimensionCount - 1, 0) :], desc.OutputTensor.DimensionCount, 0)  # fmt: skip
 
+
 MACROS = {
     "OutputTensor": "OUTPUT",
     "InputTensor": "INPUT",
