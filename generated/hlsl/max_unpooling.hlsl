@@ -348,6 +348,12 @@ uint Convert(uint64_t x, uint type) { return (uint)x; }
 int64_t Convert(uint64_t x, int64_t type) { return (int64_t)x; }
 uint64_t Convert(uint64_t x, uint64_t type) { return (uint64_t)x; }
 
+// An integer in 64 bits with a sign; what they cannot hold becomes the greatest
+int64_t Integer(int x) { return x; }
+int64_t Integer(uint x) { return x; }
+int64_t Integer(int64_t x) { return x; }
+int64_t Integer(uint64_t x) { return (int64_t)min(x, ~(uint64_t)0 >> 1); }
+
 // Whether a is smaller than b; false if either is NaN, even where a compiler assumes that there is none
 bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
 bool Less(int a, int b) { return a < b; }
@@ -421,7 +427,7 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 
 bool ComesHere(List at, List p)
 {
-    return (int64_t)ReadIndices(p) == Flat(at, ListOf(outputSizes[0], outputSizes[1], OUTPUT_SIZES_LENGTH));
+    return Integer(ReadIndices(p)) == Flat(at, ListOf(outputSizes[0], outputSizes[1], OUTPUT_SIZES_LENGTH));
 }
 
 bool AnyOf(List at)

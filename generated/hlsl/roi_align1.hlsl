@@ -429,6 +429,12 @@ uint Convert(uint64_t x, uint type) { return (uint)x; }
 int64_t Convert(uint64_t x, int64_t type) { return (int64_t)x; }
 uint64_t Convert(uint64_t x, uint64_t type) { return (uint64_t)x; }
 
+// An integer in 64 bits with a sign; what they cannot hold becomes the greatest
+int64_t Integer(int x) { return x; }
+int64_t Integer(uint x) { return x; }
+int64_t Integer(int64_t x) { return x; }
+int64_t Integer(uint64_t x) { return (int64_t)min(x, ~(uint64_t)0 >> 1); }
+
 // Whether a is at most b; false if either is NaN, even where a compiler assumes that there is none
 bool LessOrEqual(float a, float b) { return !IsNan(a) && !IsNan(b) && a <= b; }
 bool LessOrEqual(int a, int b) { return a <= b; }
@@ -831,7 +837,7 @@ REAL_VALUE Hat(REAL_VALUE x, int i)
 
 int Batch(int r)
 {
-    return (int)max(min((int64_t)(int64_t)ReadBatchIndices(Align(Listed(r), batchIndicesDimensionCount, 0)), (int64_t)batches), (int64_t)0);
+    return (int)max(min((int64_t)Integer(ReadBatchIndices(Align(Listed(r), batchIndicesDimensionCount, 0))), (int64_t)batches), (int64_t)0);
 }
 
 int64_t Low(REAL_VALUE x)

@@ -17695,6 +17695,22 @@ DMLOPS_CALLED void dmlops_plan_Listed_16_insert(dmlops_planning* planning, dmlop
     list->items[place] = *item;
 }
 
+typedef struct dmlops_plan_int_64 {
+    int64_t count;
+    int64_t items[64];
+} dmlops_plan_int_64;
+
+DMLOPS_CALLED void dmlops_plan_int_64_insert(dmlops_planning* planning, dmlops_plan_int_64* list, int64_t place, int64_t item) {
+    if (list->count >= 64 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = item;
+}
+
 typedef struct dmlops_plan_Number_32 {
     int64_t count;
     dmlops_plan_Number items[32];
@@ -17732,6 +17748,7 @@ typedef struct dmlops_plan_Definition {
     dmlops_plan_Tensor_16 tensors;
     dmlops_plan_int_8_16 kept_sizes;
     dmlops_plan_Listed_16 lists;
+    dmlops_plan_int_64 elements;
     dmlops_plan_Number_32 numbers;
     dmlops_plan_Activation_8 activations;
 } dmlops_plan_Definition;
@@ -17768,22 +17785,6 @@ DMLOPS_CALLED void dmlops_plan_int_32_insert(dmlops_planning* planning, dmlops_p
     list->items[place] = item;
 }
 
-typedef struct dmlops_plan_int_64 {
-    int64_t count;
-    int64_t items[64];
-} dmlops_plan_int_64;
-
-DMLOPS_CALLED void dmlops_plan_int_64_insert(dmlops_planning* planning, dmlops_plan_int_64* list, int64_t place, int64_t item) {
-    if (list->count >= 64 || place < 0 || place > list->count) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = item;
-}
-
 typedef struct dmlops_plan_DefinitionParams {
     dmlops_plan_int_8 sizes;
     dmlops_plan_int_512 lists;
@@ -17792,6 +17793,7 @@ typedef struct dmlops_plan_DefinitionParams {
     int64_t count;
     int64_t first;
     int64_t groupColumns;
+    dmlops_plan_int_64 elements;
     dmlops_plan_int_64 scalars;
 } dmlops_plan_DefinitionParams;
 
@@ -18137,6 +18139,11 @@ DMLOPS_CALLED dmlops_plan_Buffer dmlops_out_scratch(dmlops_planning* planning, i
     return buffer;
 }
 
+static inline void dmlops_out_begin(dmlops_planning* planning) {
+    planning->shared_defines = planning->shared_bindings = 0;
+    planning->next.define_count = planning->next.binding_count = 0;
+}
+
 static inline void dmlops_out_share(dmlops_planning* planning) {
     planning->shared_defines = planning->next.define_count;
     planning->shared_bindings = planning->next.binding_count;
@@ -18189,6 +18196,9 @@ DMLOPS_CALLED void dmlops_put_DefinitionParams(
     dmlops_put_word(planning, record->count);
     dmlops_put_word(planning, record->first);
     dmlops_put_word(planning, record->groupColumns);
+    for (int64_t i = 0; i < record->elements.count; ++i) {
+        dmlops_put_word(planning, record->elements.items[i]);
+    }
     for (int64_t i = 0; i < record->scalars.count; ++i) {
         dmlops_put_word(planning, record->scalars.items[i]);
     }
@@ -18935,6 +18945,7 @@ DMLOPS_CALLED dmlops_plan_Fused dmlops_plan_tell_activations(dmlops_planning* pl
 /* The dispatches; none where every output is absent. */
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
+    dmlops_out_begin(planning);
     for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
         if (tensor->is_present) {
@@ -19072,6 +19083,7 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
                 params.count = count;
                 params.first = dmlops_multiply(step, count);
                 params.groupColumns = groups.columns;
+                params.elements = told->elements;
                 params.scalars = scalars;
                 dmlops_put_DefinitionParams(planning, &params);
                 dmlops_out_dispatch(planning, &groups, waits);
@@ -22870,8 +22882,8 @@ memset(&told, 0, sizeof told);
     told.over = 2;
     told.tensors.count = 3;
     dmlops_stand_in(&told.tensors);
-    const int64_t let_fromEnd = dmlops_signed(dmlops_enum(&IndicesTensor->DataType));
-    dmlops_tell_switch(planning, &told.switches, "FROM_END", let_fromEnd);
+    const int64_t let_indicesSigned = dmlops_signed(dmlops_enum(&IndicesTensor->DataType));
+    dmlops_tell_switch(planning, &told.switches, "INDICES_SIGNED", let_indicesSigned);
     dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->Axis);
     const int64_t let_extent = dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, (int64_t)desc->Axis);
     dmlops_tell_integer(planning, &told.scalars, let_extent);

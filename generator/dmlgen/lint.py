@@ -154,8 +154,7 @@ def _expressions(operator: Operator) -> Iterator[ir.Expr]:
 def _unused_definitions(operator: Operator) -> Iterator[Finding]:
     nodes = [node for expression in _expressions(operator) for node in ir.walk(expression)]
     used = {node.name for node in nodes if isinstance(node, ir.Definition)}
-    computed = operator.compute.definitions if operator.compute and not operator.defines else ()
-    for definition in (*operator.definitions, *computed):
+    for definition in operator.definitions:
         match definition.value:
             case ir.Index(ir.Field(name="Sizes"), ir.Number()):
                 continue  # a name in a `shape`, which may be there for the reader alone

@@ -360,12 +360,17 @@ def _defined(
             operator,
             f"told.tensors.items[{number}]",
             tensor.member,
+            as_bits=tensor.member in shader.moves,
             limits=tensor.member in shader.limited,
             held=tensor.member in shader.held,
         )
         for number, tensor in enumerate(shader.tensors)
     ]
-    doubles = " || ".join(f"dmlops_is_double(desc->{member.name})" for member in operator.outputs)
+    firsts = (
+        f"dmlops_given(desc->{one.name}, desc->{one.count}, 0)" if one.count else f"desc->{one.name}"
+        for one in operator.outputs
+    )
+    doubles = " || ".join(f"dmlops_is_double({first})" for first in firsts)
     printer.tell_definition(shader, [tensor.sizes for tensor in defines.tensors])
     if shader.fused:
         count = operator.member[shader.fused].count
@@ -386,6 +391,7 @@ def _defined(
         tuple(tensors),
         tuple(printer.tensors),
         (*heads, *printer.statements),
+        next((f"desc->{operator.member[one.each].count}" for one in shader.passes if one.each), ""),
         static=_static(shader),
     )
     return view, definition_params(plans, shader).words
@@ -488,6 +494,11 @@ class _DispatchPrinter(CPrinter):
                 self._tell("floats", "&told.lists", *self._array(node))
             else:
                 self._tell("listed", "&told.lists", f"&{self._list(node)}")
+        for one in shader.known_elements:
+            assert one.node is not None
+            self._tell(
+                "element", "&told.elements", "0", self._data_type(one.node.type), self._value(one.node)
+            )
         for one in shader.known_scalars:
             assert one.node is not None
             self._scalar_told("&told.numbers", inlined(one.node))

@@ -36,7 +36,7 @@ _RESERVED = ("at", "e", "f", "np", "desc")
 _FLIPPED: dict[ir.CompareOp, ir.CompareOp] = {
     "==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=",
 }  # fmt: skip
-_COORDINATES = {"align", "replace"}
+_COORDINATES = {"align", "replace", "wrap"}
 _OF_FEW = ("total", "multiplied", "least_of", "greatest_of")
 _DEFINED = (
     "entry",
@@ -113,7 +113,7 @@ def _view(registry: Registry, operator: Operator) -> DefinitionView:
         for tensor in defines.tensors
     )
     outputs = tuple((name, printer.free(value)) for name, value in defines.outputs.items())
-    constants = (*shader.known_lists, *shader.known_scalars)
+    constants = (*shader.known_lists, *shader.known_elements, *shader.known_scalars)
     known = tuple((one.name, printer.deciding(one.node)) for one in constants if one.node is not None)
     return DefinitionView(
         operator=operator,
@@ -190,9 +190,13 @@ class DefinitionPrinter(Printer):
                 return f"{self._function(node, node.name, (), value)}()"
             case ir.Member():
                 text = f"desc.{node.name}"
+                if node.type.kind == "element":
+                    return f"{self._of_elements('convert')}({text}, {self._type(node.type)})"
                 return (
                     self._float(f"{self._of_elements('single')}({text})") if node.type == ir.FLOAT else text
                 )
+            case ir.Local(name="index"):
+                return "e.index"
             case ir.Tensors():
                 return f"desc.{node.name}"
             case _:
@@ -249,6 +253,8 @@ class DefinitionPrinter(Printer):
 
     def part(self, node: ir.Part) -> str:
         text = f"desc.{node.member.name}.{node.name}"
+        if self.operator.member[node.member.name].optional:
+            text = f'{self._of_elements("part")}(desc.{node.member.name}, "{node.name}")'
         return self._float(f"{self._of_elements('single')}({text})") if node.type == ir.FLOAT else text
 
     def present(self, node: ir.Present) -> str:
@@ -296,7 +302,7 @@ class DefinitionPrinter(Printer):
         return self._use(name) if name in _OF_FEW else self._of_elements(name)
 
     def load(self, node: ir.Load) -> str:
-        return self._read(node.tensor.name, node.coordinate, node.type)
+        return self._read(node.tensor.entry, node.coordinate, node.type)
 
     def _read(self, name: str, coordinate: ir.Expr, type_: ir.Type) -> str:
         methods = {"int": "integer", "element": "element", "bool": "truth"}
@@ -378,7 +384,11 @@ class DefinitionPrinter(Printer):
             assert isinstance(target, ir.Tensor)
             function = "e.converted" if name == "convert" else "e.quantized"
             text = self.print(arguments[0]) if node.type == ir.FLOAT else self.deciding(arguments[0])
-            return f'{function}({text}, "{target.name}")'
+            return f'{function}({text}, "{target.entry}")'
+        if name == "joined":
+            tensors, axis = arguments
+            assert isinstance(tensors, ir.Tensors)
+            return f'e.joined("{tensors.name}", {self.deciding(axis)}, at)'
         if name in ("least", "greatest", "held"):
             target = arguments[0]
             assert isinstance(target, ir.Tensor)
@@ -399,7 +409,7 @@ class DefinitionPrinter(Printer):
             return f"{self._use(_LIST_FOLDS[name])}({listed})"
         if name == "clamp" or name in PLACES:
             return f"{self._use(name)}({listed})"
-        if name in ("align", "replace"):
+        if name in _COORDINATES:
             return f"{self._use(name)}({listed})"
         assert name not in NUMBERS
         return f"{self._of_elements(_ELEMENT_NAMES.get(name, name))}({listed})"

@@ -515,7 +515,7 @@ class _Translation:
                 texts = [*self.macro(name), self.expr(value).text]
             case "bind" | "hold", [buffer]:
                 texts = [self.expr(buffer).text]
-            case "share", []:
+            case "begin" | "share", []:
                 texts = []
             case "dispatch", [params, groups, waits]:
                 record = self.expr(params)

@@ -62,6 +62,8 @@ SHADER = Shader(
     lists=(
         ("ints", "number", "NUMBER"),
     ),
+    elements=(
+    ),
     scalars=(
         ("float", "learningRate"),
         ("float", "beta2"),
@@ -70,6 +72,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -69,12 +69,15 @@ SHADER = Shader(
         ("ints", "windowSize", "WINDOW_SIZE"),
         ("ints", "paddedSizes", "PADDED_SIZES"),
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "dims"),
         ("int", "includePadding"),
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -81,12 +81,15 @@ SHADER = Shader(
         ("ints", "windowSize", "WINDOW_SIZE"),
         ("ints", "inputGradientSizes2", "INPUT_GRADIENT_SIZES2"),
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "dims"),
         ("int", "includePadding"),
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

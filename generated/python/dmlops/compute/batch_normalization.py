@@ -55,6 +55,8 @@ SHADER = Shader(
     ),
     lists=(
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "scaleDimensionCount"),
         ("int", "meanDimensionCount"),
@@ -64,6 +66,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="FusedActivation",
     activations=(
         35,

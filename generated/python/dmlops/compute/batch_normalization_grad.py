@@ -93,6 +93,8 @@ SHADER = Shader(
     lists=(
         ("ints", "extent", "EXTENT"),
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "inputDimensionCount"),
         ("int", "meanDimensionCount"),
@@ -102,6 +104,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -100,6 +100,8 @@ SHADER = Shader(
     lists=(
         ("ints", "extent", "EXTENT"),
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "inputDimensionCount"),
         ("int", "meanDimensionCount"),
@@ -110,6 +112,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

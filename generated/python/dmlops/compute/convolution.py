@@ -113,6 +113,8 @@ SHADER = Shader(
         ("ints", "window", "WINDOW"),
         ("ints", "inputSizes2", "INPUT_SIZES2"),
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "dims"),
         ("int", "isForward"),
@@ -122,6 +124,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="FusedActivation",
     activations=(
         35,

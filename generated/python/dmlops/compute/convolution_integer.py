@@ -118,6 +118,8 @@ SHADER = Shader(
         ("ints", "inputSizes2", "INPUT_SIZES2"),
         ("ints", "window", "WINDOW"),
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "dims"),
         ("int", "inputZeroPointDimensionCount"),
@@ -127,6 +129,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

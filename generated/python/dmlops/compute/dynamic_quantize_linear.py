@@ -77,12 +77,15 @@ SHADER = Shader(
     lists=(
         ("ints", "number", "NUMBER"),
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "greatest"),
         ("int", "least"),
     ),
     limited=('OutputTensor',),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -83,6 +83,8 @@ SHADER = Shader(
     ),
     lists=(
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "aZeroPointDimensionCount"),
         ("int", "aScaleDimensionCount"),
@@ -93,6 +95,7 @@ SHADER = Shader(
     ),
     limited=('OutputTensor',),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -68,11 +68,14 @@ SHADER = Shader(
         ("ints", "blocksPerDimension", "BLOCKS_PER_DIMENSION"),
         ("ints", "windowSizes", "WINDOW_SIZES"),
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "dimensionCount"),
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -67,6 +67,8 @@ SHADER = Shader(
     ),
     lists=(
     ),
+    elements=(
+    ),
     scalars=(
         ("float", "alpha"),
         ("int", "r"),
@@ -78,6 +80,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="FusedActivation",
     activations=(
         35,

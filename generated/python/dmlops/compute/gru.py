@@ -156,6 +156,8 @@ SHADER = Shader(
         ("ints", "number2", "NUMBER2"),
         ("ints", "sequenceLength2", "SEQUENCE_LENGTH2"),
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "inputSize"),
         ("int", "sequenceLength"),
@@ -166,6 +168,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="ActivationDescs",
     activations=(
         35,

@@ -68,6 +68,8 @@ SHADER = Shader(
         ("ints", "before", "BEFORE"),
         ("ints", "span", "SPAN"),
     ),
+    elements=(
+    ),
     scalars=(
         ("float", "bias"),
         ("float", "alpha"),
@@ -76,6 +78,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

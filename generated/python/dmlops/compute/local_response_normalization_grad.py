@@ -75,6 +75,8 @@ SHADER = Shader(
         ("ints", "before", "BEFORE"),
         ("ints", "span", "SPAN"),
     ),
+    elements=(
+    ),
     scalars=(
         ("float", "bias"),
         ("float", "alpha"),
@@ -83,6 +85,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

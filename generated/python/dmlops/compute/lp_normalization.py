@@ -66,6 +66,8 @@ SHADER = Shader(
     lists=(
         ("ints", "extent", "EXTENT"),
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "isNumber"),
         ("int", "inputDimensionCount"),
@@ -74,6 +76,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

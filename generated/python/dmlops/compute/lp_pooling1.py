@@ -61,12 +61,15 @@ SHADER = Shader(
         ("ints", "spatial", "SPATIAL"),
         ("ints", "windowSize", "WINDOW_SIZE"),
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "dims"),
         ("int", "p"),
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -177,6 +177,8 @@ SHADER = Shader(
         ("ints", "number3", "NUMBER3"),
         ("ints", "sequenceLength2", "SEQUENCE_LENGTH2"),
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "inputSize"),
         ("int", "sequenceLength"),
@@ -189,6 +191,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="ActivationDescs",
     activations=(
         35,

@@ -101,6 +101,8 @@ SHADER = Shader(
     ),
     lists=(
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "r"),
         ("int", "rows"),
@@ -116,6 +118,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

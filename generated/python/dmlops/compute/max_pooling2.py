@@ -65,11 +65,14 @@ SHADER = Shader(
         ("ints", "spatial", "SPATIAL"),
         ("ints", "windowSize", "WINDOW_SIZE"),
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "dims"),
     ),
     limited=('InputTensor',),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -100,11 +100,14 @@ SHADER = Shader(
         ("ints", "windowSize", "WINDOW_SIZE"),
         ("ints", "inputGradientSizes2", "INPUT_GRADIENT_SIZES2"),
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "dims"),
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

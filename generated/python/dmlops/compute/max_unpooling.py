@@ -39,10 +39,13 @@ SHADER = Shader(
     ),
     lists=(
     ),
+    elements=(
+    ),
     scalars=(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -106,6 +106,8 @@ SHADER = Shader(
     lists=(
         ("ints", "extent", "EXTENT"),
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "inputDimensionCount"),
         ("int", "crossChannel"),
@@ -117,6 +119,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="FusedActivation",
     activations=(
         35,

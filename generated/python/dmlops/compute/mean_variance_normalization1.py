@@ -108,6 +108,8 @@ SHADER = Shader(
         ("ints", "axes", "AXES"),
         ("ints", "extent", "EXTENT"),
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "inputDimensionCount"),
         ("int", "len"),
@@ -119,6 +121,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="FusedActivation",
     activations=(
         35,

@@ -109,6 +109,8 @@ SHADER = Shader(
         ("ints", "axes", "AXES"),
         ("ints", "extent", "EXTENT"),
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "inputDimensionCount"),
         ("int", "len"),
@@ -121,6 +123,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="FusedActivation",
     activations=(
         35,

@@ -262,6 +262,8 @@ SHADER = Shader(
         ("ints", "groups3", "GROUPS3"),
         ("ints", "heads4", "HEADS4"),
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "queryDimensionCount"),
         ("int", "biasDimensionCount"),
@@ -288,6 +290,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

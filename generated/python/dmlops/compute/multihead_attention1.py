@@ -265,6 +265,8 @@ SHADER = Shader(
         ("ints", "groups3", "GROUPS3"),
         ("ints", "heads4", "HEADS4"),
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "queryDimensionCount"),
         ("int", "biasDimensionCount"),
@@ -292,6 +294,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=('OutputPresentKeyTensor', 'OutputPresentValueTensor'),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -141,6 +141,8 @@ SHADER = Shader(
         ("ints", "windowSize", "WINDOW_SIZE"),
         ("ints", "paddedSizes", "PADDED_SIZES"),
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "dims"),
         ("int", "channels"),
@@ -155,6 +157,7 @@ SHADER = Shader(
     ),
     limited=('OutputTensor',),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -157,6 +157,8 @@ SHADER = Shader(
         ("ints", "inputSizes2", "INPUT_SIZES2"),
         ("ints", "window", "WINDOW"),
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "dims"),
         ("int", "inputZeroPointDimensionCount"),
@@ -172,6 +174,7 @@ SHADER = Shader(
     ),
     limited=('OutputTensor',),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -96,12 +96,15 @@ SHADER = Shader(
     lists=(
         ("floats", "scales", "SCALES"),
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "isLinear"),
         ("int", "dims"),
     ),
     limited=('OutputTensor',),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

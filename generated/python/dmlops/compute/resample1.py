@@ -100,12 +100,15 @@ SHADER = Shader(
         ("floats", "outputPixelOffsets", "OUTPUT_PIXEL_OFFSETS"),
         ("floats", "inputPixelOffsets", "INPUT_PIXEL_OFFSETS"),
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "isLinear"),
         ("int", "dims"),
     ),
     limited=('OutputTensor',),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -101,6 +101,8 @@ SHADER = Shader(
         ("floats", "outputPixelOffsets", "OUTPUT_PIXEL_OFFSETS"),
         ("floats", "inputPixelOffsets", "INPUT_PIXEL_OFFSETS"),
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "isLinear"),
         ("int", "dims"),
@@ -108,6 +110,7 @@ SHADER = Shader(
     ),
     limited=('OutputTensor',),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -105,6 +105,8 @@ SHADER = Shader(
         ("floats", "outputPixelOffsets", "OUTPUT_PIXEL_OFFSETS"),
         ("floats", "inputPixelOffsets", "INPUT_PIXEL_OFFSETS"),
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "isLinear"),
         ("int", "antialiased"),
@@ -113,6 +115,7 @@ SHADER = Shader(
     ),
     limited=('OutputTensor',),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

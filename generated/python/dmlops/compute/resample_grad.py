@@ -109,12 +109,15 @@ SHADER = Shader(
         ("floats", "outputPixelOffsets", "OUTPUT_PIXEL_OFFSETS"),
         ("floats", "inputPixelOffsets", "INPUT_PIXEL_OFFSETS"),
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "isLinear"),
         ("int", "dims"),
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

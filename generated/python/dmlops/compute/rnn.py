@@ -137,6 +137,8 @@ SHADER = Shader(
         ("ints", "gateCount", "GATE_COUNT"),
         ("ints", "sequenceLength2", "SEQUENCE_LENGTH2"),
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "inputSize"),
         ("int", "sequenceLength"),
@@ -146,6 +148,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="ActivationDescs",
     activations=(
         35,

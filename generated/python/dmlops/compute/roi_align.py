@@ -167,6 +167,8 @@ SHADER = Shader(
     ),
     lists=(
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "rOIDimensionCount"),
         ("float", "spatialScaleY"),
@@ -184,6 +186,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

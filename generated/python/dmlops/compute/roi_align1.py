@@ -169,6 +169,8 @@ SHADER = Shader(
     ),
     lists=(
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "rOIDimensionCount"),
         ("float", "spatialScaleY"),
@@ -188,6 +190,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -289,6 +289,8 @@ SHADER = Shader(
         ("ints", "inputGradientSizes2", "INPUT_GRADIENT_SIZES2"),
         ("ints", "inputGradientSizes3", "INPUT_GRADIENT_SIZES3"),
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "rOIDimensionCount"),
         ("float", "spatialScaleY"),
@@ -311,6 +313,7 @@ SHADER = Shader(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

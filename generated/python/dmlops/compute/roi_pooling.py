@@ -57,12 +57,15 @@ SHADER = Shader(
     lists=(
         ("ints", "pooled", "POOLED"),
     ),
+    elements=(
+    ),
     scalars=(
         ("float", "spatialScale"),
         ("int", "inputSizesEntry"),
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

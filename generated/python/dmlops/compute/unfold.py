@@ -65,11 +65,14 @@ SHADER = Shader(
         ("ints", "startPadding", "START_PADDING"),
         ("ints", "inputSizes3", "INPUT_SIZES3"),
     ),
+    elements=(
+    ),
     scalars=(
         ("int", "dimensionCount"),
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

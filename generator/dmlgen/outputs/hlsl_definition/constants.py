@@ -15,8 +15,8 @@ from dmlgen.outputs.uniforms import camel, macro
 class Constant:
     """A constant of the shader: a number, or a list of up to MAX_RANK ones whose length is a macro.
 
-    `kind` is "int", "float", "ints" or "floats"; `macro` is what that macro begins with, `node` what it is,
-    None for what belongs to a tensor: sizes, strides, its place.
+    `kind` is "int", "float", "element" (of a tensor's type, in two words), "ints" or "floats"; `macro` is
+    what that macro begins with, `node` what it is, None for what belongs to a tensor: sizes, strides, place.
     """
 
     kind: str
@@ -34,14 +34,9 @@ class Constants:
         self._all: dict[str, Constant] = {}
         self._known: dict[ir.Expr, str] = {}
 
-    @property
-    def lists(self) -> tuple[Constant, ...]:
-        """Those that the description alone gives and that belong to no tensor."""
-        return tuple(one for one in self._all.values() if one.node is not None and one.kind.endswith("s"))
-
-    @property
-    def scalars(self) -> tuple[Constant, ...]:
-        return tuple(one for one in self._all.values() if one.node is not None and not one.kind.endswith("s"))
+    def known(self, *kinds: str) -> tuple[Constant, ...]:
+        """Those of some kinds that the description alone gives and that belong to no tensor."""
+        return tuple(one for one in self._all.values() if one.node is not None and one.kind in kinds)
 
     def add_list(self, local: str, macro: str, what: str) -> None:
         """Sizes or strides of a tensor."""
@@ -68,8 +63,10 @@ class Constants:
 
 def is_constant(node: ir.Expr) -> bool:
     """Whether a part of an expression is told to the shader as a constant."""
-    if isinstance(node, ir.Number | ir.EnumValue | ir.Constant | ir.Present | ir.Tensor | ir.Tensors):
+    if isinstance(node, ir.Number | ir.EnumValue | ir.Constant | ir.Tensor | ir.Tensors):
         return False
+    if node.type.kind == "element":
+        return isinstance(node, ir.Member)
     if node.type.kind not in ("int", "bool", "enum", "ints", "float", "floats") or not is_known(node):
         return False
     if node.type == ir.BOOL:

@@ -60,7 +60,7 @@ KINDS: Mapping[str, tuple[Callable[..., Any], Callable[[Planning, Any], None]]] 
 def plan(out: Planning, computation: Any) -> None:
     """Plans a computation. Raises Refused for what the shaders cannot do."""
     if isinstance(computation, Defined):
-        plan_definition(out, *_definition(computation))
+        _plan_definitions(out, computation)
     elif isinstance(computation, MapComputation):
         if computation.kernel == "gather":
             plan_gather(out, gather(computation))
@@ -232,8 +232,7 @@ def _map(computation: MapComputation, number: int, uniforms: Uniforms) -> Map:
         target = getattr(desc, computation.output)
         data_type = (target[0] if isinstance(target, tuple) else target).DataType
         for value in uniforms.elements.values():
-            number_ = stored(value, data_type) if computation.moves else np.asarray(value)
-            elements += struct.unpack("<2I", number_.tobytes().ljust(8, b"\0"))
+            elements += _pair(stored(value, data_type) if computation.moves else np.asarray(value))
     return Map(
         shader.aligned,
         over,
@@ -243,6 +242,11 @@ def _map(computation: MapComputation, number: int, uniforms: Uniforms) -> Map:
         [_number(value) for value in uniforms.scalars.values()],
         list(uniforms.arrays.values()),
     )
+
+
+def _pair(element: Any) -> tuple[int, ...]:
+    """An element of a tensor's type as two words."""
+    return struct.unpack("<2I", element.tobytes().ljust(8, b"\0"))
 
 
 def _number(value: float) -> Number:
@@ -257,21 +261,40 @@ def _bits(value: float) -> int:
     return bits
 
 
-def _definition(computation: Defined) -> tuple[Definition, DefinitionShader]:
+def _plan_definitions(out: Planning, computation: Defined) -> None:
+    """The passes of a definition; all of them for each tensor where there is an array of them."""
+    static = _static(computation.desc.OPERATOR)
+    arrays = {one.each for one in computation.shader.passes if one.each}
+    count = max((len(getattr(computation.desc, each)) for each in arrays), default=1)
+    for number in range(count):
+        plan_definition(out, _definition(computation, static, number), static)
+
+
+def _definition(computation: Defined, static: DefinitionShader, number: int) -> Definition:
+    """What the shader is told, of an array of tensors for the one with that number."""
     desc, shader = computation.desc, computation.shader
     evaluation = Evaluation(desc, {})
+    evaluation.index = number
     computation.define(evaluation)
     known = {name: value() for name, value in evaluation.known.items()}
     fused = getattr(desc, shader.fused) if shader.fused else None
-    tensors = [
-        _tensor(desc, name, macro, getattr(desc, name), 0, False, name in shader.limited, name in shader.held)
-        for name, macro in shader.tensors.items()
-    ]
+    elements: list[int] = []
+    for name in shader.elements:
+        elements += _pair(np.asarray(known[name]))
+
+    def bound(name: str, macro: str) -> Tensor:
+        member, _, place = name.partition("[")
+        is_array = isinstance(getattr(desc, member), tuple)
+        entry = int(place.rstrip("]")) if place else number if is_array else 0
+        flags = name in shader.bits, name in shader.limited, name in shader.held
+        return _tensor(desc, member, macro, evaluation.tensor(name), entry, *flags)
+
     told = Definition(
         evaluation.real is np.float64,
-        tensors,
+        [bound(name, macro) for name, macro in shader.tensors.items()],
         (),
         [Listed(*_entries(kind, known[name])) for kind, name, _ in shader.lists],
+        elements,
         [
             Number(_bits(known[name]), True) if kind == "float" else Number(int(known[name]), False)
             for kind, name in shader.scalars
@@ -281,13 +304,12 @@ def _definition(computation: Defined) -> tuple[Definition, DefinitionShader]:
             for one in (() if fused is None else fused if isinstance(fused, tuple) else (fused,))
         ],
     )
-    static = _static(type(desc).OPERATOR)
     wanted = needed(told, static)  # the sizes of others may make no sense
     sizes = [
         _limited(tuple(map(int, evaluation.tensors[name].sizes()))) if wanted >> place & 1 else ()
         for place, name in enumerate(shader.kept)
     ]
-    return told._replace(kept_sizes=sizes), static
+    return told._replace(kept_sizes=sizes)
 
 
 def _activation(desc: Description, known: Sequence[int]) -> Activation:

@@ -75,12 +75,14 @@ class Activation(NamedTuple):
 
 class Definition(NamedTuple):
     """What the shader of a definition is told: the sizes of intermediate tensors, and lists and numbers that
-    the description alone gives. `is_double`: floats are computed in double precision."""
+    the description alone gives; `elements` are those of a tensor's type, two words each. `is_double`: floats
+    are computed in double precision."""
 
     is_double: bool
     tensors: Tensors
     kept_sizes: Annotated[Sequence[Sizes], 16]
     lists: Annotated[Sequence[Listed], 16]
+    elements: Words
     numbers: Numbers
     activations: Annotated[Sequence[Activation], 8]
 
@@ -98,6 +100,7 @@ class DefinitionParams(NamedTuple):
     "the number of the first one"
     groupColumns: int
     "thread groups along x"
+    elements: Words
     scalars: Words
 
 
@@ -230,6 +233,7 @@ def tell_activations(out: Planning, told: Definition, shader: DefinitionShader) 
 
 def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -> None:
     """The dispatches; none where every output is absent."""
+    out.begin()
     for tensor in told.tensors:
         if tensor.is_present:
             check_span(out, tensor)
@@ -307,6 +311,7 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
                     count,
                     step * count,
                     groups.columns,
+                    told.elements,
                     scalars,
                 )
                 out.dispatch(params, groups, waits)

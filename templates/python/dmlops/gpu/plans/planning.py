@@ -73,6 +73,11 @@ class Planning:
         """The old content of an output is read."""
         self.held.append(buffer)
 
+    def begin(self) -> None:
+        """Forgets what is shared, for the next entry of an array of tensors."""
+        self._shared, self._shared_buffers = {}, []
+        self._defines, self._buffers = {}, []
+
     def share(self) -> None:
         """Keeps the macros and resources so far for all following dispatches."""
         self._shared, self._shared_buffers = self._defines, self._buffers
