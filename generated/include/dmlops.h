@@ -17512,6 +17512,14 @@ DMLOPS_CALLED void dmlops_plan_int_8_insert(dmlops_planning* planning, dmlops_pl
     list->items[place] = item;
 }
 
+DMLOPS_CALLED int dmlops_plan_int_8_equal(const dmlops_plan_int_8* a, const dmlops_plan_int_8* b) {
+    int same = a->count == b->count;
+    for (int64_t i = 0; same && i < a->count; ++i) {
+        same = a->items[i] == b->items[i];
+    }
+    return same;
+}
+
 typedef struct dmlops_plan_Tensor {
     const char* macro;
     dmlops_plan_Buffer buffer;
@@ -17584,6 +17592,14 @@ DMLOPS_CALLED void dmlops_plan_int_16_insert(dmlops_planning* planning, dmlops_p
         list->items[i] = list->items[i - 1];
     }
     list->items[place] = item;
+}
+
+DMLOPS_CALLED int dmlops_plan_int_16_equal(const dmlops_plan_int_16* a, const dmlops_plan_int_16* b) {
+    int same = a->count == b->count;
+    for (int64_t i = 0; same && i < a->count; ++i) {
+        same = a->items[i] == b->items[i];
+    }
+    return same;
 }
 
 typedef struct dmlops_plan_Dimension {
@@ -17711,6 +17727,14 @@ DMLOPS_CALLED void dmlops_plan_int_64_insert(dmlops_planning* planning, dmlops_p
     list->items[place] = item;
 }
 
+DMLOPS_CALLED int dmlops_plan_int_64_equal(const dmlops_plan_int_64* a, const dmlops_plan_int_64* b) {
+    int same = a->count == b->count;
+    for (int64_t i = 0; same && i < a->count; ++i) {
+        same = a->items[i] == b->items[i];
+    }
+    return same;
+}
+
 typedef struct dmlops_plan_Number_32 {
     int64_t count;
     dmlops_plan_Number items[32];
@@ -17769,6 +17793,14 @@ DMLOPS_CALLED void dmlops_plan_int_512_insert(dmlops_planning* planning, dmlops_
     list->items[place] = item;
 }
 
+DMLOPS_CALLED int dmlops_plan_int_512_equal(const dmlops_plan_int_512* a, const dmlops_plan_int_512* b) {
+    int same = a->count == b->count;
+    for (int64_t i = 0; same && i < a->count; ++i) {
+        same = a->items[i] == b->items[i];
+    }
+    return same;
+}
+
 typedef struct dmlops_plan_int_32 {
     int64_t count;
     int64_t items[32];
@@ -17783,6 +17815,14 @@ DMLOPS_CALLED void dmlops_plan_int_32_insert(dmlops_planning* planning, dmlops_p
         list->items[i] = list->items[i - 1];
     }
     list->items[place] = item;
+}
+
+DMLOPS_CALLED int dmlops_plan_int_32_equal(const dmlops_plan_int_32* a, const dmlops_plan_int_32* b) {
+    int same = a->count == b->count;
+    for (int64_t i = 0; same && i < a->count; ++i) {
+        same = a->items[i] == b->items[i];
+    }
+    return same;
 }
 
 typedef struct dmlops_plan_DefinitionParams {
@@ -18477,8 +18517,8 @@ DMLOPS_CALLED int64_t dmlops_plan_ceil_div(dmlops_planning* planning, int64_t nu
 /* The product of counts; COUNT_LIMIT for all that are as large. */
 DMLOPS_CALLED int64_t dmlops_plan_times(dmlops_planning* planning, int64_t a, int64_t b) {
     (void)planning;
-    return ((b > 0) && (a >= dmlops_add(dmlops_divide(INT64_C(4294967296), b), 1))) ? INT64_C(4294967296) :
-        dmlops_min(dmlops_multiply(a, b), INT64_C(4294967296));
+    int64_t product = dmlops_multiply(a, b);
+    return (product < INT64_C(4294967296)) ? product : INT64_C(4294967296);
 }
 
 /* The product of sizes; COUNT_LIMIT at most. */
@@ -18509,7 +18549,7 @@ DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlop
         const int64_t size = tensor->sizes.items[each_1];
         const int64_t stride = tensor->strides.items[dmlops_item(planning, each_1, tensor->strides.count)];
         span = dmlops_add(span, dmlops_multiply(dmlops_subtract(size, 1), stride));
-        longest = dmlops_max(longest, size);
+        longest = (size > longest) ? size : longest;
     }
     if ((span >= INT64_C(4294967296)) || (longest >= dmlops_divide(INT64_C(4294967296), 2))) {
         dmlops_out_refuse(planning, DMLOPS_REASON_TOO_LARGE, tensor->buffer.member, span);
@@ -18520,13 +18560,13 @@ DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlop
 /* Whether one loop over both goes the same way. */
 DMLOPS_CALLED int dmlops_plan_continues(dmlops_planning* planning, const dmlops_plan_Loop* outer, const
     dmlops_plan_Loop* inner) {
-    int made_1 = 1;
-    for (int64_t each_2 = 0; each_2 < outer->strides.count; ++each_2) {
-        const int64_t stride = outer->strides.items[each_2];
-        const int64_t step = inner->strides.items[dmlops_item(planning, each_2, inner->strides.count)];
-        made_1 = made_1 && (stride == dmlops_multiply(inner->size, step));
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < inner->strides.count; ++each_2) {
+        const int64_t step = inner->strides.items[each_2];
+        dmlops_plan_int_8_insert(planning, &made_1, made_1.count, dmlops_multiply(inner->size, step));
     }
-    return made_1;
+    return dmlops_plan_int_8_equal(&outer->strides, &made_1);
 }
 
 /* The same loops in the same order, as few as possible: none where there is one coordinate alone. */
@@ -18599,8 +18639,8 @@ DMLOPS_CALLED dmlops_plan_Dimension dmlops_plan_dimension(dmlops_planning* plann
     dmlops_plan_Dimension made_1;
     made_1.size = size;
     made_1.multiplier = multiplier;
-    made_1.halving = dmlops_min(bits, 1);
-    made_1.shift = dmlops_max(dmlops_subtract(bits, 1), 0);
+    made_1.halving = (int64_t)(bits > 0);
+    made_1.shift = dmlops_subtract(bits, (int64_t)(bits > 0));
     made_1.strides = *strides;
     return made_1;
 }
@@ -18889,14 +18929,20 @@ DMLOPS_CALLED dmlops_plan_int_512 dmlops_plan_tell_tensors(dmlops_planning* plan
         }
         dmlops_out_define(planning, tensor->macro, "_SIZES_LENGTH", tensor->sizes.count);
         dmlops_out_define(planning, tensor->macro, "_STRIDES_LENGTH", tensor->strides.count);
-        dmlops_plan_int_8 made_3 = dmlops_plan_eight(planning, &tensor->sizes);
-        for (int64_t each_2 = 0; each_2 < made_3.count; ++each_2) {
-            const int64_t size = made_3.items[each_2];
+        int64_t end = dmlops_add(lists.count, 8);
+        for (int64_t each_2 = 0; each_2 < tensor->sizes.count; ++each_2) {
+            const int64_t size = tensor->sizes.items[each_2];
             dmlops_plan_int_512_insert(planning, &lists, lists.count, size);
         }
-        for (int64_t place = 0; place < 8; ++place) {
-            dmlops_plan_int_512_insert(planning, &lists, lists.count, (place < tensor->strides.count) ?
-                tensor->strides.items[dmlops_item(planning, place, tensor->strides.count)] : 0);
+        while (planning->reason == DMLOPS_REASON_NONE && (lists.count < end)) {
+            dmlops_plan_int_512_insert(planning, &lists, lists.count, 0);
+        }
+        for (int64_t each_3 = 0; each_3 < tensor->strides.count; ++each_3) {
+            const int64_t stride = tensor->strides.items[each_3];
+            dmlops_plan_int_512_insert(planning, &lists, lists.count, dmlops_modulo(stride, INT64_C(4294967296)));
+        }
+        while (planning->reason == DMLOPS_REASON_NONE && (lists.count < dmlops_add(end, 8))) {
+            dmlops_plan_int_512_insert(planning, &lists, lists.count, 0);
         }
         dmlops_out_bind(planning, tensor->is_present ? &tensor->buffer : stand_in);
         if (tensor->is_present && tensor->is_held) {
@@ -20287,12 +20333,14 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     dmlops_out_bind(planning, &made_10);
     dmlops_out_bind(planning, &told->output.buffer);
     dmlops_out_share(planning);
+    dmlops_plan_Dimension_10 made_11 = dmlops_plan_dimensions(planning, &outputs);
+    dmlops_plan_Dimension_10 made_12 = dmlops_plan_dimensions(planning, &updates);
+    dmlops_plan_Dimension_10 output_dimensions = made_11;
+    dmlops_plan_Dimension_10 update_dimensions = made_12;
     for (int64_t writes = 0; writes < 2; ++writes) {
         int64_t count = dmlops_plan_element_count(planning, (writes == 1) ? &told->output.sizes : &told->updates.sizes);
         dmlops_plan_Groups groups = dmlops_plan_grid(planning, count, 256, 1);
         dmlops_out_define(planning, "", "WRITES", writes);
-        dmlops_plan_Dimension_10 made_11 = dmlops_plan_dimensions(planning, &outputs);
-        dmlops_plan_Dimension_10 made_12 = dmlops_plan_dimensions(planning, &updates);
         dmlops_plan_ScatterLookup_8 made_13;
         made_13.count = 0;
         for (int64_t each_14 = 0; each_14 < movement.lookups.count; ++each_14) {
@@ -20306,8 +20354,8 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
         dmlops_plan_ScatterParams params;
         params.count = count;
         params.groupColumns = groups.columns;
-        params.dimensions = made_11;
-        params.updatesDimensions = made_12;
+        params.dimensions = output_dimensions;
+        params.updatesDimensions = update_dimensions;
         params.lookups = made_13;
         dmlops_put_ScatterParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, writes == 1);
@@ -20410,6 +20458,10 @@ DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_pla
         made_12.strides = made_11;
         dmlops_plan_Loop_16_insert(planning, &tiles, tiles.count, &made_12);
     }
+    dmlops_plan_Dimension_10 made_13 = dmlops_plan_dimensions(planning, &loops);
+    dmlops_plan_Dimension_10 made_14 = dmlops_plan_dimensions(planning, &tiles);
+    dmlops_plan_Dimension_10 line_dimensions = made_13;
+    dmlops_plan_Dimension_10 tile_dimensions = made_14;
     int64_t source_runs = 0;
     int64_t source_kept = 0;
     int64_t source_span = 0;
@@ -20427,7 +20479,7 @@ DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_pla
             num_threads), 1);
         dmlops_out_define(planning, "", "MERGES", (int64_t)is_merging);
         dmlops_out_define(planning, "", "LAST", (int64_t)is_last);
-        dmlops_out_define(planning, "", "RANK", is_merging ? loops.count : tiles.count);
+        dmlops_out_define(planning, "", "RANK", is_merging ? line_dimensions.count : tile_dimensions.count);
         dmlops_out_bind(planning, &told->input.buffer);
         dmlops_out_bind(planning, &read_keys);
         dmlops_out_bind(planning, &read_places);
@@ -20435,7 +20487,6 @@ DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_pla
         dmlops_out_bind(planning, &told->indices.buffer);
         dmlops_out_bind(planning, &keys);
         dmlops_out_bind(planning, &places);
-        dmlops_plan_Dimension_10 made_13 = dmlops_plan_dimensions(planning, is_merging ? &loops : &tiles);
         dmlops_plan_TopKParams params;
         params.count = count;
         params.groupColumns = groups.columns;
@@ -20447,7 +20498,7 @@ DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_pla
         params.inputStep = step;
         params.outputValueStep = told->output.strides.items[dmlops_item(planning, axis, told->output.strides.count)];
         params.outputIndexStep = told->indices.strides.items[dmlops_item(planning, axis, told->indices.strides.count)];
-        params.dimensions = made_13;
+        params.dimensions = *(is_merging ? &line_dimensions : &tile_dimensions);
         dmlops_put_TopKParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, is_merging);
         source_runs = runs;
@@ -20457,14 +20508,14 @@ DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_pla
         read_places = places;
         is_merging = 1;
         is_done = is_last;
-        int64_t made_14 = dmlops_plan_ceil_div(planning, runs, 2);
-        int64_t made_15 = dmlops_min(wanted, dmlops_multiply(2, span));
-        int64_t made_16 = dmlops_multiply(2, span);
-        int64_t made_17 = dmlops_subtract(1, turn);
-        runs = made_14;
-        kept = made_15;
-        span = made_16;
-        turn = made_17;
+        int64_t made_15 = dmlops_plan_ceil_div(planning, runs, 2);
+        int64_t made_16 = dmlops_min(wanted, dmlops_multiply(2, span));
+        int64_t made_17 = dmlops_multiply(2, span);
+        int64_t made_18 = dmlops_subtract(1, turn);
+        runs = made_15;
+        kept = made_16;
+        span = made_17;
+        turn = made_18;
     }
 }
 

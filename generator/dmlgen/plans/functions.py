@@ -8,14 +8,14 @@
 - A list with a capacity is a struct with its entries in it. An entry too many refuses the plan, and so does
   an index beyond the end; a negative one counts from there. Nothing is read or written outside. A list
   without a capacity is the address of static entries.
+- `==` compares lists of numbers, entry by entry.
 - `for` goes over a list, a part of it, `range`, `enumerate` or `zip`; so do comprehensions, `all` and
   `any`. The list must not change meanwhile. `while` also ends where the plan has been refused.
 - Methods of `Planning` are functions of the header; `refuse` also returns.
 
 A variable has one type, that of its first value; an empty list needs it stated. What a conditional
 expression, `and`, `or` or the condition of `while` holds must be an expression in C, too. Lists are copied
-where Python shares them, so one that has been given to a record or a variable must not be changed
-afterwards.
+where Python shares them; `sharing` sees to it that this is the same.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ from dmlgen.plans.model import (
     Type,
     constant,
 )
+from dmlgen.plans.sharing import CHANGES, check_sharing
 
 _KEYWORDS = frozenset({"switch", "default", "case", "double", "float", "int", "long", "short", "char"})
 _ARITHMETIC: dict[type[ast.operator], str] = {
@@ -62,7 +63,7 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Gt: ">",
     ast.GtE: ">=",
 }
-_CHANGES = ("append", "insert")
+
 WIDTH = 120
 
 
@@ -155,6 +156,16 @@ DMLOPS_CALLED void {name}_insert(dmlops_planning* planning, {name}* list, int64_
     }}
     list->items[place] = {value};
 }}"""
+    if type_.element == INT:
+        found[name] += f"""
+
+DMLOPS_CALLED int {name}_equal(const {name}* a, const {name}* b) {{
+    int same = a->count == b->count;
+    for (int64_t i = 0; same && i < a->count; ++i) {{
+        same = a->items[i] == b->items[i];
+    }}
+    return same;
+}}"""
 
 
 def _puts(plans: Plans) -> Iterator[str]:
@@ -209,6 +220,7 @@ def _called(function: Function) -> str:
 
 def definition(plans: Plans, function: Function) -> str:
     """The whole of a function, with its docstring as a comment."""
+    check_sharing(function)
     return _Translation(plans, function).text()
 
 
@@ -404,12 +416,16 @@ class _Translation:
                 number, item = _pair(self.module, target)
                 counter = self.counter(number)
                 begin, end, items = self.span(inner, [item])
+                if begin != "0":
+                    raise self.module.refused(inner, "numbering a part that does not begin the list")
             case ast.Call(func=ast.Name(id="zip"), args=inners):
                 if not isinstance(target, ast.Tuple):
                     raise self.module.refused(target, "this target")
                 counter = self.counter(ast.Name("_"))
                 spans = [self.span(one, [item]) for one, item in zip(inners, target.elts, strict=True)]
                 begin, end = spans[0][:2]
+                if any(one[0] != "0" for one in spans):
+                    raise self.module.refused(source, "pairing parts that do not begin the lists")
                 items = [item for _, _, found in spans for item in found]
             case _:
                 counter = self.counter(ast.Name("_"))
@@ -489,7 +505,7 @@ class _Translation:
                 if owner is not None and owner.type == PLANNING:
                     self.tell(call, method, arguments)
                     return
-                if owner is not None and isinstance(owner.type, ListOf) and method in _CHANGES:
+                if owner is not None and isinstance(owner.type, ListOf) and method in CHANGES:
                     self.insert(owner, None if method == "append" else arguments[0], arguments[-1])
                     return
             case ast.Call(func=ast.Name(id=name)) if name in self.module.functions:
@@ -595,6 +611,12 @@ class _Translation:
                 return Value(f"!{self.expr(operand).text}", BOOL)
             case ast.BinOp(left=left, op=op, right=right):
                 return self.binary(node, op, left, right)
+            case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]) if self.is_list(left):
+                first = self.expr(left)
+                second = self.expr(right, first.type)
+                if not _fits(first.type, second.type):
+                    raise self.module.refused(node, "comparing different lists")
+                return Value(f"{c_type(first.type)}_equal({first.text}, {second.text})", BOOL)
             case ast.Compare(left=left, ops=ops, comparators=others):
                 return self.compared(left, ops, others)
             case ast.BoolOp(op=bool_op, values=[first, *rest]):
@@ -625,6 +647,10 @@ class _Translation:
         if type(op) in _BITS:
             return Value(f"({a} {_BITS[type(op)]} {b})", INT)
         raise self.module.refused(node, "this operator")
+
+    def is_list(self, node: ast.expr) -> bool:
+        """Whether a name or a field is a list."""
+        return isinstance(node, ast.Name | ast.Attribute) and isinstance(self.expr(node).type, ListOf)
 
     def compared(self, left: ast.expr, ops: list[ast.cmpop], others: list[ast.expr]) -> Value:
         values = [self.expr(one) for one in (left, *others)]
@@ -817,7 +843,7 @@ def _changed(body: Sequence[ast.AST], name: str) -> bool:
     """Whether a list is changed in a body."""
     for node in (inner for one in body for inner in ast.walk(one)):
         match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=own), attr=method)) if method in _CHANGES:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=own), attr=method)) if method in CHANGES:
                 if own == name:
                     return True
             case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=own))]) if own == name:

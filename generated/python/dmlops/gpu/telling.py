@@ -246,9 +246,10 @@ def _map(computation: MapComputation, number: int, uniforms: Uniforms) -> Map:
     )
 
 
-def _pair(element: Any) -> tuple[int, ...]:
+def _pair(element: Any) -> tuple[int, int]:
     """An element of a tensor's type as two words."""
-    return struct.unpack("<2I", element.tobytes().ljust(8, b"\0"))
+    bits = int.from_bytes(element.tobytes(), "little")
+    return bits % 2**32, bits >> 32
 
 
 def _number(value: float) -> Number:

@@ -60,10 +60,8 @@ def work_of(computation: Any) -> Work:
         plan(planning, computation)
     except Refused as refused:
         raise unsupported(desc.OPERATOR, refused, desc) from None
-    names = {
-        buffer: _name(desc, buffer)
-        for buffer in {*planning.held, *(buffer for step in planning.steps for buffer in step.buffers)}
-    }
+    buffers = planning.held + [buffer for step in planning.steps for buffer in step.buffers]
+    names = {buffer: _name(desc, buffer) for buffer in dict.fromkeys(buffers)}
     scratch = {_scratch(place): buffer.size for place, buffer in enumerate(planning.scratches)}
     cleared = [_scratch(place) for place, buffer in enumerate(planning.scratches) if buffer.cleared]
     return Work(

@@ -89,7 +89,7 @@ class Planning:
         """A dispatch with what has been told since the last one."""
         words: list[int] = []
         _put(words, params)
-        words.extend((0,) * (-len(words) % 4))
+        words += _PADDING[len(words) % 4]
         try:
             constants = struct.pack(f"<{len(words)}I", *words)
         except struct.error:
@@ -109,9 +109,12 @@ def _put(words: list[int], record: Any) -> None:
         if type(value) is int:
             words.append(value)
         elif value and type(value[0]) is not int:
-            words.extend((0,) * (-len(words) % 4))
+            words += _PADDING[len(words) % 4]
             for item in value:
                 _put(words, item)
-                words.extend((0,) * (-len(words) % 4))
+                words += _PADDING[len(words) % 4]
         else:
-            words.extend(value)
+            words += value
+
+
+_PADDING = ((), (0, 0, 0), (0, 0), (0,))  # by the words of a vector that are there

@@ -93,6 +93,7 @@ def plan_scatter(out: Planning, told: Scatter) -> None:
     out.bind(out.scratch(4 * span, True))
     out.bind(told.output.buffer)
     out.share()
+    output_dimensions, update_dimensions = dimensions(outputs), dimensions(updates)
     for writes in range(2):
         count = element_count(told.output.sizes if writes == 1 else told.updates.sizes)
         groups = grid(out, count, NUM_THREADS, 1)
@@ -100,8 +101,8 @@ def plan_scatter(out: Planning, told: Scatter) -> None:
         params = ScatterParams(
             count,
             groups.columns,
-            dimensions(outputs),
-            dimensions(updates),
+            output_dimensions,
+            update_dimensions,
             [ScatterLookup(lookup.size, lookup.stride, lookup.offset) for lookup in movement.lookups],
         )
         out.dispatch(params, groups, writes == 1)

@@ -103,6 +103,7 @@ def plan_top_k(out: Planning, told: TopK) -> None:
     tiles: Loops = list(loops)
     if runs > 1:
         tiles.append(Loop(runs, [tile * step, 0, 0]))
+    line_dimensions, tile_dimensions = dimensions(loops), dimensions(tiles)
     source_runs, source_kept, source_span = 0, 0, 0
     read_keys, read_places = nothing, nothing
     is_merging, is_done = False, False
@@ -114,7 +115,7 @@ def plan_top_k(out: Planning, told: TopK) -> None:
         groups = grid(out, count, num_threads if is_merging else 2 * num_threads, 1)
         out.define("MERGES", int(is_merging))
         out.define("LAST", int(is_last))
-        out.define("RANK", len(loops) if is_merging else len(tiles))
+        out.define("RANK", len(line_dimensions) if is_merging else len(tile_dimensions))
         out.bind(told.input.buffer)
         out.bind(read_keys)
         out.bind(read_places)
@@ -133,7 +134,7 @@ def plan_top_k(out: Planning, told: TopK) -> None:
             step,
             told.output.strides[axis],
             told.indices.strides[axis],
-            dimensions(loops if is_merging else tiles),
+            line_dimensions if is_merging else tile_dimensions,
         )
         out.dispatch(params, groups, is_merging)
         source_runs, source_kept, source_span = runs, kept, span

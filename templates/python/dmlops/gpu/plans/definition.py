@@ -200,10 +200,15 @@ def tell_tensors(out: Planning, told: Definition, stand_in: Buffer) -> Lists:
             out.define(f"{tensor.macro}_FLOATS", int(tensor.is_float))
         out.define(f"{tensor.macro}_SIZES_LENGTH", len(tensor.sizes))
         out.define(f"{tensor.macro}_STRIDES_LENGTH", len(tensor.strides))
-        for size in eight(out, tensor.sizes):
+        end = len(lists) + 8
+        for size in tensor.sizes:
             lists.append(size)
-        for place in range(8):
-            lists.append(tensor.strides[place] if place < len(tensor.strides) else 0)
+        while len(lists) < end:
+            lists.append(0)
+        for stride in tensor.strides:
+            lists.append(stride % 2**32)
+        while len(lists) < end + 8:
+            lists.append(0)
         out.bind(tensor.buffer if tensor.is_present else stand_in)
         if tensor.is_present and tensor.is_held:
             out.hold(tensor.buffer)

@@ -53,7 +53,8 @@ def ceil_div(number: int, divisor: int) -> int:
 
 def times(a: int, b: int) -> int:
     """The product of counts; COUNT_LIMIT for all that are as large."""
-    return COUNT_LIMIT if b > 0 and a >= COUNT_LIMIT // b + 1 else min(a * b, COUNT_LIMIT)
+    product = a * b
+    return product if product < COUNT_LIMIT else COUNT_LIMIT
 
 
 def element_count(sizes: Sizes) -> int:
@@ -77,14 +78,14 @@ def check_span(out: Planning, tensor: Tensor) -> None:
     span, longest = 1, 1
     for size, stride in zip(tensor.sizes, tensor.strides, strict=True):
         span += (size - 1) * stride
-        longest = max(longest, size)
+        longest = size if size > longest else longest
     if span >= COUNT_LIMIT or longest >= COUNT_LIMIT // 2:
         out.refuse(Reason.TOO_LARGE, tensor.buffer.member, span)
 
 
 def continues(outer: Loop, inner: Loop) -> bool:
     """Whether one loop over both goes the same way."""
-    return all(stride == inner.size * step for stride, step in zip(outer.strides, inner.strides, strict=True))
+    return outer.strides == [inner.size * step for step in inner.strides]
 
 
 def merged_in_order(loops: Loops) -> Loops:
@@ -124,7 +125,7 @@ def dimension(size: int, strides: Row) -> Dimension:
     """
     bits = (size - 1).bit_length()
     multiplier = 2**32 * ((1 << bits) - size) // size + 1
-    return Dimension(size, multiplier, min(bits, 1), max(bits - 1, 0), strides)
+    return Dimension(size, multiplier, int(bits > 0), bits - int(bits > 0), strides)
 
 
 def dimensions(loops: Loops) -> Dimensions:
