@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -83,7 +84,7 @@ def expected(desc: dmlops.Description) -> list[list[str]]:
         words = struct.unpack(f"<{len(dispatch.constants) // 4}I", dispatch.constants)
         lines.append(
             [
-                f"{desc.OPERATOR.lower()}.hlsl",
+                f"{(dispatch.shader or desc.OPERATOR).lower()}.hlsl",
                 ",".join(map(str, (*dispatch.groups, 1))),
                 str(int(dispatch.waits)),
                 "".join(f"{name}={value}," for name, value in dispatch.defines.items()),
@@ -308,11 +309,6 @@ def test_nothing_is_planned_where_nothing_is_described(library: Library) -> None
         (Reason.TOO_LARGE, "InputTensor", identity((2**31,))),
         (Reason.MANY_THREADS, None, gathered(2**32 - 1)),
         (Reason.LARGE_SETS, None, summed((3, 2**30))),
-        (
-            Reason.ACTIVATION,
-            None,
-            product(2, 3, dmlops.ActivationSoftmax(InputTensor=None, OutputTensor=None)),
-        ),
         (Reason.MANY_DISPATCHES, None, network(2**18)),
         (Reason.LARGE_SCRATCH, None, product(2**16, 2**15)),
     ],
@@ -327,6 +323,22 @@ def test_reasons_for_no_plan(
     found = library.plan(desc)[0]
     place = next((i for i, one in enumerate(desc.MEMBERS) if one.name == member), NOTHING)
     assert (int(found[0]), int(found[1]), found[4]) == (reason, place, str(caught.value))
+
+
+def test_fused_activations_that_need_whole_rows_run_in_their_own_shaders(library: Library) -> None:
+    tensors: dict[str, Any] = {"InputTensor": None, "OutputTensor": None}
+    activations = (
+        dmlops.ActivationSoftmax(**tensors),
+        dmlops.ActivationSoftmax1(**tensors, Axes=(2, 3)),
+        dmlops.ElementWiseClip(**tensors, Min=-1, Max=1),
+    )
+    for activation in activations:
+        for sizes in ((2, 3), (2, 70_000)):
+            desc = product(*sizes, activation)
+            compared(library, [desc])
+            shaders = [line[0] for line in library.plan(desc)[1:]]
+            assert (shaders[0], shaders[-1]) == ("gemm.hlsl", f"{activation.OPERATOR.lower()}.hlsl")
+    compared(library, [product(2**16, 2**15, activations[0])])
 
 
 def test_recurrent_networks_take_any_number_of_dispatches(library: Library) -> None:

@@ -4622,7 +4622,7 @@ static inline const char* dmlops_feature_level_name(int64_t value);
 
 #define DMLOPS_MAX_DEFINES 113
 #define DMLOPS_MAX_BINDINGS 17
-#define DMLOPS_MAX_CONSTANTS 404
+#define DMLOPS_MAX_CONSTANTS 396
 #define DMLOPS_MAX_SCRATCH 4
 #define DMLOPS_MAX_HELD 2
 #define DMLOPS_SCRATCH UINT32_MAX   /* in place of a member: a scratch buffer */
@@ -17323,6 +17323,10 @@ typedef struct dmlops_planning {
     size_t capacity;
     uint32_t shared_defines;
     uint32_t shared_bindings;
+    int waits;                    /* the next dispatch does, whatever its planner says */
+    uint32_t place_count;         /* buffers that others stand for, each with the other */
+    dmlops_binding places[2][2];
+    uint32_t owner;               /* the member that is concerned where one of another operator is */
     dmlops_dispatch next;
 } dmlops_planning;
 
@@ -17427,7 +17431,9 @@ static inline void dmlops_out_refuse(dmlops_planning* planning, dmlops_reason re
     if (planning->reason == DMLOPS_REASON_NONE) {
         planning->reason = reason;
         planning->work->reason = reason;
-        planning->work->member = member < 0 ? DMLOPS_NO_MEMBER : (uint32_t)member;
+        planning->work->member = member < 0                            ? DMLOPS_NO_MEMBER
+                                 : planning->owner != DMLOPS_NO_MEMBER ? planning->owner
+                                                                       : (uint32_t)member;
         planning->work->number = number;
     }
 }
@@ -17620,8 +17626,12 @@ typedef struct dmlops_plan_Pass {
     int64_t number;
     int writes_kept;
     int64_t target;
+    int64_t writes;
+    int64_t outputs;
     int64_t reads;
     int is_along;
+    int64_t box_list;
+    int64_t box_tensor;
 } dmlops_plan_Pass;
 
 typedef struct dmlops_plan_Kept_list {
@@ -17648,6 +17658,7 @@ typedef struct dmlops_plan_DefinitionShader {
     dmlops_plan_Kept_list kept;
     dmlops_plan_Pass_list passes;
     dmlops_plan_text_list lists;
+    dmlops_plan_text_list bounds;
     int is_fused;
     dmlops_plan_int_list activations;
 } dmlops_plan_DefinitionShader;
@@ -17774,6 +17785,7 @@ typedef struct dmlops_plan_Definition {
     dmlops_plan_Listed_16 lists;
     dmlops_plan_int_64 elements;
     dmlops_plan_Number_32 numbers;
+    dmlops_plan_int_8 bounds;
     dmlops_plan_Activation_8 activations;
 } dmlops_plan_Definition;
 
@@ -18143,10 +18155,16 @@ DMLOPS_CALLED void dmlops_plan_Pass_32_insert(dmlops_planning* planning, dmlops_
     list->items[place] = *item;
 }
 
-static inline dmlops_binding dmlops_bound(const dmlops_plan_Buffer* buffer) {
+DMLOPS_CALLED dmlops_binding dmlops_bound(const dmlops_planning* planning, const dmlops_plan_Buffer* buffer) {
     dmlops_binding binding;
     binding.member = buffer->member < 0 ? DMLOPS_SCRATCH : (uint32_t)buffer->member;
     binding.entry = (uint32_t)buffer->entry;
+    for (uint32_t i = 0; i < planning->place_count; ++i) {
+        const dmlops_binding* other = planning->places[i];
+        if (other[0].member == binding.member && other[0].entry == binding.entry) {
+            return other[1];
+        }
+    }
     return binding;
 }
 
@@ -18155,7 +18173,7 @@ DMLOPS_CALLED void dmlops_out_bind(dmlops_planning* planning, const dmlops_plan_
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, 0);
         return;
     }
-    planning->next.bindings[planning->next.binding_count++] = dmlops_bound(buffer);
+    planning->next.bindings[planning->next.binding_count++] = dmlops_bound(planning, buffer);
 }
 
 DMLOPS_CALLED void dmlops_out_hold(dmlops_planning* planning, const dmlops_plan_Buffer* buffer) {
@@ -18163,7 +18181,7 @@ DMLOPS_CALLED void dmlops_out_hold(dmlops_planning* planning, const dmlops_plan_
         dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, 0);
         return;
     }
-    planning->work->held[planning->work->held_count++] = dmlops_bound(buffer);
+    planning->work->held[planning->work->held_count++] = dmlops_bound(planning, buffer);
 }
 
 DMLOPS_CALLED dmlops_plan_Buffer dmlops_out_scratch(dmlops_planning* planning, int64_t size, int cleared) {
@@ -18212,7 +18230,8 @@ DMLOPS_CALLED void dmlops_out_dispatch(dmlops_planning* planning, const dmlops_p
     planning->next.groups[0] = (uint32_t)groups->columns;
     planning->next.groups[1] = (uint32_t)groups->rows;
     planning->next.groups[2] = 1;
-    planning->next.waits = (uint32_t)waits;
+    planning->next.waits = (uint32_t)(waits || planning->waits);
+    planning->waits = 0;
     if (planning->reason == DMLOPS_REASON_NONE && work->dispatch_count++ < planning->capacity) {
         planning->out[work->dispatch_count - 1] = planning->next;
     }
@@ -18456,6 +18475,8 @@ DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
     const dmlops_plan_DefinitionShader* shader, int64_t wanted);
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Pass* one);
 DMLOPS_CALLED const char* dmlops_plan_lowest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED const char* dmlops_plan_highest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED dmlops_plan_int_512 dmlops_plan_tell_tensors(dmlops_planning* planning, const dmlops_plan_Definition*
@@ -18836,11 +18857,20 @@ DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_eight(dmlops_planning* planning, con
 /* Whether a pass writes an output that is there, or one of the intermediate tensors that are wanted. */
 DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_Pass* one, int64_t wanted) {
-    return one->writes_kept ? (((wanted >> one->target) & 1) == 1) : told->tensors.items[dmlops_item(planning,
-        one->target, told->tensors.count)].is_present;
+    (void)planning;
+    if ((one->writes & wanted) != 0) {
+        return 1;
+    }
+    for (int64_t place = 0; place < told->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
+        if ((((one->outputs >> place) & 1) == 1) && tensor->is_present) {
+            return 1;
+        }
+    }
+    return 0;
 }
 
-/* The intermediate tensors that lead to outputs, as bits. */
+/* The intermediate tensors that lead to outputs, and those written with them, as bits. */
 DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
     int64_t wanted = 0;
@@ -18850,7 +18880,7 @@ DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops
         for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
             const dmlops_plan_Pass* one = &shader->passes.items[each_1];
             if (dmlops_plan_is_needed(planning, told, one, wanted)) {
-                wanted = wanted | one->reads;
+                wanted = (wanted | one->reads) | one->writes;
             }
         }
     }
@@ -18876,6 +18906,19 @@ DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_of(dmlops_planning* planning, 
     made_1.firsts = firsts;
     made_1.words = words;
     return made_1;
+}
+
+/* The sizes of what a pass goes through. */
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Pass* one) {
+    if (one->box_list != -1) {
+        return told->lists.items[dmlops_item(planning, one->box_list, told->lists.count)].entries;
+    }
+    if (one->box_tensor != -1) {
+        return told->tensors.items[dmlops_item(planning, one->box_tensor, told->tensors.count)].sizes;
+    }
+    return *(one->writes_kept ? &told->kept_sizes.items[dmlops_item(planning, one->target, told->kept_sizes.count)] :
+        &told->tensors.items[dmlops_item(planning, one->target, told->tensors.count)].sizes);
 }
 
 /* The least value of a data type, as HLSL. */
@@ -19046,6 +19089,11 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
             dmlops_plan_int_512_insert(planning, &lists, lists.count, size);
         }
     }
+    for (int64_t place = 0; place < told->bounds.count; ++place) {
+        const int64_t bound = told->bounds.items[place];
+        dmlops_out_define(planning, shader->bounds.items[dmlops_item(planning, place, shader->bounds.count)], "_BOUND",
+            bound);
+    }
     for (int64_t place = 0; place < told->lists.count; ++place) {
         const dmlops_plan_Listed* listed = &told->lists.items[place];
         dmlops_out_define(planning, shader->lists.items[dmlops_item(planning, place, shader->lists.count)], "_LENGTH",
@@ -19074,8 +19122,14 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
             dmlops_plan_counted(planning, known->value));
     }
     if (shader->kept.count > 0) {
-        dmlops_plan_Buffer made_9 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, space.words), 8), 0);
-        dmlops_out_bind(planning, &made_9);
+        int from_zeros = 0;
+        for (int64_t each_9 = 0; each_9 < passes.count; ++each_9) {
+            const dmlops_plan_Pass* one = &passes.items[each_9];
+            from_zeros = from_zeros || ((one->box_list != -1) || (one->box_tensor != -1));
+        }
+        dmlops_plan_Buffer made_10 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, space.words), 8),
+            from_zeros);
+        dmlops_out_bind(planning, &made_10);
     }
     dmlops_out_share(planning);
     int64_t place = 0;
@@ -19100,12 +19154,10 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
             return;
         }
         for (int64_t step = 0; step < steps; ++step) {
-            for (int64_t each_10 = dmlops_clip(place, passes.count); each_10 < dmlops_clip(end, passes.count);
-                ++each_10) {
-                const dmlops_plan_Pass* one = &passes.items[each_10];
-                dmlops_plan_int_8 shape = *(one->writes_kept ? &told->kept_sizes.items[dmlops_item(planning,
-                    one->target, told->kept_sizes.count)] : &told->tensors.items[dmlops_item(planning, one->target,
-                    told->tensors.count)].sizes);
+            for (int64_t each_11 = dmlops_clip(place, passes.count); each_11 < dmlops_clip(end, passes.count);
+                ++each_11) {
+                const dmlops_plan_Pass* one = &passes.items[each_11];
+                dmlops_plan_int_8 shape = dmlops_plan_box_of(planning, told, one);
                 int64_t whole = dmlops_plan_element_count(planning, &shape);
                 if (whole >= INT64_C(2147483648)) {
                     dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, whole);
@@ -19116,13 +19168,11 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
                 dmlops_plan_Groups groups = dmlops_plan_grid(planning, count, 64, 1);
                 int waits = (one->reads & pending) != 0;
                 pending = waits ? 0 : pending;
-                if (one->writes_kept) {
-                    pending = pending | dmlops_shift(1, one->target);
-                }
+                pending = pending | one->writes;
                 dmlops_out_define(planning, "", "PASS", one->number);
-                dmlops_plan_int_8 made_11 = dmlops_plan_eight(planning, &shape);
+                dmlops_plan_int_8 made_12 = dmlops_plan_eight(planning, &shape);
                 dmlops_plan_DefinitionParams params;
-                params.sizes = made_11;
+                params.sizes = made_12;
                 params.lists = lists;
                 params.activations = fused.words;
                 params.rank = shape.count;
@@ -20827,6 +20877,96 @@ DMLOPS_CALLED void dmlops_tell_movement(
     }
 }
 
+/* Activations that run in shaders of their own, after an operator into which they are fused. */
+
+static const struct {
+    uint16_t type;
+    uint16_t input;
+    uint16_t output;
+    uint8_t input_place;
+    uint8_t output_place;
+} dmlops_apart[] = {
+    {8, offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, InputTensor), offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, OutputTensor), 0, 1},
+    {48, offsetof(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, InputTensor), offsetof(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, OutputTensor), 0, 1},
+    {158, offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, InputTensor), offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, OutputTensor), 0, 1},
+};
+
+typedef union dmlops_copy {
+    char bytes[DMLOPS_DESC_SIZE];
+    void* aligned;
+} dmlops_copy;
+
+static inline void dmlops_plan_any(dmlops_planning* planning, int64_t type, const void* description);
+
+/* Plans an operator without a fused activation that its shader does not take, and then the activation's own shader; 0
+   where the shader takes it. Between the two, results lie in scratch, in the type in which they were computed. */
+DMLOPS_CALLED int dmlops_plan_apart(
+    dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, int64_t type, const void* description,
+    size_t size, size_t fused, size_t output, int64_t place) {
+    const size_t apart_count = sizeof dmlops_apart / sizeof *dmlops_apart;
+    const DML_OPERATOR_DESC* activation;
+    const DML_OPERATOR_DESC* none = NULL;
+    const DML_TENSOR_DESC* target;
+    const DML_TENSOR_DESC* given;
+    DML_BUFFER_TENSOR_DESC buffer;
+    DML_TENSOR_DESC between;
+    dmlops_plan_Buffer own, scratch;
+    dmlops_copy copy;
+    int64_t bytes;
+    uint32_t data_type;
+    size_t number = 0;
+    memcpy(&activation, (const char*)description + fused, sizeof activation);
+    memcpy(&target, (const char*)description + output, sizeof target);
+    for (int64_t i = 0; activation != NULL && i < shader->activations.count; ++i) {
+        if (shader->activations.items[i] == dmlops_activation_type(activation)) {
+            return 0;
+        }
+    }
+    while (activation != NULL && number < apart_count &&
+           dmlops_apart[number].type != dmlops_activation_type(activation)) {
+        ++number;
+    }
+    if (activation == NULL || number == apart_count) {
+        return 0;
+    }
+    bytes = dmlops_is_double(target) ? 8 : 4;
+    data_type = bytes == 8 ? 9 : 1;
+    buffer = *dmlops_buffer(target);
+    memcpy(&buffer.DataType, &data_type, sizeof data_type);
+    buffer.Strides = NULL;
+    for (UINT i = 0; i < buffer.DimensionCount; ++i) {
+        bytes = dmlops_multiply(buffer.Sizes[i], bytes);
+    }
+    buffer.TotalTensorSizeInBytes = (uint64_t)bytes;
+    between.Type = target->Type;
+    between.Desc = &buffer;
+    given = &between;
+    scratch = dmlops_out_scratch(planning, dmlops_multiply(dmlops_divide(dmlops_add(bytes, 7), 8), 8), 0);
+    own.member = place;
+    own.entry = 0;
+    planning->places[0][0] = dmlops_bound(planning, &own);
+    planning->places[0][1] = dmlops_bound(planning, &scratch);
+    planning->place_count = 1;
+    memcpy(copy.bytes, description, size);
+    memcpy(copy.bytes + fused, &none, sizeof none);
+    memcpy(copy.bytes + output, &given, sizeof given);
+    dmlops_plan_any(planning, type, copy.bytes);
+
+    dmlops_out_begin(planning);
+    planning->place_count = 2;
+    planning->places[1][1] = planning->places[0][0];
+    planning->places[1][0].member = dmlops_apart[number].output_place;
+    planning->places[1][0].entry = 0;
+    planning->places[0][0].member = dmlops_apart[number].input_place;
+    planning->owner = (uint32_t)place;
+    planning->waits = 1;
+    memcpy(copy.bytes, activation->Desc, dmlops_inferences[dmlops_position(dmlops_apart[number].type)].size);
+    memcpy(copy.bytes + dmlops_apart[number].input, &given, sizeof given);
+    memcpy(copy.bytes + dmlops_apart[number].output, &target, sizeof target);
+    dmlops_plan_any(planning, dmlops_apart[number].type, copy.bytes);
+    return 1;
+}
+
 /* Operators. */
 
 static inline void dmlops_element_wise_identity_plan(dmlops_planning* planning, const void* description) {
@@ -21630,24 +21770,30 @@ memset(&told, 0, sizeof told);
     dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_convolution_passes[] = {{0, 0, 3, 0, 0}};
+static const dmlops_plan_Pass dmlops_convolution_passes[] = {{0, 0, 3, 0, 8, 0, 0, -1, -1}};
 static const char* const dmlops_convolution_lists[] = {"OUTPUT_PADDING", "GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "WINDOW", "INPUT_SIZES2"};
+static const char* const dmlops_convolution_bounds[] = {"DIMS"};
 static const int64_t dmlops_convolution_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {0, NULL},
     {1, dmlops_convolution_passes},
     {8, dmlops_convolution_lists},
+    {1, dmlops_convolution_bounds},
     1,
     {17, dmlops_convolution_activations},
 };
 
 static inline void dmlops_convolution_plan(dmlops_planning* planning, const void* description) {
     const DML_CONVOLUTION_OPERATOR_DESC* desc = (const DML_CONVOLUTION_OPERATOR_DESC*)description;
+    if (dmlops_plan_apart(
+            planning, &dmlops_convolution_shader, 53, description, sizeof *desc,
+            offsetof(DML_CONVOLUTION_OPERATOR_DESC, FusedActivation), offsetof(DML_CONVOLUTION_OPERATOR_DESC, OutputTensor), 3)) {
+        return;
+    }
     dmlops_plan_Definition told;
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* FilterTensor = dmlops_buffer(desc->FilterTensor);
-    const DML_BUFFER_TENSOR_DESC* BiasTensor = dmlops_buffer(desc->BiasTensor);
 memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "FILTER", 1, 0, desc->FilterTensor, 0);
@@ -21689,21 +21835,21 @@ memset(&told, 0, sizeof told);
     list_8.count = 0;
     dmlops_append(&list_8, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
     dmlops_tell_listed(planning, &told.lists, &list_8);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->Direction) == 0 /* FORWARD */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->Mode) == 0 /* CONVOLUTION */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)BiasTensor->DimensionCount);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
     dmlops_plan_definition(planning, &told, &dmlops_convolution_shader);
 }
 
 static const dmlops_plan_Kept dmlops_gemm_kept[] = {{"KEPT_PRODUCT", 1, 0}};
-static const dmlops_plan_Pass dmlops_gemm_passes[] = {{0, 1, 0, 0, 0}, {1, 0, 3, 1, 0}};
+static const dmlops_plan_Pass dmlops_gemm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 3, 0, 8, 1, 0, -1, -1}};
 static const int64_t dmlops_gemm_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {1, dmlops_gemm_kept},
     {2, dmlops_gemm_passes},
+    {0, NULL},
     {0, NULL},
     1,
     {17, dmlops_gemm_activations},
@@ -21711,6 +21857,11 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
 
 static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* description) {
     const DML_GEMM_OPERATOR_DESC* desc = (const DML_GEMM_OPERATOR_DESC*)description;
+    if (dmlops_plan_apart(
+            planning, &dmlops_gemm_shader, 54, description, sizeof *desc,
+            offsetof(DML_GEMM_OPERATOR_DESC, FusedActivation), offsetof(DML_GEMM_OPERATOR_DESC, OutputTensor), 3)) {
+        return;
+    }
     dmlops_plan_Definition told;
     int64_t wanted;
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
@@ -21759,12 +21910,14 @@ memset(&told, 0, sizeof told);
     dmlops_plan_reduce(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_average_pooling_passes[] = {{0, 0, 1, 0, 0}};
+static const dmlops_plan_Pass dmlops_average_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_average_pooling_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"};
+static const char* const dmlops_average_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {0, NULL},
     {1, dmlops_average_pooling_passes},
     {5, dmlops_average_pooling_lists},
+    {1, dmlops_average_pooling_bounds},
     0,
     {0, NULL},
 };
@@ -21803,17 +21956,19 @@ memset(&told, 0, sizeof told);
         dmlops_push(&list_5, dmlops_add(dmlops_add(dmlops_list_entry(list_6.values, list_6.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
     }
     dmlops_tell_listed(planning, &told.lists, &list_5);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, (desc->IncludePadding != 0));
     dmlops_plan_definition(planning, &told, &dmlops_average_pooling_shader);
 }
 
-static const dmlops_plan_Pass dmlops_lp_pooling_passes[] = {{0, 0, 1, 0, 0}};
+static const dmlops_plan_Pass dmlops_lp_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_lp_pooling_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
+static const char* const dmlops_lp_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {0, NULL},
     {1, dmlops_lp_pooling_passes},
     {4, dmlops_lp_pooling_lists},
+    {1, dmlops_lp_pooling_bounds},
     0,
     {0, NULL},
 };
@@ -21843,17 +21998,19 @@ memset(&told, 0, sizeof told);
     list_4.count = 0;
     dmlops_append(&list_4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_listed(planning, &told.lists, &list_4);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->P);
     dmlops_plan_definition(planning, &told, &dmlops_lp_pooling_shader);
 }
 
-static const dmlops_plan_Pass dmlops_max_pooling_passes[] = {{0, 0, 1, 0, 0}};
+static const dmlops_plan_Pass dmlops_max_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_max_pooling_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
+static const char* const dmlops_max_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     {0, NULL},
     {1, dmlops_max_pooling_passes},
     {4, dmlops_max_pooling_lists},
+    {1, dmlops_max_pooling_bounds},
     0,
     {0, NULL},
 };
@@ -21883,16 +22040,17 @@ memset(&told, 0, sizeof told);
     list_4.count = 0;
     dmlops_append(&list_4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_listed(planning, &told.lists, &list_4);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_plan_definition(planning, &told, &dmlops_max_pooling_shader);
 }
 
-static const dmlops_plan_Pass dmlops_roi_pooling_passes[] = {{0, 0, 2, 0, 0}};
+static const dmlops_plan_Pass dmlops_roi_pooling_passes[] = {{0, 0, 2, 0, 4, 0, 0, -1, -1}};
 static const char* const dmlops_roi_pooling_lists[] = {"POOLED"};
 static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {0, NULL},
     {1, dmlops_roi_pooling_passes},
     {1, dmlops_roi_pooling_lists},
+    {0, NULL},
     0,
     {0, NULL},
 };
@@ -22176,11 +22334,12 @@ memset(&told, 0, sizeof told);
     dmlops_plan_top_k(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_batch_normalization_passes[] = {{0, 0, 5, 0, 0}};
+static const dmlops_plan_Pass dmlops_batch_normalization_passes[] = {{0, 0, 5, 0, 32, 0, 0, -1, -1}};
 static const int64_t dmlops_batch_normalization_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {0, NULL},
     {1, dmlops_batch_normalization_passes},
+    {0, NULL},
     {0, NULL},
     1,
     {17, dmlops_batch_normalization_activations},
@@ -22189,10 +22348,6 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
 static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, const void* description) {
     const DML_BATCH_NORMALIZATION_OPERATOR_DESC* desc = (const DML_BATCH_NORMALIZATION_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    const DML_BUFFER_TENSOR_DESC* ScaleTensor = dmlops_buffer(desc->ScaleTensor);
-    const DML_BUFFER_TENSOR_DESC* MeanTensor = dmlops_buffer(desc->MeanTensor);
-    const DML_BUFFER_TENSOR_DESC* VarianceTensor = dmlops_buffer(desc->VarianceTensor);
-    const DML_BUFFER_TENSOR_DESC* BiasTensor = dmlops_buffer(desc->BiasTensor);
 memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "MEAN", 1, 0, desc->MeanTensor, 0);
@@ -22202,23 +22357,20 @@ memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT", 5, 0, desc->OutputTensor, 0);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 6;
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)ScaleTensor->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)MeanTensor->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)VarianceTensor->DimensionCount);
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)BiasTensor->DimensionCount);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
     dmlops_plan_definition(planning, &told, &dmlops_batch_normalization_shader);
 }
 
 static const dmlops_plan_Kept dmlops_mean_variance_normalization_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTRE", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
-static const dmlops_plan_Pass dmlops_mean_variance_normalization_passes[] = {{0, 1, 0, 0, 0}, {1, 1, 1, 1, 0}, {2, 1, 2, 2, 0}, {3, 0, 3, 6, 0}};
+static const dmlops_plan_Pass dmlops_mean_variance_normalization_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1}, {1, 0, 3, 0, 8, 6, 0, -1, -1}};
 static const char* const dmlops_mean_variance_normalization_lists[] = {"EXTENT"};
 static const int64_t dmlops_mean_variance_normalization_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_shader = {
     {3, dmlops_mean_variance_normalization_kept},
-    {4, dmlops_mean_variance_normalization_passes},
+    {2, dmlops_mean_variance_normalization_passes},
     {1, dmlops_mean_variance_normalization_lists},
+    {0, NULL},
     1,
     {17, dmlops_mean_variance_normalization_activations},
 };
@@ -22228,8 +22380,6 @@ static inline void dmlops_mean_variance_normalization_plan(dmlops_planning* plan
     dmlops_plan_Definition told;
     int64_t wanted;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    const DML_BUFFER_TENSOR_DESC* ScaleTensor = dmlops_buffer(desc->ScaleTensor);
-    const DML_BUFFER_TENSOR_DESC* BiasTensor = dmlops_buffer(desc->BiasTensor);
 memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
@@ -22262,7 +22412,6 @@ memset(&told, 0, sizeof told);
         dmlops_push(&list_4, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
     dmlops_tell_listed(planning, &told.lists, &list_4);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)InputTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2));
     dmlops_list list_5;
     list_5.count = 0;
@@ -22270,21 +22419,20 @@ memset(&told, 0, sizeof told);
         dmlops_push(&list_5, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
     dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list_5.values, list_5.count));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)ScaleTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, (desc->NormalizeVariance != 0));
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)BiasTensor->DimensionCount);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
     dmlops_plan_definition(planning, &told, &dmlops_mean_variance_normalization_shader);
 }
 
 static const dmlops_plan_Kept dmlops_local_response_normalization_kept[] = {{"KEPT_BASE", 1, 0}};
-static const dmlops_plan_Pass dmlops_local_response_normalization_passes[] = {{0, 1, 0, 0, 0}, {1, 0, 1, 1, 0}};
+static const dmlops_plan_Pass dmlops_local_response_normalization_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_local_response_normalization_lists[] = {"BEFORE", "SPAN"};
 static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_shader = {
     {1, dmlops_local_response_normalization_kept},
     {2, dmlops_local_response_normalization_passes},
     {2, dmlops_local_response_normalization_lists},
+    {0, NULL},
     0,
     {0, NULL},
 };
@@ -22334,12 +22482,13 @@ memset(&told, 0, sizeof told);
 }
 
 static const dmlops_plan_Kept dmlops_lp_normalization_kept[] = {{"KEPT_NORM", 1, 0}};
-static const dmlops_plan_Pass dmlops_lp_normalization_passes[] = {{0, 1, 0, 0, 0}, {1, 0, 1, 1, 0}};
+static const dmlops_plan_Pass dmlops_lp_normalization_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_lp_normalization_lists[] = {"EXTENT"};
 static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {1, dmlops_lp_normalization_kept},
     {2, dmlops_lp_normalization_passes},
     {1, dmlops_lp_normalization_lists},
+    {0, NULL},
     0,
     {0, NULL},
 };
@@ -22368,20 +22517,20 @@ memset(&told, 0, sizeof told);
     }
     dmlops_tell_listed(planning, &told.lists, &list_2);
     dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->P == 1);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)InputTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->Axis);
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
     dmlops_plan_definition(planning, &told, &dmlops_lp_normalization_shader);
 }
 
 static const dmlops_plan_Kept dmlops_rnn_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
-static const dmlops_plan_Pass dmlops_rnn_passes[] = {{0, 1, 0, 0, 0}, {1, 1, 1, 3, 1}, {2, 0, 6, 2, 0}, {3, 0, 7, 2, 0}};
+static const dmlops_plan_Pass dmlops_rnn_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 3, 1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1}, {3, 0, 7, 0, 128, 2, 0, -1, -1}};
 static const char* const dmlops_rnn_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "SEQUENCE_LENGTH2"};
 static const int64_t dmlops_rnn_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {2, dmlops_rnn_kept},
     {4, dmlops_rnn_passes},
     {4, dmlops_rnn_lists},
+    {0, NULL},
     1,
     {17, dmlops_rnn_activations},
 };
@@ -22453,13 +22602,14 @@ memset(&told, 0, sizeof told);
 }
 
 static const dmlops_plan_Kept dmlops_lstm_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_CELL", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
-static const dmlops_plan_Pass dmlops_lstm_passes[] = {{0, 1, 0, 0, 0}, {1, 1, 1, 7, 1}, {2, 1, 2, 7, 1}, {3, 0, 8, 4, 0}, {4, 0, 9, 4, 0}, {5, 0, 10, 2, 0}};
+static const dmlops_plan_Pass dmlops_lstm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 6, 0, 7, 1, -1, -1}, {2, 0, 8, 0, 256, 4, 0, -1, -1}, {3, 0, 9, 0, 512, 4, 0, -1, -1}, {4, 0, 10, 0, 1024, 2, 0, -1, -1}};
 static const char* const dmlops_lstm_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3", "SEQUENCE_LENGTH2"};
 static const int64_t dmlops_lstm_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {3, dmlops_lstm_kept},
-    {6, dmlops_lstm_passes},
+    {5, dmlops_lstm_passes},
     {5, dmlops_lstm_lists},
+    {0, NULL},
     1,
     {17, dmlops_lstm_activations},
 };
@@ -22549,13 +22699,14 @@ memset(&told, 0, sizeof told);
 }
 
 static const dmlops_plan_Kept dmlops_gru_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_RESET", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
-static const dmlops_plan_Pass dmlops_gru_passes[] = {{0, 1, 0, 0, 0}, {1, 1, 1, 5, 1}, {2, 1, 2, 7, 1}, {3, 0, 6, 4, 0}, {4, 0, 7, 4, 0}};
+static const dmlops_plan_Pass dmlops_gru_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 5, 1, -1, -1}, {2, 1, 2, 4, 0, 7, 1, -1, -1}, {3, 0, 6, 0, 64, 4, 0, -1, -1}, {4, 0, 7, 0, 128, 4, 0, -1, -1}};
 static const char* const dmlops_gru_lists[] = {"NUMBER", "GATE_COUNT", "NUMBER2", "SEQUENCE_LENGTH2"};
 static const int64_t dmlops_gru_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {3, dmlops_gru_kept},
     {5, dmlops_gru_passes},
     {4, dmlops_gru_lists},
+    {0, NULL},
     1,
     {17, dmlops_gru_activations},
 };
@@ -22819,12 +22970,14 @@ memset(&told, 0, sizeof told);
     dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_max_pooling1_passes[] = {{0, 0, 1, 0, 0}, {1, 0, 2, 0, 0}};
+static const dmlops_plan_Pass dmlops_max_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}, {1, 0, 2, 0, 4, 0, 0, -1, -1}};
 static const char* const dmlops_max_pooling1_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
+static const char* const dmlops_max_pooling1_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {0, NULL},
     {2, dmlops_max_pooling1_passes},
     {4, dmlops_max_pooling1_lists},
+    {1, dmlops_max_pooling1_bounds},
     0,
     {0, NULL},
 };
@@ -22855,14 +23008,16 @@ memset(&told, 0, sizeof told);
     list_4.count = 0;
     dmlops_append(&list_4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_listed(planning, &told.lists, &list_4);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_plan_definition(planning, &told, &dmlops_max_pooling1_shader);
 }
 
-static const dmlops_plan_Pass dmlops_max_unpooling_passes[] = {{0, 0, 2, 0, 0}};
+static const dmlops_plan_Kept dmlops_max_unpooling_kept[] = {{"KEPT_LAST", 0, 0}};
+static const dmlops_plan_Pass dmlops_max_unpooling_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, 0}, {1, 0, 2, 0, 4, 1, 0, -1, -1}};
 static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
+    {1, dmlops_max_unpooling_kept},
+    {2, dmlops_max_unpooling_passes},
     {0, NULL},
-    {1, dmlops_max_unpooling_passes},
     {0, NULL},
     0,
     {0, NULL},
@@ -22871,12 +23026,19 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
 static inline void dmlops_max_unpooling_plan(dmlops_planning* planning, const void* description) {
     const DML_MAX_UNPOOLING_OPERATOR_DESC* desc = (const DML_MAX_UNPOOLING_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
+    int64_t wanted;
+    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
 memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INDICES", 1, 0, desc->IndicesTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 3;
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_max_unpooling_shader);
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, OutputTensor->Sizes, OutputTensor->DimensionCount, 0, OutputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
     dmlops_plan_definition(planning, &told, &dmlops_max_unpooling_shader);
 }
 
@@ -22950,12 +23112,14 @@ memset(&told, 0, sizeof told);
     dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_resample_passes[] = {{0, 0, 1, 0, 0}};
+static const dmlops_plan_Pass dmlops_resample_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_resample_lists[] = {"SCALES"};
+static const char* const dmlops_resample_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {0, NULL},
     {1, dmlops_resample_passes},
     {1, dmlops_resample_lists},
+    {1, dmlops_resample_bounds},
     0,
     {0, NULL},
 };
@@ -22969,8 +23133,8 @@ memset(&told, 0, sizeof told);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 2;
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->ScaleCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->ScaleCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->ScaleCount);
     dmlops_plan_definition(planning, &told, &dmlops_resample_shader);
 }
 
@@ -23237,12 +23401,14 @@ memset(&told, 0, sizeof told);
     dmlops_plan_scatter(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_max_pooling2_passes[] = {{0, 0, 1, 0, 0}, {1, 0, 2, 0, 0}};
+static const dmlops_plan_Pass dmlops_max_pooling2_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}, {1, 0, 2, 0, 4, 0, 0, -1, -1}};
 static const char* const dmlops_max_pooling2_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
+static const char* const dmlops_max_pooling2_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {0, NULL},
     {2, dmlops_max_pooling2_passes},
     {5, dmlops_max_pooling2_lists},
+    {1, dmlops_max_pooling2_bounds},
     0,
     {0, NULL},
 };
@@ -23277,7 +23443,7 @@ memset(&told, 0, sizeof told);
     list_5.count = 0;
     dmlops_append(&list_5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_listed(planning, &told.lists, &list_5);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_plan_definition(planning, &told, &dmlops_max_pooling2_shader);
 }
 
@@ -23360,13 +23526,14 @@ memset(&told, 0, sizeof told);
 }
 
 static const dmlops_plan_Kept dmlops_mean_variance_normalization1_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTRE", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
-static const dmlops_plan_Pass dmlops_mean_variance_normalization1_passes[] = {{0, 1, 0, 0, 0}, {1, 1, 1, 1, 0}, {2, 1, 2, 2, 0}, {3, 0, 3, 6, 0}};
+static const dmlops_plan_Pass dmlops_mean_variance_normalization1_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1}, {1, 0, 3, 0, 8, 6, 0, -1, -1}};
 static const char* const dmlops_mean_variance_normalization1_lists[] = {"AXES", "EXTENT"};
 static const int64_t dmlops_mean_variance_normalization1_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_shader = {
     {3, dmlops_mean_variance_normalization1_kept},
-    {4, dmlops_mean_variance_normalization1_passes},
+    {2, dmlops_mean_variance_normalization1_passes},
     {2, dmlops_mean_variance_normalization1_lists},
+    {0, NULL},
     1,
     {17, dmlops_mean_variance_normalization1_activations},
 };
@@ -23376,8 +23543,6 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
     dmlops_plan_Definition told;
     int64_t wanted;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    const DML_BUFFER_TENSOR_DESC* ScaleTensor = dmlops_buffer(desc->ScaleTensor);
-    const DML_BUFFER_TENSOR_DESC* BiasTensor = dmlops_buffer(desc->BiasTensor);
 memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
@@ -23430,7 +23595,6 @@ memset(&told, 0, sizeof told);
         dmlops_push(&list_8, (any_9 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
     dmlops_tell_listed(planning, &told.lists, &list_8);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)InputTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->AxisCount);
     dmlops_list list_10;
     list_10.count = 0;
@@ -23442,20 +23606,20 @@ memset(&told, 0, sizeof told);
         dmlops_push(&list_10, (any_11 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
     dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list_10.values, list_10.count));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)ScaleTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, (desc->NormalizeVariance != 0));
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)BiasTensor->DimensionCount);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
     dmlops_plan_definition(planning, &told, &dmlops_mean_variance_normalization1_shader);
 }
 
-static const dmlops_plan_Pass dmlops_resample1_passes[] = {{0, 0, 1, 0, 0}};
+static const dmlops_plan_Pass dmlops_resample1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_resample1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
+static const char* const dmlops_resample1_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {0, NULL},
     {1, dmlops_resample1_passes},
     {3, dmlops_resample1_lists},
+    {1, dmlops_resample1_bounds},
     0,
     {0, NULL},
 };
@@ -23471,15 +23635,16 @@ memset(&told, 0, sizeof told);
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->DimensionCount);
     dmlops_plan_definition(planning, &told, &dmlops_resample1_shader);
 }
 
-static const dmlops_plan_Pass dmlops_matrix_multiply_integer_passes[] = {{0, 0, 4, 0, 0}};
+static const dmlops_plan_Pass dmlops_matrix_multiply_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1}};
 static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader = {
     {0, NULL},
     {1, dmlops_matrix_multiply_integer_passes},
+    {0, NULL},
     {0, NULL},
     0,
     {0, NULL},
@@ -23503,18 +23668,17 @@ memset(&told, 0, sizeof told);
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
     dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)AZeroPointTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)BZeroPointTensor->DimensionCount);
     const int64_t let_K = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
     dmlops_tell_integer(planning, &told.numbers, let_K);
     dmlops_plan_definition(planning, &told, &dmlops_matrix_multiply_integer_shader);
 }
 
-static const dmlops_plan_Pass dmlops_quantized_linear_matrix_multiply_passes[] = {{0, 0, 8, 0, 0}};
+static const dmlops_plan_Pass dmlops_quantized_linear_matrix_multiply_passes[] = {{0, 0, 8, 0, 256, 0, 0, -1, -1}};
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multiply_shader = {
     {0, NULL},
     {1, dmlops_quantized_linear_matrix_multiply_passes},
+    {0, NULL},
     {0, NULL},
     0,
     {0, NULL},
@@ -23546,28 +23710,24 @@ memset(&told, 0, sizeof told);
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
     dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)AZeroPointTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)BZeroPointTensor->DimensionCount);
     const int64_t let_K = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
     dmlops_tell_integer(planning, &told.numbers, let_K);
     dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)AScaleTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)BScaleTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)OutputScaleTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)OutputScaleTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)OutputZeroPointTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)OutputZeroPointTensor->DimensionCount);
     dmlops_plan_definition(planning, &told, &dmlops_quantized_linear_matrix_multiply_shader);
 }
 
-static const dmlops_plan_Pass dmlops_convolution_integer_passes[] = {{0, 0, 4, 0, 0}};
+static const dmlops_plan_Pass dmlops_convolution_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1}};
 static const char* const dmlops_convolution_integer_lists[] = {"GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW"};
+static const char* const dmlops_convolution_integer_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {0, NULL},
     {1, dmlops_convolution_integer_passes},
     {7, dmlops_convolution_integer_lists},
+    {1, dmlops_convolution_integer_bounds},
     0,
     {0, NULL},
 };
@@ -23578,7 +23738,6 @@ static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, co
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* FilterTensor = dmlops_buffer(desc->FilterTensor);
-    const DML_BUFFER_TENSOR_DESC* InputZeroPointTensor = dmlops_buffer(desc->InputZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* FilterZeroPointTensor = dmlops_buffer(desc->FilterZeroPointTensor);
 memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
@@ -23618,20 +23777,20 @@ memset(&told, 0, sizeof told);
     list_7.count = 0;
     dmlops_append(&list_7, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
     dmlops_tell_listed(planning, &told.lists, &list_7);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)InputZeroPointTensor->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
     dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)FilterZeroPointTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
     dmlops_plan_definition(planning, &told, &dmlops_convolution_integer_shader);
 }
 
-static const dmlops_plan_Pass dmlops_quantized_linear_convolution_passes[] = {{0, 0, 9, 0, 0}};
+static const dmlops_plan_Pass dmlops_quantized_linear_convolution_passes[] = {{0, 0, 9, 0, 512, 0, 0, -1, -1}};
 static const char* const dmlops_quantized_linear_convolution_lists[] = {"GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW"};
+static const char* const dmlops_quantized_linear_convolution_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_shader = {
     {0, NULL},
     {1, dmlops_quantized_linear_convolution_passes},
     {7, dmlops_quantized_linear_convolution_lists},
+    {1, dmlops_quantized_linear_convolution_bounds},
     0,
     {0, NULL},
 };
@@ -23642,13 +23801,8 @@ static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* pla
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* FilterTensor = dmlops_buffer(desc->FilterTensor);
-    const DML_BUFFER_TENSOR_DESC* InputZeroPointTensor = dmlops_buffer(desc->InputZeroPointTensor);
     const DML_BUFFER_TENSOR_DESC* FilterZeroPointTensor = dmlops_buffer(desc->FilterZeroPointTensor);
-    const DML_BUFFER_TENSOR_DESC* BiasTensor = dmlops_buffer(desc->BiasTensor);
-    const DML_BUFFER_TENSOR_DESC* InputScaleTensor = dmlops_buffer(desc->InputScaleTensor);
     const DML_BUFFER_TENSOR_DESC* FilterScaleTensor = dmlops_buffer(desc->FilterScaleTensor);
-    const DML_BUFFER_TENSOR_DESC* OutputScaleTensor = dmlops_buffer(desc->OutputScaleTensor);
-    const DML_BUFFER_TENSOR_DESC* OutputZeroPointTensor = dmlops_buffer(desc->OutputZeroPointTensor);
 memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_SCALE", 1, 0, desc->InputScaleTensor, 0);
@@ -23692,17 +23846,10 @@ memset(&told, 0, sizeof told);
     list_7.count = 0;
     dmlops_append(&list_7, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
     dmlops_tell_listed(planning, &told.lists, &list_7);
-    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)InputZeroPointTensor->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
     dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)FilterZeroPointTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)BiasTensor->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)InputScaleTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterScaleTensor->DimensionCount, 1), 1));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)FilterScaleTensor->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)OutputScaleTensor->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)OutputZeroPointTensor->DimensionCount);
     dmlops_plan_definition(planning, &told, &dmlops_quantized_linear_convolution_shader);
 }
 
@@ -23831,12 +23978,14 @@ memset(&told, 0, sizeof told);
     dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_average_pooling_grad_passes[] = {{0, 0, 1, 0, 0}};
+static const dmlops_plan_Pass dmlops_average_pooling_grad_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_average_pooling_grad_lists[] = {"START_PADDING", "STRIDES", "PADDED_SIZES", "SPATIAL", "WINDOW_SIZE", "INPUT_GRADIENT_SIZES2"};
+static const char* const dmlops_average_pooling_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {0, NULL},
     {1, dmlops_average_pooling_grad_passes},
     {6, dmlops_average_pooling_grad_lists},
+    {1, dmlops_average_pooling_grad_bounds},
     0,
     {0, NULL},
 };
@@ -23880,18 +24029,20 @@ memset(&told, 0, sizeof told);
     list_7.count = 0;
     dmlops_append(&list_7, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
     dmlops_tell_listed(planning, &told.lists, &list_7);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, (desc->IncludePadding != 0));
     dmlops_plan_definition(planning, &told, &dmlops_average_pooling_grad_shader);
 }
 
 static const dmlops_plan_Kept dmlops_max_pooling_grad_kept[] = {{"KEPT_WINNER", 0, 0}};
-static const dmlops_plan_Pass dmlops_max_pooling_grad_passes[] = {{0, 1, 0, 0, 0}, {1, 0, 2, 1, 0}};
+static const dmlops_plan_Pass dmlops_max_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 2, 0, 4, 1, 0, -1, -1}};
 static const char* const dmlops_max_pooling_grad_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "INPUT_GRADIENT_SIZES2"};
+static const char* const dmlops_max_pooling_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {1, dmlops_max_pooling_grad_kept},
     {2, dmlops_max_pooling_grad_passes},
     {6, dmlops_max_pooling_grad_lists},
+    {1, dmlops_max_pooling_grad_bounds},
     0,
     {0, NULL},
 };
@@ -23937,7 +24088,7 @@ memset(&told, 0, sizeof told);
     list_7.count = 0;
     dmlops_append(&list_7, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
     dmlops_tell_listed(planning, &told.lists, &list_7);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_plan_definition(planning, &told, &dmlops_max_pooling_grad_shader);
 }
 
@@ -23961,12 +24112,14 @@ memset(&told, 0, sizeof told);
     dmlops_plan_nonzero(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_resample_grad_passes[] = {{0, 0, 1, 0, 0}};
+static const dmlops_plan_Pass dmlops_resample_grad_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_resample_grad_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
+static const char* const dmlops_resample_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {0, NULL},
     {1, dmlops_resample_grad_passes},
     {3, dmlops_resample_grad_lists},
+    {1, dmlops_resample_grad_bounds},
     0,
     {0, NULL},
 };
@@ -23982,8 +24135,8 @@ memset(&told, 0, sizeof told);
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->DimensionCount);
     dmlops_plan_definition(planning, &told, &dmlops_resample_grad_shader);
 }
 
@@ -24022,12 +24175,13 @@ memset(&told, 0, sizeof told);
     dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_adam_optimizer_passes[] = {{0, 0, 5, 0, 0}, {1, 0, 6, 0, 0}, {2, 0, 7, 0, 0}};
+static const dmlops_plan_Pass dmlops_adam_optimizer_passes[] = {{0, 0, 5, 0, 224, 0, 0, -1, -1}};
 static const char* const dmlops_adam_optimizer_lists[] = {"NUMBER"};
 static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {0, NULL},
-    {3, dmlops_adam_optimizer_passes},
+    {1, dmlops_adam_optimizer_passes},
     {1, dmlops_adam_optimizer_lists},
+    {0, NULL},
     0,
     {0, NULL},
 };
@@ -24099,10 +24253,11 @@ memset(&told, 0, sizeof told);
 }
 
 static const dmlops_plan_Kept dmlops_roi_align_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
-static const dmlops_plan_Pass dmlops_roi_align_passes[] = {{0, 1, 0, 0, 0}, {1, 1, 1, 1, 0}, {2, 1, 2, 2, 0}, {3, 1, 3, 6, 0}, {4, 0, 3, 13, 0}};
+static const dmlops_plan_Pass dmlops_roi_align_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1}, {1, 0, 3, 0, 8, 13, 0, -1, -1}};
 static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {4, dmlops_roi_align_kept},
-    {5, dmlops_roi_align_passes},
+    {2, dmlops_roi_align_passes},
+    {0, NULL},
     {0, NULL},
     0,
     {0, NULL},
@@ -24114,7 +24269,6 @@ static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* 
     int64_t wanted;
     const DML_BUFFER_TENSOR_DESC* ROITensor = dmlops_buffer(desc->ROITensor);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    const DML_BUFFER_TENSOR_DESC* BatchIndicesTensor = dmlops_buffer(desc->BatchIndicesTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
 memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
@@ -24144,7 +24298,6 @@ memset(&told, 0, sizeof told);
     dmlops_push(&list_4, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
     dmlops_push(&list_4, 2);
     dmlops_tell_sizes(planning, &told.kept_sizes, &list_4, (int)(wanted >> 3 & 1));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)ROITensor->DimensionCount);
     dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScaleY);
     dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScaleX);
     dmlops_tell_integer(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(0, 2)));
@@ -24154,7 +24307,6 @@ memset(&told, 0, sizeof told);
     dmlops_tell_integer(planning, &told.numbers, !0);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)BatchIndicesTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
     dmlops_tell_float(planning, &told.numbers, (double)desc->OutOfBoundsInputValue);
     dmlops_plan_definition(planning, &told, &dmlops_roi_align_shader);
@@ -24250,12 +24402,13 @@ memset(&told, 0, sizeof told);
 }
 
 static const dmlops_plan_Kept dmlops_local_response_normalization_grad_kept[] = {{"KEPT_BASE", 1, 0}};
-static const dmlops_plan_Pass dmlops_local_response_normalization_grad_passes[] = {{0, 1, 0, 0, 0}, {1, 0, 2, 1, 0}};
+static const dmlops_plan_Pass dmlops_local_response_normalization_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 2, 0, 4, 1, 0, -1, -1}};
 static const char* const dmlops_local_response_normalization_grad_lists[] = {"BEFORE", "SPAN"};
 static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_grad_shader = {
     {1, dmlops_local_response_normalization_grad_kept},
     {2, dmlops_local_response_normalization_grad_passes},
     {2, dmlops_local_response_normalization_grad_lists},
+    {0, NULL},
     0,
     {0, NULL},
 };
@@ -24318,12 +24471,13 @@ memset(&told, 0, sizeof told);
 }
 
 static const dmlops_plan_Kept dmlops_batch_normalization_grad_kept[] = {{"KEPT_SLOPE", 1, 0}, {"KEPT_TILT", 1, 0}};
-static const dmlops_plan_Pass dmlops_batch_normalization_grad_passes[] = {{0, 1, 0, 0, 0}, {1, 1, 1, 0, 0}, {2, 0, 5, 0, 0}, {3, 0, 6, 2, 0}, {4, 0, 7, 1, 0}};
+static const dmlops_plan_Pass dmlops_batch_normalization_grad_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1}, {1, 0, 5, 0, 32, 0, 0, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1}, {3, 0, 7, 0, 128, 1, 0, -1, -1}};
 static const char* const dmlops_batch_normalization_grad_lists[] = {"EXTENT"};
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader = {
     {2, dmlops_batch_normalization_grad_kept},
-    {5, dmlops_batch_normalization_grad_passes},
+    {4, dmlops_batch_normalization_grad_passes},
     {1, dmlops_batch_normalization_grad_lists},
+    {0, NULL},
     0,
     {0, NULL},
 };
@@ -24334,8 +24488,6 @@ static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* plannin
     int64_t wanted;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* MeanTensor = dmlops_buffer(desc->MeanTensor);
-    const DML_BUFFER_TENSOR_DESC* ScaleTensor = dmlops_buffer(desc->ScaleTensor);
-    const DML_BUFFER_TENSOR_DESC* VarianceTensor = dmlops_buffer(desc->VarianceTensor);
 memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
@@ -24366,18 +24518,15 @@ memset(&told, 0, sizeof told);
         dmlops_push(&list_3, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
     dmlops_tell_listed(planning, &told.lists, &list_3);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)InputTensor->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)MeanTensor->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)ScaleTensor->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)VarianceTensor->DimensionCount);
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
     dmlops_plan_definition(planning, &told, &dmlops_batch_normalization_grad_shader);
 }
 
-static const dmlops_plan_Pass dmlops_element_wise_quantized_linear_add_passes[] = {{0, 0, 8, 0, 0}};
+static const dmlops_plan_Pass dmlops_element_wise_quantized_linear_add_passes[] = {{0, 0, 8, 0, 256, 0, 0, -1, -1}};
 static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_add_shader = {
     {0, NULL},
     {1, dmlops_element_wise_quantized_linear_add_passes},
+    {0, NULL},
     {0, NULL},
     0,
     {0, NULL},
@@ -24386,12 +24535,6 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_a
 static inline void dmlops_element_wise_quantized_linear_add_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC*)description;
     dmlops_plan_Definition told;
-    const DML_BUFFER_TENSOR_DESC* AZeroPointTensor = dmlops_buffer(desc->AZeroPointTensor);
-    const DML_BUFFER_TENSOR_DESC* AScaleTensor = dmlops_buffer(desc->AScaleTensor);
-    const DML_BUFFER_TENSOR_DESC* BZeroPointTensor = dmlops_buffer(desc->BZeroPointTensor);
-    const DML_BUFFER_TENSOR_DESC* BScaleTensor = dmlops_buffer(desc->BScaleTensor);
-    const DML_BUFFER_TENSOR_DESC* OutputScaleTensor = dmlops_buffer(desc->OutputScaleTensor);
-    const DML_BUFFER_TENSOR_DESC* OutputZeroPointTensor = dmlops_buffer(desc->OutputZeroPointTensor);
 memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "ASCALE", 1, 0, desc->AScaleTensor, 0);
@@ -24404,22 +24547,17 @@ memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[8], "OUTPUT", 8, 0, desc->OutputTensor, DMLOPS_IS_LIMITED);
     told.is_double = dmlops_is_double(desc->OutputTensor);
     told.tensors.count = 9;
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)AZeroPointTensor->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)AScaleTensor->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)BZeroPointTensor->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)BScaleTensor->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)OutputScaleTensor->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)OutputZeroPointTensor->DimensionCount);
     dmlops_plan_definition(planning, &told, &dmlops_element_wise_quantized_linear_add_shader);
 }
 
 static const dmlops_plan_Kept dmlops_dynamic_quantize_linear_kept[] = {{"KEPT_LOW", 1, 0}, {"KEPT_HIGH", 1, 0}, {"KEPT_SCALE", 1, 0}, {"KEPT_POINT", 0, 0}};
-static const dmlops_plan_Pass dmlops_dynamic_quantize_linear_passes[] = {{0, 1, 0, 0, 0}, {1, 1, 1, 0, 0}, {2, 1, 2, 3, 0}, {3, 1, 3, 5, 0}, {4, 0, 1, 12, 0}, {5, 0, 2, 4, 0}, {6, 0, 3, 8, 0}};
+static const dmlops_plan_Pass dmlops_dynamic_quantize_linear_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1}, {1, 1, 2, 4, 0, 3, 0, -1, -1}, {2, 1, 3, 8, 0, 5, 0, -1, -1}, {3, 0, 1, 0, 2, 12, 0, -1, -1}, {4, 0, 2, 0, 4, 4, 0, -1, -1}, {5, 0, 3, 0, 8, 8, 0, -1, -1}};
 static const char* const dmlops_dynamic_quantize_linear_lists[] = {"NUMBER"};
 static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader = {
     {4, dmlops_dynamic_quantize_linear_kept},
-    {7, dmlops_dynamic_quantize_linear_passes},
+    {6, dmlops_dynamic_quantize_linear_passes},
     {1, dmlops_dynamic_quantize_linear_lists},
+    {0, NULL},
     0,
     {0, NULL},
 };
@@ -24463,10 +24601,11 @@ memset(&told, 0, sizeof told);
 }
 
 static const dmlops_plan_Kept dmlops_roi_align1_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
-static const dmlops_plan_Pass dmlops_roi_align1_passes[] = {{0, 1, 0, 0, 0}, {1, 1, 1, 1, 0}, {2, 1, 2, 2, 0}, {3, 1, 3, 6, 0}, {4, 0, 3, 13, 0}};
+static const dmlops_plan_Pass dmlops_roi_align1_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1}, {1, 0, 3, 0, 8, 13, 0, -1, -1}};
 static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {4, dmlops_roi_align1_kept},
-    {5, dmlops_roi_align1_passes},
+    {2, dmlops_roi_align1_passes},
+    {0, NULL},
     {0, NULL},
     0,
     {0, NULL},
@@ -24478,7 +24617,6 @@ static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void*
     int64_t wanted;
     const DML_BUFFER_TENSOR_DESC* ROITensor = dmlops_buffer(desc->ROITensor);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    const DML_BUFFER_TENSOR_DESC* BatchIndicesTensor = dmlops_buffer(desc->BatchIndicesTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
 memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
@@ -24508,7 +24646,6 @@ memset(&told, 0, sizeof told);
     dmlops_push(&list_4, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
     dmlops_push(&list_4, 2);
     dmlops_tell_sizes(planning, &told.kept_sizes, &list_4, (int)(wanted >> 3 & 1));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)ROITensor->DimensionCount);
     dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScaleY);
     dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScaleX);
     dmlops_tell_integer(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(0, 2)));
@@ -24520,19 +24657,19 @@ memset(&told, 0, sizeof told);
     dmlops_tell_float(planning, &told.numbers, (double)desc->OutputPixelOffset);
     dmlops_tell_float(planning, &told.numbers, (double)desc->InputPixelOffset);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)BatchIndicesTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
     dmlops_tell_float(planning, &told.numbers, (double)desc->OutOfBoundsInputValue);
     dmlops_plan_definition(planning, &told, &dmlops_roi_align1_shader);
 }
 
 static const dmlops_plan_Kept dmlops_roi_align_grad_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}, {"KEPT_ROWS", 1, 0}, {"KEPT_COLUMNS", 1, 0}, {"KEPT_BEST", 0, 0}};
-static const dmlops_plan_Pass dmlops_roi_align_grad_passes[] = {{0, 1, 0, 0, 0}, {1, 1, 1, 1, 0}, {2, 1, 2, 2, 0}, {3, 1, 3, 6, 0}, {4, 1, 4, 13, 0}, {5, 1, 5, 13, 0}, {6, 1, 6, 13, 0}, {7, 0, 4, 125, 0}, {8, 0, 5, 77, 0}};
+static const dmlops_plan_Pass dmlops_roi_align_grad_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1}, {1, 1, 4, 16, 0, 13, 0, -1, -1}, {2, 1, 5, 32, 0, 13, 0, -1, -1}, {3, 1, 6, 64, 0, 13, 0, -1, -1}, {4, 0, 4, 0, 16, 125, 0, -1, -1}, {5, 0, 5, 0, 32, 77, 0, -1, -1}};
 static const char* const dmlops_roi_align_grad_lists[] = {"INPUT_GRADIENT_SIZES2", "INPUT_GRADIENT_SIZES3"};
 static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {7, dmlops_roi_align_grad_kept},
-    {9, dmlops_roi_align_grad_passes},
+    {6, dmlops_roi_align_grad_passes},
     {2, dmlops_roi_align_grad_lists},
+    {0, NULL},
     0,
     {0, NULL},
 };
@@ -24545,7 +24682,6 @@ static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const v
     const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
     const DML_BUFFER_TENSOR_DESC* OutputGradientTensor = dmlops_buffer(desc->OutputGradientTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    const DML_BUFFER_TENSOR_DESC* BatchIndicesTensor = dmlops_buffer(desc->BatchIndicesTensor);
 memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
@@ -24601,7 +24737,6 @@ memset(&told, 0, sizeof told);
     list_9.count = 0;
     dmlops_append(&list_9, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 1, InputGradientTensor->DimensionCount);
     dmlops_tell_listed(planning, &told.lists, &list_9);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)ROITensor->DimensionCount);
     dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScaleY);
     dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScaleX);
     dmlops_tell_integer(planning, &told.numbers, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, dmlops_add(0, 2)));
@@ -24612,7 +24747,6 @@ memset(&told, 0, sizeof told);
     dmlops_tell_float(planning, &told.numbers, (double)desc->OutputPixelOffset);
     dmlops_tell_float(planning, &told.numbers, (double)desc->InputPixelOffset);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)BatchIndicesTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 0) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0)), 1));
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
     dmlops_tell_integer(planning, &told.numbers, let_RoiCount);
@@ -24623,13 +24757,14 @@ memset(&told, 0, sizeof told);
 }
 
 static const dmlops_plan_Kept dmlops_batch_normalization_training_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTRE", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
-static const dmlops_plan_Pass dmlops_batch_normalization_training_passes[] = {{0, 1, 0, 0, 0}, {1, 1, 1, 1, 0}, {2, 1, 2, 2, 0}, {3, 0, 4, 5, 0}, {4, 0, 5, 1, 0}, {5, 0, 6, 4, 0}};
+static const dmlops_plan_Pass dmlops_batch_normalization_training_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1}, {1, 0, 4, 0, 16, 5, 0, -1, -1}, {2, 0, 5, 0, 32, 1, 0, -1, -1}, {3, 0, 6, 0, 64, 4, 0, -1, -1}};
 static const char* const dmlops_batch_normalization_training_lists[] = {"EXTENT"};
 static const int64_t dmlops_batch_normalization_training_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_shader = {
     {3, dmlops_batch_normalization_training_kept},
-    {6, dmlops_batch_normalization_training_passes},
+    {4, dmlops_batch_normalization_training_passes},
     {1, dmlops_batch_normalization_training_lists},
+    {0, NULL},
     1,
     {17, dmlops_batch_normalization_training_activations},
 };
@@ -24640,7 +24775,6 @@ static inline void dmlops_batch_normalization_training_plan(dmlops_planning* pla
     int64_t wanted;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* ScaleTensor = dmlops_buffer(desc->ScaleTensor);
-    const DML_BUFFER_TENSOR_DESC* BiasTensor = dmlops_buffer(desc->BiasTensor);
 memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
@@ -24676,27 +24810,25 @@ memset(&told, 0, sizeof told);
         dmlops_push(&list_4, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
     dmlops_tell_listed(planning, &told.lists, &list_4);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)InputTensor->DimensionCount);
     dmlops_list list_5;
     list_5.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&list_5, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
     dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list_5.values, list_5.count));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)ScaleTensor->DimensionCount);
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)BiasTensor->DimensionCount);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
     dmlops_plan_definition(planning, &told, &dmlops_batch_normalization_training_shader);
 }
 
 static const dmlops_plan_Kept dmlops_batch_normalization_training_grad_kept[] = {{"KEPT_SLOPE", 1, 0}, {"KEPT_TILT", 1, 0}};
-static const dmlops_plan_Pass dmlops_batch_normalization_training_grad_passes[] = {{0, 1, 0, 0, 0}, {1, 1, 1, 0, 0}, {2, 0, 5, 3, 0}, {3, 0, 6, 2, 0}, {4, 0, 7, 1, 0}};
+static const dmlops_plan_Pass dmlops_batch_normalization_training_grad_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1}, {1, 0, 5, 0, 32, 3, 0, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1}, {3, 0, 7, 0, 128, 1, 0, -1, -1}};
 static const char* const dmlops_batch_normalization_training_grad_lists[] = {"EXTENT"};
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_grad_shader = {
     {2, dmlops_batch_normalization_training_grad_kept},
-    {5, dmlops_batch_normalization_training_grad_passes},
+    {4, dmlops_batch_normalization_training_grad_passes},
     {1, dmlops_batch_normalization_training_grad_lists},
+    {0, NULL},
     0,
     {0, NULL},
 };
@@ -24707,8 +24839,6 @@ static inline void dmlops_batch_normalization_training_grad_plan(dmlops_planning
     int64_t wanted;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* MeanTensor = dmlops_buffer(desc->MeanTensor);
-    const DML_BUFFER_TENSOR_DESC* ScaleTensor = dmlops_buffer(desc->ScaleTensor);
-    const DML_BUFFER_TENSOR_DESC* VarianceTensor = dmlops_buffer(desc->VarianceTensor);
 memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
@@ -24739,10 +24869,6 @@ memset(&told, 0, sizeof told);
         dmlops_push(&list_3, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
     dmlops_tell_listed(planning, &told.lists, &list_3);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)InputTensor->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)MeanTensor->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)ScaleTensor->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)VarianceTensor->DimensionCount);
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
     dmlops_list list_4;
     list_4.count = 0;
@@ -24908,12 +25034,14 @@ memset(&told, 0, sizeof told);
     dmlops_plan_reduce(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_resample2_passes[] = {{0, 0, 1, 0, 0}};
+static const dmlops_plan_Pass dmlops_resample2_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_resample2_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
+static const char* const dmlops_resample2_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {0, NULL},
     {1, dmlops_resample2_passes},
     {3, dmlops_resample2_lists},
+    {1, dmlops_resample2_bounds},
     0,
     {0, NULL},
 };
@@ -24929,18 +25057,20 @@ memset(&told, 0, sizeof told);
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
     dmlops_plan_definition(planning, &told, &dmlops_resample2_shader);
 }
 
-static const dmlops_plan_Pass dmlops_resample_grad1_passes[] = {{0, 0, 1, 0, 0}};
+static const dmlops_plan_Pass dmlops_resample_grad1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_resample_grad1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
+static const char* const dmlops_resample_grad1_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {0, NULL},
     {1, dmlops_resample_grad1_passes},
     {3, dmlops_resample_grad1_lists},
+    {1, dmlops_resample_grad1_bounds},
     0,
     {0, NULL},
 };
@@ -24956,8 +25086,8 @@ memset(&told, 0, sizeof told);
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
     dmlops_plan_definition(planning, &told, &dmlops_resample_grad1_shader);
 }
@@ -24983,12 +25113,13 @@ memset(&told, 0, sizeof told);
 }
 
 static const dmlops_plan_Kept dmlops_multihead_attention_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_RAW", 1, 0}, {"KEPT_SCORE", 1, 0}, {"KEPT_PEAK", 1, 0}, {"KEPT_SUM", 1, 0}, {"KEPT_MIXED", 1, 0}, {"KEPT_JOINED", 1, 0}};
-static const dmlops_plan_Pass dmlops_multihead_attention_passes[] = {{0, 1, 0, 0, 0}, {1, 1, 1, 0, 0}, {2, 1, 2, 0, 0}, {3, 1, 3, 3, 0}, {4, 1, 4, 8, 0}, {5, 1, 5, 16, 0}, {6, 1, 6, 48, 0}, {7, 1, 7, 116, 0}, {8, 1, 8, 128, 0}, {9, 0, 11, 256, 0}, {10, 0, 12, 2, 0}, {11, 0, 13, 4, 0}};
+static const dmlops_plan_Pass dmlops_multihead_attention_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 24, 0, 11, 0, -1, -1}, {4, 1, 5, 96, 0, 48, 0, -1, -1}, {5, 1, 7, 128, 0, 116, 0, -1, -1}, {6, 1, 8, 256, 0, 128, 0, -1, -1}, {7, 0, 11, 0, 2048, 256, 0, -1, -1}, {8, 0, 12, 0, 4096, 2, 0, -1, -1}, {9, 0, 13, 0, 8192, 4, 0, -1, -1}};
 static const char* const dmlops_multihead_attention_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "GROUPS3", "HEADS4"};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {9, dmlops_multihead_attention_kept},
-    {12, dmlops_multihead_attention_passes},
+    {10, dmlops_multihead_attention_passes},
     {6, dmlops_multihead_attention_lists},
+    {0, NULL},
     0,
     {0, NULL},
 };
@@ -25005,8 +25136,6 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     const DML_BUFFER_TENSOR_DESC* StackedKeyValueTensor = dmlops_buffer(desc->StackedKeyValueTensor);
     const DML_BUFFER_TENSOR_DESC* ValueTensor = dmlops_buffer(desc->ValueTensor);
     const DML_BUFFER_TENSOR_DESC* PastValueTensor = dmlops_buffer(desc->PastValueTensor);
-    const DML_BUFFER_TENSOR_DESC* BiasTensor = dmlops_buffer(desc->BiasTensor);
-    const DML_BUFFER_TENSOR_DESC* RelativePositionBiasTensor = dmlops_buffer(desc->RelativePositionBiasTensor);
     const DML_BUFFER_TENSOR_DESC* MaskTensor = dmlops_buffer(desc->MaskTensor);
 memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "QUERY", 0, 0, desc->QueryTensor, 0);
@@ -25145,20 +25274,12 @@ memset(&told, 0, sizeof told);
     dmlops_push(&list_16, (int64_t)desc->HeadCount);
     dmlops_push(&list_16, let_ValueHeadSize);
     dmlops_tell_listed(planning, &told.lists, &list_16);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)QueryTensor->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)BiasTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, let_PastSequenceLength);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)KeyTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_multiply((int64_t)desc->HeadCount, let_HeadSize));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)PastKeyTensor->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)ValueTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_multiply(dmlops_add((int64_t)desc->HeadCount, (int64_t)desc->HeadCount), let_HeadSize));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)PastValueTensor->DimensionCount);
     dmlops_tell_float(planning, &told.numbers, (double)desc->Scale);
     dmlops_tell_integer(planning, &told.numbers, let_HeadSize);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)RelativePositionBiasTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 1 /* KEY_SEQUENCE_LENGTH */);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)MaskTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 2 /* KEY_SEQUENCE_END_START */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 3 /* KEY_QUERY_SEQUENCE_LENGTH_START_END */);
     dmlops_tell_float(planning, &told.numbers, (double)desc->MaskFilterValue);
@@ -25170,12 +25291,14 @@ memset(&told, 0, sizeof told);
     dmlops_plan_definition(planning, &told, &dmlops_multihead_attention_shader);
 }
 
-static const dmlops_plan_Pass dmlops_lp_pooling1_passes[] = {{0, 0, 1, 0, 0}};
+static const dmlops_plan_Pass dmlops_lp_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_lp_pooling1_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
+static const char* const dmlops_lp_pooling1_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {0, NULL},
     {1, dmlops_lp_pooling1_passes},
     {5, dmlops_lp_pooling1_lists},
+    {1, dmlops_lp_pooling1_bounds},
     0,
     {0, NULL},
 };
@@ -25209,17 +25332,19 @@ memset(&told, 0, sizeof told);
     list_5.count = 0;
     dmlops_append(&list_5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_listed(planning, &told.lists, &list_5);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->P);
     dmlops_plan_definition(planning, &told, &dmlops_lp_pooling1_shader);
 }
 
-static const dmlops_plan_Pass dmlops_average_pooling1_passes[] = {{0, 0, 1, 0, 0}};
+static const dmlops_plan_Pass dmlops_average_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_average_pooling1_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"};
+static const char* const dmlops_average_pooling1_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {0, NULL},
     {1, dmlops_average_pooling1_passes},
     {6, dmlops_average_pooling1_lists},
+    {1, dmlops_average_pooling1_bounds},
     0,
     {0, NULL},
 };
@@ -25262,7 +25387,7 @@ memset(&told, 0, sizeof told);
         dmlops_push(&list_6, dmlops_add(dmlops_add(dmlops_list_entry(list_7.values, list_7.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
     }
     dmlops_tell_listed(planning, &told.lists, &list_6);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, (desc->IncludePadding != 0));
     dmlops_plan_definition(planning, &told, &dmlops_average_pooling1_shader);
 }
@@ -25297,12 +25422,14 @@ memset(&told, 0, sizeof told);
     dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_quantized_linear_average_pooling_passes[] = {{0, 0, 5, 0, 0}};
+static const dmlops_plan_Pass dmlops_quantized_linear_average_pooling_passes[] = {{0, 0, 5, 0, 32, 0, 0, -1, -1}};
 static const char* const dmlops_quantized_linear_average_pooling_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"};
+static const char* const dmlops_quantized_linear_average_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_pooling_shader = {
     {0, NULL},
     {1, dmlops_quantized_linear_average_pooling_passes},
     {6, dmlops_quantized_linear_average_pooling_lists},
+    {1, dmlops_quantized_linear_average_pooling_bounds},
     0,
     {0, NULL},
 };
@@ -25353,23 +25480,20 @@ memset(&told, 0, sizeof told);
         dmlops_push(&list_6, dmlops_add(dmlops_add(dmlops_list_entry(list_7.values, list_7.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
     }
     dmlops_tell_listed(planning, &told.lists, &list_6);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)InputZeroPointTensor->DimensionCount, 1), 1));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)InputZeroPointTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)InputScaleTensor->DimensionCount, 1), 1));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)InputScaleTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, (desc->IncludePadding != 0));
     dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)OutputScaleTensor->DimensionCount, 1), 1));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)OutputScaleTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)OutputZeroPointTensor->DimensionCount, 1), 1));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)OutputZeroPointTensor->DimensionCount);
     dmlops_plan_definition(planning, &told, &dmlops_quantized_linear_average_pooling_shader);
 }
 
-static const dmlops_plan_Pass dmlops_matrix_multiply_integer_to_float_passes[] = {{0, 0, 7, 0, 0}};
+static const dmlops_plan_Pass dmlops_matrix_multiply_integer_to_float_passes[] = {{0, 0, 7, 0, 128, 0, 0, -1, -1}};
 static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_float_shader = {
     {0, NULL},
     {1, dmlops_matrix_multiply_integer_to_float_passes},
+    {0, NULL},
     {0, NULL},
     0,
     {0, NULL},
@@ -25398,26 +25522,23 @@ memset(&told, 0, sizeof told);
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
     dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)AZeroPointTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)BZeroPointTensor->DimensionCount);
     const int64_t let_K = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
     dmlops_tell_integer(planning, &told.numbers, let_K);
     dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)AScaleTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)BScaleTensor->DimensionCount);
     dmlops_plan_definition(planning, &told, &dmlops_matrix_multiply_integer_to_float_shader);
 }
 
 static const dmlops_plan_Kept dmlops_mean_variance_normalization2_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTRE", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
-static const dmlops_plan_Pass dmlops_mean_variance_normalization2_passes[] = {{0, 1, 0, 0, 0}, {1, 1, 1, 1, 0}, {2, 1, 2, 2, 0}, {3, 0, 3, 6, 0}};
+static const dmlops_plan_Pass dmlops_mean_variance_normalization2_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1}, {1, 0, 3, 0, 8, 6, 0, -1, -1}};
 static const char* const dmlops_mean_variance_normalization2_lists[] = {"AXES", "EXTENT"};
 static const int64_t dmlops_mean_variance_normalization2_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_shader = {
     {3, dmlops_mean_variance_normalization2_kept},
-    {4, dmlops_mean_variance_normalization2_passes},
+    {2, dmlops_mean_variance_normalization2_passes},
     {2, dmlops_mean_variance_normalization2_lists},
+    {0, NULL},
     1,
     {17, dmlops_mean_variance_normalization2_activations},
 };
@@ -25427,8 +25548,6 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
     dmlops_plan_Definition told;
     int64_t wanted;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    const DML_BUFFER_TENSOR_DESC* ScaleTensor = dmlops_buffer(desc->ScaleTensor);
-    const DML_BUFFER_TENSOR_DESC* BiasTensor = dmlops_buffer(desc->BiasTensor);
 memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
@@ -25481,7 +25600,6 @@ memset(&told, 0, sizeof told);
         dmlops_push(&list_8, (any_9 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
     }
     dmlops_tell_listed(planning, &told.lists, &list_8);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)InputTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->AxisCount);
     dmlops_list list_10;
     list_10.count = 0;
@@ -25494,21 +25612,20 @@ memset(&told, 0, sizeof told);
     }
     dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list_10.values, list_10.count));
     dmlops_tell_integer(planning, &told.numbers, (desc->UseMean != 0));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)ScaleTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, (desc->UseVariance != 0));
     dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)BiasTensor->DimensionCount);
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
     dmlops_plan_definition(planning, &told, &dmlops_mean_variance_normalization2_shader);
 }
 
 static const dmlops_plan_Kept dmlops_multihead_attention1_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_RAW", 1, 0}, {"KEPT_SCORE", 1, 0}, {"KEPT_PEAK", 1, 0}, {"KEPT_SUM", 1, 0}, {"KEPT_MIXED", 1, 0}, {"KEPT_JOINED", 1, 0}};
-static const dmlops_plan_Pass dmlops_multihead_attention1_passes[] = {{0, 1, 0, 0, 0}, {1, 1, 1, 0, 0}, {2, 1, 2, 0, 0}, {3, 1, 3, 3, 0}, {4, 1, 4, 8, 0}, {5, 1, 5, 16, 0}, {6, 1, 6, 48, 0}, {7, 1, 7, 116, 0}, {8, 1, 8, 128, 0}, {9, 0, 12, 256, 0}, {10, 0, 13, 2, 0}, {11, 0, 14, 4, 0}};
+static const dmlops_plan_Pass dmlops_multihead_attention1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 24, 0, 11, 0, -1, -1}, {4, 1, 5, 96, 0, 48, 0, -1, -1}, {5, 1, 7, 128, 0, 116, 0, -1, -1}, {6, 1, 8, 256, 0, 128, 0, -1, -1}, {7, 0, 12, 0, 4096, 256, 0, -1, -1}, {8, 0, 13, 0, 8192, 2, 0, -1, -1}, {9, 0, 14, 0, 16384, 4, 0, -1, -1}};
 static const char* const dmlops_multihead_attention1_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "GROUPS3", "HEADS4"};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {9, dmlops_multihead_attention1_kept},
-    {12, dmlops_multihead_attention1_passes},
+    {10, dmlops_multihead_attention1_passes},
     {6, dmlops_multihead_attention1_lists},
+    {0, NULL},
     0,
     {0, NULL},
 };
@@ -25526,9 +25643,6 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     const DML_BUFFER_TENSOR_DESC* OutputPresentKeyTensor = dmlops_buffer(desc->OutputPresentKeyTensor);
     const DML_BUFFER_TENSOR_DESC* ValueTensor = dmlops_buffer(desc->ValueTensor);
     const DML_BUFFER_TENSOR_DESC* PastValueTensor = dmlops_buffer(desc->PastValueTensor);
-    const DML_BUFFER_TENSOR_DESC* BiasTensor = dmlops_buffer(desc->BiasTensor);
-    const DML_BUFFER_TENSOR_DESC* PastSequenceLengthsTensor = dmlops_buffer(desc->PastSequenceLengthsTensor);
-    const DML_BUFFER_TENSOR_DESC* RelativePositionBiasTensor = dmlops_buffer(desc->RelativePositionBiasTensor);
     const DML_BUFFER_TENSOR_DESC* MaskTensor = dmlops_buffer(desc->MaskTensor);
 memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "QUERY", 0, 0, desc->QueryTensor, 0);
@@ -25668,22 +25782,13 @@ memset(&told, 0, sizeof told);
     dmlops_push(&list_16, (int64_t)desc->QueryHeadCount);
     dmlops_push(&list_16, let_ValueHeadSize);
     dmlops_tell_listed(planning, &told.lists, &list_16);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)QueryTensor->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)BiasTensor->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)PastSequenceLengthsTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(let_TotalSequenceLength, let_KeySequenceLength));
     dmlops_tell_integer(planning, &told.numbers, let_PastSequenceLength);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)KeyTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_multiply((int64_t)desc->QueryHeadCount, let_HeadSize));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)PastKeyTensor->DimensionCount);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)ValueTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_multiply(dmlops_add((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount), let_HeadSize));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)PastValueTensor->DimensionCount);
     dmlops_tell_float(planning, &told.numbers, (double)desc->Scale);
     dmlops_tell_integer(planning, &told.numbers, let_HeadSize);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)RelativePositionBiasTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 1 /* KEY_SEQUENCE_LENGTH */);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)MaskTensor->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 2 /* KEY_SEQUENCE_END_START */);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 3 /* KEY_QUERY_SEQUENCE_LENGTH_START_END */);
     dmlops_tell_float(planning, &told.numbers, (double)desc->MaskFilterValue);
@@ -25740,12 +25845,14 @@ memset(&told, 0, sizeof told);
     dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_plan_Pass dmlops_resample3_passes[] = {{0, 0, 1, 0, 0}};
+static const dmlops_plan_Pass dmlops_resample3_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_resample3_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
+static const char* const dmlops_resample3_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {0, NULL},
     {1, dmlops_resample3_passes},
     {3, dmlops_resample3_lists},
+    {1, dmlops_resample3_bounds},
     0,
     {0, NULL},
 };
@@ -25761,19 +25868,21 @@ memset(&told, 0, sizeof told);
     dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     dmlops_tell_integer(planning, &told.numbers, (desc->Antialiased != 0));
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->DimensionCount);
     dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
     dmlops_plan_definition(planning, &told, &dmlops_resample3_shader);
 }
 
-static const dmlops_plan_Pass dmlops_fold_passes[] = {{0, 0, 1, 0, 0}};
+static const dmlops_plan_Pass dmlops_fold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_fold_lists[] = {"OUTPUT_SIZES2", "START_PADDING", "DILATIONS", "STRIDES", "BLOCKS_PER_DIMENSION", "WINDOW_SIZES"};
+static const char* const dmlops_fold_bounds[] = {"LEN", "LEN2", "LEN3", "DIMENSION_COUNT"};
 static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {0, NULL},
     {1, dmlops_fold_passes},
     {6, dmlops_fold_lists},
+    {4, dmlops_fold_bounds},
     0,
     {0, NULL},
 };
@@ -25824,16 +25933,21 @@ memset(&told, 0, sizeof told);
     list_5.count = 0;
     dmlops_append(&list_5, desc->WindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_listed(planning, &told.lists, &list_5);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_plan_definition(planning, &told, &dmlops_fold_shader);
 }
 
-static const dmlops_plan_Pass dmlops_unfold_passes[] = {{0, 0, 1, 0, 0}};
+static const dmlops_plan_Pass dmlops_unfold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_unfold_lists[] = {"BLOCKS_PER_DIMENSION", "STRIDES", "INPUT_SIZES2", "DILATIONS", "START_PADDING", "INPUT_SIZES3"};
+static const char* const dmlops_unfold_bounds[] = {"DIMENSION_COUNT", "LEN", "LEN2", "LEN3"};
 static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {0, NULL},
     {1, dmlops_unfold_passes},
     {6, dmlops_unfold_lists},
+    {4, dmlops_unfold_bounds},
     0,
     {0, NULL},
 };
@@ -25884,7 +25998,10 @@ memset(&told, 0, sizeof told);
     list_5.count = 0;
     dmlops_append(&list_5, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
     dmlops_tell_listed(planning, &told.lists, &list_5);
-    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
     dmlops_plan_definition(planning, &told, &dmlops_unfold_shader);
 }
 
@@ -26072,6 +26189,12 @@ static const struct {
     {"unfold.hlsl", dmlops_unfold_plan},
 };
 
+static inline void dmlops_plan_any(dmlops_planning* planning, int64_t type, const void* description) {
+    const int64_t position = dmlops_position(type);
+    planning->next.shader = dmlops_shaders[position].file;
+    dmlops_shaders[position].plan(planning, description);
+}
+
 /* Says in words why there is no plan. */
 static inline void dmlops_say(dmlops_work* work, int64_t type) {
     const char* operator_name = dmlops_name(dmlops_names_OPERATOR_TYPE, type);
@@ -26132,12 +26255,15 @@ static inline size_t dmlops_plan_work(
     const DML_OPERATOR_DESC* desc, dmlops_work* work, dmlops_dispatch* out, size_t capacity) {
     dmlops_planning planning;
     dmlops_work own;
-    int64_t position, type = 0;
+    int64_t type = 0;
     planning.work = work == NULL ? &own : work;
     planning.reason = DMLOPS_REASON_NONE;
     planning.out = out;
     planning.capacity = capacity;
     planning.shared_defines = planning.shared_bindings = 0;
+    planning.waits = 0;
+    planning.place_count = 0;
+    planning.owner = DMLOPS_NO_MEMBER;
     planning.next.define_count = planning.next.binding_count = planning.next.constant_count = 0;
     memset(planning.work, 0, sizeof *planning.work);
     planning.work->member = DMLOPS_NO_MEMBER;
@@ -26147,9 +26273,7 @@ static inline size_t dmlops_plan_work(
     if (dmlops_validate(desc, (DML_FEATURE_LEVEL)0x6400, NULL, 0) != 0) {
         dmlops_out_refuse(&planning, DMLOPS_REASON_INVALID, -1, 0);
     } else {
-        position = dmlops_position(type);
-        planning.next.shader = dmlops_shaders[position].file;
-        dmlops_shaders[position].plan(&planning, desc->Desc);
+        dmlops_plan_any(&planning, type, desc->Desc);
     }
     if (planning.reason != DMLOPS_REASON_NONE) {
         planning.work->dispatch_count = 0;

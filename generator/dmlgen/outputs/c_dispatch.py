@@ -59,9 +59,20 @@ class StaticView:
     kept: tuple[str, ...]
     passes: tuple[str, ...]
     lists: tuple[str, ...]
+    bounds: tuple[str, ...]
     is_fused: bool
     activations: tuple[int, ...]
     macros: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ApartView:
+    """The member with a fused activation that may run apart, and the output that it writes, by name and
+    place."""
+
+    fused: str
+    output: str
+    place: int
 
 
 @dataclass(frozen=True)
@@ -91,6 +102,7 @@ class ShaderView:
     statements: tuple[str, ...]
     count: str = ""
     static: StaticView | None = None
+    apart: ApartView | None = None
     trace: TraceView | None = None
 
 
@@ -123,6 +135,9 @@ class DispatchView:
     functions: tuple[str, ...]
     shaders: Mapping[str, ShaderView]
     activations: tuple[ActivationView, ...]
+    apart: tuple[Operator, ...]  # activations that may run in a shader of their own
+    single_type: int
+    double_type: int
     floats: int
     defines: int
     tensors: int
@@ -152,6 +167,9 @@ def dispatches(registry: Registry, plans: Plans, functions: set[str]) -> Dispatc
         functions=tuple(definition(plans, function) for function in plans.functions),
         shaders=shaders,
         activations=_activations(registry),
+        apart=_apart(registry),
+        single_type=registry.data_type["FLOAT32"].value,
+        double_type=registry.data_type["FLOAT64"].value,
         floats=sum(1 << entry.value for entry in registry.data_types if entry.kind == "float"),
         defines=max(map(_defines, shaders.values())),
         tensors=max(len(shader.tensors) for shader in shaders.values()) + 2,
@@ -186,7 +204,7 @@ def _defines(shader: ShaderView) -> int:
     if shader.static is None:  # switches, and what the planner has of its own
         return 6 * len(shader.tensors) + limits + 20
     static = shader.static
-    return 8 + 6 * len(shader.tensors) + limits + len(static.kept) + len(static.lists)
+    return 8 + 6 * len(shader.tensors) + limits + len(static.kept) + len(static.lists) + len(static.bounds)
 
 
 def _longest_list(operators: Iterable[Operator]) -> int:
@@ -221,6 +239,25 @@ def _activations(registry: Registry) -> tuple[ActivationView, ...]:
         for operator in sorted(map(registry.operator.__getitem__, names), key=lambda operator: operator.value)
         if operator.attributes and all(member.type == "FLOAT" for member in operator.attributes)
     )
+
+
+def _apart(registry: Registry) -> tuple[Operator, ...]:
+    """What an operator may take as fused activation and its shader does not."""
+    names = {
+        name
+        for operator in registry.operators
+        if operator.is_generic
+        for name in _left(registry, operator, shader_of(registry, operator))
+    }
+    return tuple(operator for operator in registry.operators if operator.name in names)
+
+
+def _left(registry: Registry, operator: Operator, shader: DefinitionShader) -> tuple[str, ...]:
+    """The activations that may be fused into an operator, and that its shader leaves to theirs."""
+    if not shader.fused or operator.member[shader.fused].count is not None:
+        return ()
+    taken = {one.operator for one in shader.activations}
+    return tuple(name for name in registry.fusable(operator) if name not in taken)
 
 
 def _shader(
@@ -393,8 +430,14 @@ def _defined(
         (*heads, *printer.statements),
         next((f"desc->{operator.member[one.each].count}" for one in shader.passes if one.each), ""),
         static=_static(shader),
+        apart=_apart_view(operator, shader) if _left(registry, operator, shader) else None,
     )
     return view, definition_params(plans, shader).words
+
+
+def _apart_view(operator: Operator, shader: DefinitionShader) -> ApartView:
+    (output,) = operator.outputs
+    return ApartView(shader.fused, output.name, operator.members.index(output))
 
 
 def _static(shader: DefinitionShader) -> StaticView:
@@ -407,17 +450,27 @@ def _static(shader: DefinitionShader) -> StaticView:
         passes=tuple(
             _entry(
                 number,
-                one.target in kept,
-                (kept if one.target in kept else tensors).index(one.target),
+                one.targets[0] in kept,
+                (kept if one.targets[0] in kept else tensors).index(one.targets[0]),
+                sum(1 << kept.index(name) for name in one.targets if name in kept),
+                sum(1 << tensors.index(name) for name in one.targets if name in tensors),
                 sum(1 << kept.index(name) for name in one.reads),
                 one.along,
+                *(
+                    box[1] if (box := shader.box(one)) and box[0] == kind else -1
+                    for kind in ("list", "tensor")
+                ),
             )
             for number, one in enumerate(shader.passes)
         ),
         lists=tuple(c_string(one.macro) for one in shader.known_lists),
+        bounds=tuple(c_string(one.macro) for one in shader.bounds),
         is_fused=bool(shader.fused),
         activations=tuple(one.value for one in shader.activations),
-        macros=(*(one.macro for one in shader.kept), *(one.macro for one in shader.known_lists)),
+        macros=(
+            *(one.macro for one in shader.kept),
+            *(one.macro for one in (*shader.known_lists, *shader.bounds)),
+        ),
     )
 
 
@@ -499,6 +552,10 @@ class _DispatchPrinter(CPrinter):
             self._tell(
                 "element", "&told.elements", "0", self._data_type(one.node.type), self._value(one.node)
             )
+        for one in shader.bounds:
+            assert one.node is not None
+            bound = self._value(inlined(one.node))
+            self._add(f"dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, {bound});")
         for one in shader.known_scalars:
             assert one.node is not None
             self._scalar_told("&told.numbers", inlined(one.node))

@@ -343,7 +343,7 @@ class _Translation:
             self._next_name = c_name(name)
             found = self.expr(value, wanted)
             self._next_name = None
-            if found.text == f"&{c_name(name)}":
+            if found.text in (c_name(name), f"&{c_name(name)}"):
                 self.names[name] = found
                 return
         else:

@@ -31,11 +31,7 @@ def define(e: Evaluation) -> None:
         "OutputTensor": lambda at: e.activated(spread(at) * (e.double("InputTensor", at) - spread2(at)) / f.sqrt(spread3(at) + e.as_double(f.single(desc.Epsilon))) + spread4(at), desc.FusedActivation),
     }
     e.known = {
-        "scaleDimensionCount": lambda: desc.ScaleTensor.DimensionCount,
-        "meanDimensionCount": lambda: desc.MeanTensor.DimensionCount,
-        "varianceDimensionCount": lambda: desc.VarianceTensor.DimensionCount,
         "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
-        "biasDimensionCount": lambda: desc.BiasTensor.DimensionCount,
     }
 
 
@@ -51,18 +47,16 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputTensor", (), False),
+        Pass(('OutputTensor',), ()),
     ),
     lists=(
     ),
     elements=(
     ),
     scalars=(
-        ("int", "scaleDimensionCount"),
-        ("int", "meanDimensionCount"),
-        ("int", "varianceDimensionCount"),
         ("float", "epsilon"),
-        ("int", "biasDimensionCount"),
+    ),
+    bounds=(
     ),
     limited=(),
     held=(),

@@ -61,8 +61,8 @@ SHADER = Shader(
         "Base": ("KEPT_BASE", "REAL_VALUE"),
     },
     passes=(
-        Pass("Base", (), False),
-        Pass("OutputTensor", ('Base',), False),
+        Pass(('Base',), ()),
+        Pass(('OutputTensor',), ('Base',)),
     ),
     lists=(
         ("ints", "before", "BEFORE"),
@@ -75,6 +75,8 @@ SHADER = Shader(
         ("float", "alpha"),
         ("int", "localSize"),
         ("float", "beta"),
+    ),
+    bounds=(
     ),
     limited=(),
     held=(),

@@ -68,8 +68,8 @@ SHADER = Shader(
         "Base": ("KEPT_BASE", "REAL_VALUE"),
     },
     passes=(
-        Pass("Base", (), False),
-        Pass("OutputGradientTensor", ('Base',), False),
+        Pass(('Base',), ()),
+        Pass(('OutputGradientTensor',), ('Base',)),
     ),
     lists=(
         ("ints", "before", "BEFORE"),
@@ -82,6 +82,8 @@ SHADER = Shader(
         ("float", "alpha"),
         ("int", "localSize"),
         ("float", "beta"),
+    ),
+    bounds=(
     ),
     limited=(),
     held=(),

@@ -39,8 +39,8 @@ def define(e: Evaluation) -> None:
         "startPadding": lambda: desc.StartPadding,
         "spatial": lambda: spatial(),
         "windowSize": lambda: desc.WindowSize,
-        "dims": lambda: dims(),
         "p": lambda: desc.P,
+        "dims": lambda: dims(),
     }
 
 
@@ -52,7 +52,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputTensor", (), False),
+        Pass(('OutputTensor',), ()),
     ),
     lists=(
         ("ints", "strides", "STRIDES"),
@@ -64,8 +64,10 @@ SHADER = Shader(
     elements=(
     ),
     scalars=(
-        ("int", "dims"),
         ("int", "p"),
+    ),
+    bounds=(
+        ("dims", "DIMS"),
     ),
     limited=(),
     held=(),

@@ -49,7 +49,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputTensor", (), False),
+        Pass(('OutputTensor',), ()),
     ),
     lists=(
         ("ints", "strides", "STRIDES"),
@@ -60,7 +60,9 @@ SHADER = Shader(
     elements=(
     ),
     scalars=(
-        ("int", "dims"),
+    ),
+    bounds=(
+        ("dims", "DIMS"),
     ),
     limited=('InputTensor',),
     held=(),

@@ -54,8 +54,8 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputTensor", (), False),
-        Pass("OutputIndicesTensor", (), False),
+        Pass(('OutputTensor',), ()),
+        Pass(('OutputIndicesTensor',), ()),
     ),
     lists=(
         ("ints", "strides", "STRIDES"),
@@ -66,7 +66,9 @@ SHADER = Shader(
     elements=(
     ),
     scalars=(
-        ("int", "dims"),
+    ),
+    bounds=(
+        ("dims", "DIMS"),
     ),
     limited=('InputTensor',),
     held=(),

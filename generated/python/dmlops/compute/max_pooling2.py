@@ -55,8 +55,8 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputTensor", (), False),
-        Pass("OutputIndicesTensor", (), False),
+        Pass(('OutputTensor',), ()),
+        Pass(('OutputIndicesTensor',), ()),
     ),
     lists=(
         ("ints", "strides", "STRIDES"),
@@ -68,7 +68,9 @@ SHADER = Shader(
     elements=(
     ),
     scalars=(
-        ("int", "dims"),
+    ),
+    bounds=(
+        ("dims", "DIMS"),
     ),
     limited=('InputTensor',),
     held=(),

@@ -91,7 +91,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputTensor", (), False),
+        Pass(('OutputTensor',), ()),
     ),
     lists=(
         ("floats", "scales", "SCALES"),
@@ -100,7 +100,9 @@ SHADER = Shader(
     ),
     scalars=(
         ("int", "isLinear"),
-        ("int", "dims"),
+    ),
+    bounds=(
+        ("dims", "DIMS"),
     ),
     limited=('OutputTensor',),
     held=(),

@@ -93,7 +93,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputTensor", (), False),
+        Pass(('OutputTensor',), ()),
     ),
     lists=(
         ("floats", "scales", "SCALES"),
@@ -104,7 +104,9 @@ SHADER = Shader(
     ),
     scalars=(
         ("int", "isLinear"),
-        ("int", "dims"),
+    ),
+    bounds=(
+        ("dims", "DIMS"),
     ),
     limited=('OutputTensor',),
     held=(),

@@ -102,7 +102,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputGradientTensor", (), False),
+        Pass(('OutputGradientTensor',), ()),
     ),
     lists=(
         ("floats", "scales", "SCALES"),
@@ -113,7 +113,9 @@ SHADER = Shader(
     ),
     scalars=(
         ("int", "isLinear"),
-        ("int", "dims"),
+    ),
+    bounds=(
+        ("dims", "DIMS"),
     ),
     limited=(),
     held=(),

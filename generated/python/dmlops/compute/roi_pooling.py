@@ -52,7 +52,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputTensor", (), False),
+        Pass(('OutputTensor',), ()),
     ),
     lists=(
         ("ints", "pooled", "POOLED"),
@@ -62,6 +62,8 @@ SHADER = Shader(
     scalars=(
         ("float", "spatialScale"),
         ("int", "inputSizesEntry"),
+    ),
+    bounds=(
     ),
     limited=(),
     held=(),

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from typing import Any, get_type_hints
 
 import numpy as np
 
+from .. import compute
 from ..coordinates import Coordinates
 from ..definition import Defined, Evaluation, Shader
 from ..description import Description
@@ -24,7 +26,9 @@ from ..kernels.scatter import Scatter as ScatterComputation
 from ..registry import operator as described
 from ..tensor import TensorDesc
 from . import movement
+from .memory import buffer_size
 from .plans.definition import (
+    NONE,
     Activation,
     Definition,
     DefinitionShader,
@@ -265,10 +269,36 @@ def _bits(value: float) -> int:
 def _plan_definitions(out: Planning, computation: Defined) -> None:
     """The passes of a definition; all of them for each tensor where there is an array of them."""
     static = _static(computation.desc.OPERATOR)
+    fused = getattr(computation.desc, computation.shader.fused) if computation.shader.fused else None
+    if isinstance(fused, Description) and OperatorType[fused.OPERATOR] not in static.activations:
+        _plan_apart(out, computation, fused)
+        return
     arrays = {one.each for one in computation.shader.passes if one.each}
     count = max((len(getattr(computation.desc, each)) for each in arrays), default=1)
     for number in range(count):
         plan_definition(out, _definition(computation, static, number), static)
+
+
+def _plan_apart(out: Planning, computation: Defined, activation: Description) -> None:
+    """The operator without a fused activation that its shader does not take, then the activation's shader.
+
+    Between the two, results lie in scratch, in the type in which they were computed: they are rounded once.
+    """
+    desc: Any = computation.desc
+    (output,) = (member.name for member in desc.MEMBERS if member.role == "output")
+    target = getattr(desc, output)
+    double = target.DataType == TensorDataType.FLOAT64
+    between = TensorDesc(TensorDataType.FLOAT64 if double else TensorDataType.FLOAT32, target.Sizes)
+    scratch = out.scratch(buffer_size(between))
+    place = _places(desc.OPERATOR)[output]
+    out.places = {Buffer(place, 0): scratch}
+    without = replace(desc, **{computation.shader.fused: None, output: between})
+    _plan_definitions(out, replace(computation, desc=without))
+    own = _places(activation.OPERATOR)
+    places = {Buffer(own["InputTensor"], 0): scratch, Buffer(own["OutputTensor"], 0): Buffer(place, 0)}
+    out.follow(activation.OPERATOR, places, place)
+    alone: Any = activation
+    plan(out, compute.computation(replace(alone, InputTensor=between, OutputTensor=target)))
 
 
 def _definition(computation: Defined, static: DefinitionShader, number: int) -> Definition:
@@ -300,6 +330,7 @@ def _definition(computation: Defined, static: DefinitionShader, number: int) -> 
             Number(_bits(known[name]), True) if kind == "float" else Number(int(known[name]), False)
             for kind, name in shader.scalars
         ],
+        [int(known[name]) for name, _ in shader.bounds],
         [
             _activation(one, shader.activations)
             for one in (() if fused is None else fused if isinstance(fused, tuple) else (fused,))
@@ -329,10 +360,14 @@ def _static(operator: str) -> DefinitionShader:
     passes = [
         Pass(
             number,
-            one.target in kept,
-            (kept if one.target in kept else tensors).index(one.target),
+            one.targets[0] in kept,
+            (kept if one.targets[0] in kept else tensors).index(one.targets[0]),
+            sum(1 << kept.index(name) for name in one.targets if name in kept),
+            sum(1 << tensors.index(name) for name in one.targets if name in tensors),
             sum(1 << kept.index(name) for name in one.reads),
             one.along,
+            one.over[1] if one.over and one.over[0] == "list" else NONE,
+            one.over[1] if one.over and one.over[0] == "tensor" else NONE,
         )
         for number, one in enumerate(shader.passes)
     ]
@@ -340,6 +375,7 @@ def _static(operator: str) -> DefinitionShader:
         [Kept(macro, type_ == "REAL_VALUE", type_ == "int64_t") for macro, type_ in shader.kept.values()],
         passes,
         [macro for _, _, macro in shader.lists],
+        [macro for _, macro in shader.bounds],
         bool(shader.fused),
         shader.activations,
     )

@@ -19,7 +19,7 @@ from .telling import plan
 
 @dataclass(frozen=True)
 class Dispatch:
-    """One run of the operator's shader.
+    """One run of the operator's shader, or of that of the operator whose name is `shader`.
 
     `buffers` are the names of what its resources are, in the order of their bindings: tensors by member, as
     "InputTensor" or "InputTensors[1]", or scratch buffers. `defines` are the shader's macros, `constants` the
@@ -31,6 +31,7 @@ class Dispatch:
     constants: bytes
     groups: tuple[int, int]
     waits: bool = False
+    shader: str | None = None
 
     def renamed(self, places: Mapping[str, str]) -> Dispatch:
         """The same over other buffers: `places` gives the new names of some."""

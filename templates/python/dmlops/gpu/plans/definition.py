@@ -20,6 +20,7 @@ MAX_COUNT = 2**31
 """Elements of a tensor, and words of scratch: shaders count them as signed integers."""
 
 MAX_DISPATCHES = 2**18
+NONE = -1
 
 Eight = Annotated[list[int], 8]
 Lists = Annotated[list[int], 512]
@@ -34,26 +35,33 @@ class Kept(NamedTuple):
 
 
 class Pass(NamedTuple):
-    """Pass `number` of the shader writes an intermediate tensor, or an output, by its number among the
-    tensors.
+    """Pass `number` of the shader.
 
-    `reads` has a bit for each intermediate tensor that it reads. `is_along`: it is part of a recurrence with
-    those beside it that are, too.
+    `writes` and `reads` have a bit for each intermediate tensor, `outputs` for each tensor that it writes.
+    All of them are as large as the first, an intermediate tensor where `writes_kept`, by number. `box_list`
+    and `box_tensor`: the list or the tensor with the sizes of the box that it goes through instead, or NONE.
+    `is_along`: it is part of a recurrence with those beside it that are, too.
     """
 
     number: int
     writes_kept: bool
     target: int
+    writes: int
+    outputs: int
     reads: int
     is_along: bool
+    box_list: int
+    box_tensor: int
 
 
 class DefinitionShader(NamedTuple):
-    """What is the same for all descriptions: intermediate tensors, passes, the macros of further lists."""
+    """What is the same for all descriptions: intermediate tensors, passes, the macros of further lists,
+    and of numbers that bound lists."""
 
     kept: Sequence[Kept]
     passes: Sequence[Pass]
     lists: Sequence[str]
+    bounds: Sequence[str]
     is_fused: bool
     activations: Sequence[int]
 
@@ -84,6 +92,7 @@ class Definition(NamedTuple):
     lists: Annotated[Sequence[Listed], 16]
     elements: Words
     numbers: Numbers
+    bounds: Sizes
     activations: Annotated[Sequence[Activation], 8]
 
 
@@ -136,17 +145,22 @@ def eight(out: Planning, entries: Sizes) -> Eight:
 
 def is_needed(told: Definition, one: Pass, wanted: int) -> bool:
     """Whether a pass writes an output that is there, or one of the intermediate tensors that are wanted."""
-    return wanted >> one.target & 1 == 1 if one.writes_kept else told.tensors[one.target].is_present
+    if one.writes & wanted != 0:
+        return True
+    for place, tensor in enumerate(told.tensors):
+        if one.outputs >> place & 1 == 1 and tensor.is_present:
+            return True
+    return False
 
 
 def needed(told: Definition, shader: DefinitionShader) -> int:
-    """The intermediate tensors that lead to outputs, as bits."""
+    """The intermediate tensors that lead to outputs, and those written with them, as bits."""
     wanted, before = 0, -1
     while before != wanted:  # recurrences read in circles; bits only ever join
         before = wanted
         for one in shader.passes:
             if is_needed(told, one, wanted):
-                wanted = wanted | one.reads
+                wanted = wanted | one.reads | one.writes
     return wanted
 
 
@@ -160,6 +174,15 @@ def space_of(told: Definition, shader: DefinitionShader, wanted: int) -> Space:
             wide = told.is_double if kept.is_real else kept.is_wide
             words += element_count(told.kept_sizes[place]) * (2 if wide else 1)
     return Space(firsts, words)
+
+
+def box_of(told: Definition, one: Pass) -> Sizes:
+    """The sizes of what a pass goes through."""
+    if one.box_list != NONE:
+        return told.lists[one.box_list].entries
+    if one.box_tensor != NONE:
+        return told.tensors[one.box_tensor].sizes
+    return told.kept_sizes[one.target] if one.writes_kept else told.tensors[one.target].sizes
 
 
 def lowest(bits: int, is_float: bool, is_signed: bool) -> str:
@@ -266,6 +289,8 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
         out.define(f"{kept.macro}_SIZES_LENGTH", len(sizes))
         for size in eight(out, sizes):
             lists.append(size)
+    for place, bound in enumerate(told.bounds):
+        out.define(f"{shader.bounds[place]}_BOUND", bound)
     for place, listed in enumerate(told.lists):
         out.define(f"{shader.lists[place]}_LENGTH", len(listed.entries))
         for number in range(8):
@@ -279,7 +304,8 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
     for known in told.numbers:
         scalars.append(known.value if known.is_float else counted(out, known.value))
     if len(shader.kept) > 0:
-        out.bind(out.scratch(max(4 * space.words, 8)))
+        from_zeros = any(one.box_list != NONE or one.box_tensor != NONE for one in passes)
+        out.bind(out.scratch(max(4 * space.words, 8), from_zeros))
     out.share()
 
     place = 0
@@ -297,7 +323,7 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
             out.refuse(Reason.MANY_DISPATCHES, NO_MEMBER, dispatches)
         for step in range(steps):
             for one in passes[place:end]:
-                shape = told.kept_sizes[one.target] if one.writes_kept else told.tensors[one.target].sizes
+                shape = box_of(told, one)
                 whole = element_count(shape)
                 if whole >= MAX_COUNT:
                     out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, whole)
@@ -305,8 +331,7 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
                 groups = grid(out, count, NUM_THREADS, 1)
                 waits = one.reads & pending != 0
                 pending = 0 if waits else pending
-                if one.writes_kept:
-                    pending = pending | 1 << one.target
+                pending = pending | one.writes
                 out.define("PASS", one.number)
                 params = DefinitionParams(
                     eight(out, shape),

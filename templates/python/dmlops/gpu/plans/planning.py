@@ -30,7 +30,8 @@ class Refused(Exception):
 class Step(NamedTuple):
     """A dispatch: the macros of the shader, its resources, the bytes of its constants, thread groups.
 
-    `waits`: it uses what earlier ones wrote, or writes what they use.
+    `waits`: it uses what earlier ones wrote, or writes what they use. `shader` is the operator whose shader
+    it is, where that is another one.
     """
 
     defines: dict[str, int | str]
@@ -38,6 +39,7 @@ class Step(NamedTuple):
     constants: bytes
     groups: Groups
     waits: bool
+    shader: str | None
 
 
 class Planning:
@@ -47,6 +49,10 @@ class Planning:
         self.steps: list[Step] = []
         self.scratches: list[Scratch] = []
         self.held: list[Buffer] = []
+        self.places: dict[Buffer, Buffer] = {}
+        self._owner: int | None = None
+        self._shader: str | None = None
+        self._waits = False
         self._shared: dict[str, int | str] = {}
         self._shared_buffers: list[Buffer] = []
         self._defines: dict[str, int | str] = {}
@@ -62,7 +68,7 @@ class Planning:
 
     def bind(self, buffer: Buffer) -> None:
         """The next resource of the next dispatch."""
-        self._buffers.append(buffer)
+        self._buffers.append(self.places.get(buffer, buffer))
 
     def scratch(self, size: int, cleared: bool = False) -> Buffer:
         """A new buffer of so many bytes."""
@@ -71,7 +77,7 @@ class Planning:
 
     def hold(self, buffer: Buffer) -> None:
         """The old content of an output is read."""
-        self.held.append(buffer)
+        self.held.append(self.places.get(buffer, buffer))
 
     def begin(self) -> None:
         """Forgets what is shared, for the next entry of an array of tensors."""
@@ -93,12 +99,22 @@ class Planning:
         except struct.error:
             wrong = next(word for word in words if not 0 <= word < 2**32)
             raise Refused(Reason.LARGE_NUMBER, NO_MEMBER, wrong) from None
-        self.steps.append(Step(self._defines, tuple(self._buffers), constants, groups, waits))
+        waits, self._waits = waits or self._waits, False
+        self.steps.append(Step(self._defines, tuple(self._buffers), constants, groups, waits, self._shader))
         self._defines, self._buffers = dict(self._shared), list(self._shared_buffers)
 
     def refuse(self, reason: Reason, member: int, number: int) -> NoReturn:
         """Ends the planning: there is no plan."""
-        raise Refused(reason, member, number)
+        known = member if member == NO_MEMBER or self._owner is None else self._owner
+        raise Refused(reason, known, number)
+
+    def follow(self, shader: str, places: dict[Buffer, Buffer], owner: int) -> None:
+        """What comes is of another operator's shader, and uses what has been written.
+
+        `places` are the buffers that stand for its own; `owner` is the member concerned where it names one.
+        """
+        self.begin()
+        self._shader, self.places, self._owner, self._waits = shader, places, owner, True
 
 
 def _put(words: list[int], record: Any) -> None:
