@@ -205,7 +205,7 @@ class _Reader:
             forms = [self._form(node, names, whole=True)]
         infers = tuple(self._between(key, one, names) for key, one in mapping(node, "infers").items())
         expands = flag(node, "expands")
-        kinds = [bool(forms), node.get("none") is not None, node.get("host") is not None, expands]
+        kinds = [bool(forms) or expands, node.get("none") is not None, node.get("host") is not None]
         if kinds.count(True) != 1:
             message = "an operation has forms, or expands, or is the host's, or says why there is `none`"
             self.faults += fault(node.position, "counterpart", message).findings
@@ -240,14 +240,14 @@ class _Reader:
         return found, names
 
     def _form(self, node: Mapping, names: Names, whole: bool = False) -> CounterpartForm:
-        let: dict[str, str] = {}
-        if not whole:
-            let, names = self._lets(mapping(node, "let"), names)
         when = self._expression(node, "when", names)
         tensors: list[Between] = []
         for name, one in mapping(node, "tensors").items():
             tensors.append(self._between(name, one, names))
             names = replace(names, tensors=[*names.tensors, name])
+        let: dict[str, str] = {}
+        if not whole:
+            let, names = self._lets(mapping(node, "let"), names)
         steps: list[Step] = []
         for step in mappings(node, "steps") or [node]:
             with self.faults:

@@ -51,26 +51,23 @@ class Plan:
 
         Raises what `dmlops.reference.run` raises.
         """
-        known = dict(arrays)
+        known = {(name, False): array for name, array in arrays.items()}
         for work in self.work:
             roles = {member.name: member.role for member in work.desc.MEMBERS}
             inputs = {name: _read(view, known) for name, view in work.views.items() if roles[name] == "input"}
             for name, result in reference.run(work.desc, inputs).items():
-                view = work.views[name]
-                if isinstance(view, list):
-                    for one, part in zip(view, result, strict=True):
-                        known[one.tensor.name] = one.written(part)
-                else:
-                    known[view.tensor.name] = view.written(result)
-        return {name: array for name, array in known.items() if name not in arrays}
+                views = work.views[name]
+                several = zip(views, result, strict=True) if isinstance(views, list) else [(views, result)]
+                for view, array in several:
+                    known[view.tensor.name, view.tensor.inner] = view.written(array)
+        return {name: array for (name, inner), array in known.items() if not inner and name not in arrays}
 
 
-def _read(view: View | list[View], known: Mapping[str, np.ndarray]) -> Any:
+def _read(view: View | list[View], known: Mapping[tuple[str, bool], np.ndarray]) -> Any:
     if isinstance(view, list):
         return [_read(one, known) for one in view]
-    array = view.tensor.array if not view.tensor.name else known[view.tensor.name]
-    assert array is not None
-    return view.read(array)
+    tensor = view.tensor
+    return view.read(known[tensor.name, tensor.inner] if tensor.array is None or tensor.name else tensor.array)
 
 
 def plans(signature: Signature, values: Mapping[str, Any]) -> Iterator[Plan]:
@@ -119,7 +116,7 @@ def best(signature: Signature, values: Mapping[str, Any], at: FeatureLevel | Non
 def _work(form: Form, node: Evaluator) -> Iterator[Work]:
     """The descriptions of a form."""
     for name, (type_, sizes) in form.tensors.items():
-        made = Tensor(name, node.evaluate(type_), tuple(node.evaluate(sizes)))
+        made = Tensor(name, node.evaluate(type_), tuple(node.evaluate(sizes)), inner=True)
         node.values[name] = View(made)
     for number, step in enumerate(form.steps):
         if not step.over:
@@ -134,7 +131,8 @@ def _work(form: Form, node: Evaluator) -> Iterator[Work]:
                 (written,) = (n for n, v in work.views.items() if n.startswith("Output") and isinstance(v, View))
                 output = work.views[written]
                 assert isinstance(output, View)
-                so_far = View(replace(output.tensor, name=f"{output.tensor.name}, {number}.{turn}", array=None))
+                name = f"{output.tensor.name}, {number}.{turn}"
+                so_far = View(replace(output.tensor, name=name, array=None, inner=True))
                 work = Work(work.desc, {**work.views, written: so_far})
             yield work
 

@@ -28,7 +28,8 @@ class Tensor:
     """A tensor of a graph. A dimension of `sizes` is a number, or a name or None where it is not known.
 
     `type` is DirectML's name of the data type, and in small letters another standard's where DirectML has none;
-    None where it is not known. Truth values are UINT8. What is `scalar` has one size, 1. `array` has the values of a
+    None where it is not known. Truth values are UINT8. What is `scalar` has one size, 1. What is `inner` lies between two
+    operators of one node. `array` has the values of a
     constant.
     """
 
@@ -38,6 +39,7 @@ class Tensor:
     array: np.ndarray | None = None
     truth: bool = False
     scalar: bool = False
+    inner: bool = False
 
     @property
     def decided_type(self) -> str:
@@ -201,4 +203,4 @@ def constant(values: Any, type_: str, sizes: Sequence[int]) -> View:
         raise Impossible(f"no constant of type {type_} and sizes {list(sizes)}")
     array = np.broadcast_to(np.asarray(values).astype(TensorDataType[type_].numpy), tuple(sizes)) \
         if np.ndim(values) == 0 else np.asarray(values).astype(TensorDataType[type_].numpy).reshape(tuple(sizes))
-    return View(Tensor("", type_, tuple(sizes), array))
+    return View(Tensor("", type_, tuple(sizes), array, inner=True))
