@@ -617,6 +617,18 @@ class FusedName:
 
 
 @dataclass(frozen=True)
+class Registration:
+    """What ONNX Runtime's provider registers of an operator: the versions at which a registration begins, and
+    the data types of the newest one; None where they are not recorded. `reading` is our view of what differs."""
+
+    domain: str
+    name: str
+    versions: tuple[int, ...]
+    types: tuple[str, ...] | None
+    reading: Text
+
+
+@dataclass(frozen=True)
 class Counterparts:
     """What other interfaces have for DirectML's operators.
 
@@ -629,6 +641,7 @@ class Counterparts:
     data_types: Mapping[str, int]  # ONNX's numbers of DirectML's data types
     domains: Mapping[str, Text]  # domains of ONNX of which nothing has a counterpart, and why
     directmlx: Mapping[str, tuple[str, ...]]
+    registrations: tuple[Registration, ...]
     without: Mapping[str, Mapping[str, Text]]
     sources: Mapping[str, tuple[Text, ...]]
 

@@ -19,6 +19,7 @@ from dmlgen.registry import (
     Limit,
     Member,
     Operator,
+    Registration,
     Signature,
     Step,
 )
@@ -40,7 +41,8 @@ from dmlgen.text import Text
 
 Interface: TypeAlias = Literal["onnx", "webnn"]
 
-FILES = ("onnx", "webnn", "directmlx")
+FILES = ("onnx", "webnn", "directmlx", "onnxruntime")
+INTERFACES = FILES[:3]
 
 
 def resolve_counterparts(
@@ -78,9 +80,12 @@ def resolve_counterparts(
     }
     reached["directmlx"] = set(functions)
     without = {}
-    for name in FILES:
+    for name in INTERFACES:
         with faults:
             without[name] = _without(operators, reached[name], files[name])
+    registrations: tuple[Registration, ...] = ()
+    with faults:
+        registrations = _registrations(general, files["onnxruntime"])
     faults.stop()
     return Counterparts(
         operations=tuple(operations),
@@ -88,9 +93,37 @@ def resolve_counterparts(
         data_types=data_types,
         domains={name: free_text(domains, name) for name, _ in domains.items()},
         directmlx=functions,
+        registrations=registrations,
         without=without,
         sources={name: tuple(Text(str(s.value)) for s in scalars(files[name], "sources")) for name in FILES},
     )
+
+
+def _registrations(general: General, file: Mapping) -> tuple[Registration, ...]:
+    groups = {name: scalars(mapping(file, "types"), name) for name, _ in mapping(file, "types").items()}
+    types = general.enum_values["TENSOR_DATA_TYPE"]
+    for item in (item for group in groups.values() for item in group):
+        if item.value not in types:
+            message = f"there is no data type {item.value}"
+            raise fault(item.position, "unknown-name", message, nearest(str(item.value), types))
+    readings = mapping(file, "readings")
+    found: list[Registration] = []
+    for name, node in mapping(file, "registrations").items():
+        assert isinstance(node, Mapping)
+        group = scalar(node, "types")
+        if group is not None and group.value not in groups:
+            message = f"there is no group of types {group.value}"
+            raise fault(group.position, "unknown-name", message, nearest(str(group.value), groups))
+        domain, _, plain = name.rpartition(".")
+        versions = tuple(int(str(one.value)) for one in scalars(node, "versions"))
+        known = tuple(str(one.value) for one in groups[str(group.value)]) if group else None
+        found.append(Registration(domain, plain, versions, known, free_text(readings, name)))
+    registered = [name for name, _ in mapping(file, "registrations").items()]
+    for entry in readings.entries:
+        if entry.name not in registered:
+            message = f"nothing called {entry.name} is registered"
+            raise fault(entry.key.position, "unknown-name", message, nearest(entry.name, registered))
+    return tuple(found)
 
 
 def _known(operators: Map[str, Operator], name: str, where: Position) -> Operator:

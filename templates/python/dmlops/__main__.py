@@ -17,6 +17,7 @@ from .enums import NEWEST, FeatureLevel, feature_level
 from .errors import JsonError
 from .explain import explain, explain_rule
 from .json_form import dispatchables, from_json, is_model
+from .onnx import command as onnx_command
 from .quoting import shown
 from .violation import Violation
 
@@ -31,6 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.run is None:
         parser.print_help(sys.stderr)
         return 2
+    if options.command == "onnx":
+        return int(options.run(options))
     if options.command not in ("validate", "explain"):
         return _tell(options)
     try:
@@ -74,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("identifier", metavar="ID", help="such as DML-GEMM-inner-size")
     command.set_defaults(run=lambda options: explain_rule(registry.rule(options.identifier)))
     _add_overviews(commands)
+    onnx_command.add(commands)
     return parser
 
 

@@ -101,18 +101,25 @@ def plans(signature: Signature, values: Mapping[str, Any]) -> Iterator[Plan]:
         raise next(iter(undecided or reasons), Impossible("no form that DirectML has fits this node"))
 
 
-def best(signature: Signature, values: Mapping[str, Any], at: FeatureLevel | None = None) -> Plan:
-    """The first plan that `at` accepts, else the one that the lowest level accepts; raises as `plans` does."""
+def best(
+    signature: Signature, values: Mapping[str, Any], at: FeatureLevel | None = None
+) -> tuple[Plan, FeatureLevel | None]:
+    """A plan, and the lowest feature level that accepts one; None if none does. Raises as `plans` does.
+
+    The plan is the first that `at` accepts; else, and where none is asked for, that of the lowest level.
+    """
     chosen: Plan | None = None
+    lowest: FeatureLevel | None = None
+    fitting: Plan | None = None
     for found in plans(signature, values):
-        for plan in (found, _at_common_rank(found)):
+        for plan in (found, at_common_rank(found)):
             level = plan.level
-            if at is not None and level is not None and level <= at:
-                return plan
-            if chosen is None or (level is not None and (chosen.level is None or level < chosen.level)):
-                chosen = plan
+            if chosen is None or (level is not None and (lowest is None or level < lowest)):
+                chosen, lowest = plan, level
+            if fitting is None and at is not None and level is not None and level <= at:
+                fitting = plan
     assert chosen is not None
-    return chosen
+    return fitting or chosen, lowest
 
 
 def _work(form: Form, node: Evaluator) -> Iterator[Work]:
@@ -166,7 +173,7 @@ def _json(view: View) -> dict[str, Any]:
     return {"DataType": view.type, "Sizes": list(tensor.Sizes), **strides}
 
 
-def _at_common_rank(plan: Plan) -> Plan:
+def at_common_rank(plan: Plan) -> Plan:
     """The plan with leading sizes of 1, where they change nothing and a lower level may ask for them."""
     return Plan(tuple(_deepened(work) for work in plan.work))
 

@@ -2,13 +2,25 @@
 # SPDX-License-Identifier: MIT
 """ONNX models as DirectML would run them: each node's operators, and what they need. Needs the package `onnx`.
 
-    report = dmlops.onnx.read("model.onnx", level="5.0", dims={"batch": 1})
-    report.level            # the lowest feature level that accepts all of it
-    report.nodes[0].reason  # why a node has no description, "" if it has one
+    model = dmlops.onnx.read("model.onnx", level="5.0", dims={"batch": 1})
+    model.level             # the lowest feature level that accepts what has a counterpart
+    model.nodes[0].plan     # descriptions, or None and a `reason`
 """
 
 from __future__ import annotations
 
-from .model import Model, Node, Unreadable, read
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .model import Model, Node, Unreadable, read
 
 __all__ = ["Model", "Node", "Unreadable", "read"]
+
+
+def __getattr__(name: str) -> Any:
+    """What needs the package `onnx` is loaded when it is first asked for."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import model
+
+    return getattr(model, name)

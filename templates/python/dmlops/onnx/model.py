@@ -17,8 +17,6 @@ __all__ = ["Model", "Node", "Unreadable", "describe", "read"]
 
 Status = Literal["mapped", "refused", "host", "undecided", "impossible"]
 
-_KINDS = {"mapped": "has descriptions", "refused": "no level takes them"}
-
 
 @dataclass(frozen=True, slots=True)
 class Node:
@@ -26,8 +24,9 @@ class Node:
 
     `status` is "mapped" where a feature level accepts its descriptions, "refused" where none does, "host" where
     no operator is needed, "undecided" where something has to be known first, "impossible" where DirectML has no
-    form of it; `reason` says why. `level` is the lowest one that accepts it. `violations` are the rules that it
-    breaks at the level that was asked for, each with the number of its description. `expands`: ONNX defines its
+    form of it; `reason` says why. `level` is the lowest one that accepts it in some form, `plan` a form for the
+    level that was asked for, or for the lowest one. `violations` are the rules that this form breaks at the level
+    that was asked for, each with the number of its description. `expands`: ONNX defines its
     operator by others.
     """
 
@@ -50,11 +49,11 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model: its nodes in order, the level that was asked for, and dimensions that are not known."""
+    """A model: its nodes in order, the level that was asked for, if any, and dimensions that are not known."""
 
     opset: int
     nodes: tuple[Node, ...]
-    asked: FeatureLevel
+    asked: FeatureLevel | None
     open_dims: tuple[str, ...]
 
     @property
@@ -69,16 +68,21 @@ class Model:
         """Whether every node has descriptions that a level accepts, or needs none."""
         return all(node.status in ("mapped", "host") for node in self.nodes)
 
+    @property
+    def runs(self) -> bool:
+        """Whether it is complete, and the level that was asked for, if any, accepts it."""
+        return self.complete and (self.asked is None or (self.level or self.asked) <= self.asked)
+
 
 def read(
-    source: Any, level: FeatureLevel | str = NEWEST, dims: Mapping[str, int] | None = None
+    source: Any, level: FeatureLevel | str | None = None, dims: Mapping[str, int] | None = None
 ) -> Model:
     """What DirectML makes of a model, which is the path of a file or an `onnx.ModelProto`.
 
     `dims` sets dimensions that the model has by name. Raises Unreadable for what is no model, OSError for a file
     that cannot be read, and ValueError for a level that does not exist.
     """
-    at = feature_level(level)
+    at = None if level is None else feature_level(level)
     sizes = dict(dims or {})
     whole = load(source) if isinstance(source, str) else source
     model = prepared(whole, sizes)
@@ -92,7 +96,7 @@ def read(
     return Model(opset(model) or 0, nodes, at, tuple(symbols(model)))
 
 
-def _nodes(model: Any, graph: Any, outer: Graph | None, at: FeatureLevel) -> Iterator[Node]:
+def _nodes(model: Any, graph: Any, outer: Graph | None, at: FeatureLevel | None) -> Iterator[Node]:
     known = Graph(model, graph, outer)
     for node in graph.node:
         known.enter(node)
@@ -102,7 +106,7 @@ def _nodes(model: Any, graph: Any, outer: Graph | None, at: FeatureLevel) -> Ite
                 yield from _nodes(model, one.g, known, at)
 
 
-def describe(graph: Graph, node: Any, at: FeatureLevel = NEWEST) -> Node:
+def describe(graph: Graph, node: Any, at: FeatureLevel | None = None) -> Node:
     """What DirectML makes of one node of a graph that has entered it."""
     domain = node.domain if node.domain not in ONNX else ""
     name = node.name or next((output for output in node.output if output), "")
@@ -111,15 +115,8 @@ def describe(graph: Graph, node: Any, at: FeatureLevel = NEWEST) -> Node:
 
     expands = signature is not None and signature.expands
 
-    def told(status: Status, reason: str, plan: Plan | None = None) -> Node:
-        level = plan.level if plan else None
-        violations = [] if plan is None else [
-            (number, violation)
-            for number, work in enumerate(plan.work)
-            for violation in work.desc.validate(at if level is None or level > at else level)
-        ]
-        notes = tuple(limit.says for limit in signature.limits if not limit.when) if signature and plan else ()
-        return Node(name, domain, node.op_type, status, reason, plan, level, tuple(violations), notes, expands)
+    def told(status: Status, reason: str) -> Node:
+        return Node(name, domain, node.op_type, status, reason, None, None, (), (), expands)
 
     if signature is None:
         of_domain = without_domain(domain)
@@ -134,11 +131,17 @@ def describe(graph: Graph, node: Any, at: FeatureLevel = NEWEST) -> Node:
     if all(graph.values.get(output) and graph.values[output].array is not None for output in node.output if output):
         return told("host", "the values follow from shapes and constants, before the model runs")
     try:
-        plan = best(signature, graph.named(node, signature), at)
-    except Undecided as reason:
-        return told("undecided", str(reason))
-    except Impossible as reason:
-        return told("impossible", str(reason))
-    if plan.level is None:
-        return told("refused", "no feature level accepts its descriptions", plan)
-    return told("mapped", "", plan)
+        plan, level = best(signature, graph.named(node, signature), at)
+    except Undecided as error:
+        return told("undecided", str(error))
+    except Impossible as error:
+        return told("impossible", str(error))
+    violations = tuple(
+        (number, violation)
+        for number, work in enumerate(plan.work)
+        for violation in work.desc.validate(at or level or NEWEST)
+    )
+    notes = tuple(limit.says for limit in signature.limits if not limit.when)
+    status: Status = "mapped" if level is not None else "refused"
+    reason = "" if level is not None else "no feature level accepts its descriptions"
+    return Node(name, domain, node.op_type, status, reason, plan, level, violations, notes, expands)
