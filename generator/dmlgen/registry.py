@@ -619,7 +619,7 @@ class FusedName:
 @dataclass(frozen=True)
 class Registration:
     """What ONNX Runtime's provider registers of an operator: the versions at which a registration begins, and
-    the data types of the newest one; None where they are not recorded. `reading` is our view of what differs."""
+    the data types of the newest one; None where they are not recorded. `reading` is ours of what differs."""
 
     domain: str
     name: str

@@ -54,7 +54,9 @@ __version__ = "0.1.0"
 
 if _TYPE_CHECKING:
     from . import abi as abi
+    from . import counterparts as counterparts
     from . import gpu as gpu
+    from . import onnx as onnx
     from . import reference as reference
     from . import registry as registry
     from .operators.activation_celu import ActivationCelu as ActivationCelu
@@ -277,7 +279,9 @@ if _TYPE_CHECKING:
 
 _LAZY = {
     "abi": ".abi",
+    "counterparts": ".counterparts",
     "gpu": ".gpu",
+    "onnx": ".onnx",
     "reference": ".reference",
     "ElementWiseIdentity": ".operators.element_wise_identity",
     "ElementWiseAbs": ".operators.element_wise_abs",
@@ -467,8 +471,10 @@ __all__ = [  # noqa: RUF022 -- operators in the order of the header
     "TensorDesc",
     "Violation",
     "abi",
+    "counterparts",
     "from_json",
     "gpu",
+    "onnx",
     "reference",
     "registry",
     "to_json",

@@ -24,6 +24,7 @@ from ..counterparts.evaluate import Evaluator
 from ..counterparts.tensors import LARGEST, Impossible, Tensor, Undecided, View
 
 ONNX = ("", "ai.onnx")
+RUNTIME = "com.microsoft"  # ONNX Runtime's domain
 OLDEST = 7  # of the operator set: what the registry has counterparts for
 DEEPEST = 4  # functions within functions
 LARGEST_FILE = 1 << 31  # bytes; what protobuf reads
@@ -64,14 +65,16 @@ def prepared(model: Any, dims: Mapping[str, int], also: Collection[tuple[str, st
     """The model with local functions written out, and with operators that the standard defines by others and
     that have no form of their own, or are in `also`. Dimensions with these names are set. Raises Unreadable.
     """
-    used = set(map(key, walk(model.graph)))
+    if not _is_text(model):
+        raise Unreadable("not an ONNX model: a name is not UTF-8")
     version = opset(model)
-    if version is None and any(domain == "" for domain, _ in used):
+    if version is None and any(key(node)[0] == "" for node in walk(model.graph)):
         raise Unreadable("not an ONNX model: it names no version of ONNX's operator set")
     if version is not None and version < OLDEST:
         raise Unreadable(
             f"version {version} of the operator set is older than {OLDEST}; onnx.version_converter makes it newer"
         )
+    model = _cleaned(model)
     try:
         onnx.checker.check_model(model, full_check=False)
         if model.functions:
@@ -81,15 +84,60 @@ def prepared(model: Any, dims: Mapping[str, int], also: Collection[tuple[str, st
             expanded = [one for one in sorted(used) if one in also or _expands(*one, version or 1)]
             if not expanded:
                 break
-            model = onnx.inliner.inline_selected_functions(model, expanded, inline_schema_functions=True)
+            model = onnx.inliner.inline_selected_functions(
+                _with_defaults(model, expanded), expanded, inline_schema_functions=True
+            )
     except Exception as error:  # the checker's, protobuf's, the inliner's
         raise Unreadable(f"not a valid model: {_first_line(error)}") from None
-    copy = onnx.ModelProto()
-    copy.CopyFrom(model)
-    for value in (*copy.graph.input, *copy.graph.output, *copy.graph.value_info):
+    for value in (*model.graph.input, *model.graph.output, *model.graph.value_info):
         for dim in value.type.tensor_type.shape.dim:
             if dim.dim_param in dims:
                 dim.dim_value = dims[dim.dim_param]
+    return model
+
+
+def _is_text(message: Any) -> bool:
+    """Whether all texts of a message, and of those in it, are texts; protobuf lets bytes through."""
+    for field, value in message.ListFields():
+        values = (value,) if isinstance(value, str | bytes) or hasattr(value, "ListFields") else value
+        if field.type == field.TYPE_MESSAGE and not all(map(_is_text, values)):
+            return False
+        if field.type == field.TYPE_STRING and not all(isinstance(one, str) for one in values):
+            return False
+    return True
+
+
+def _cleaned(model: Any) -> Any:
+    """A copy in which tensors whose data is in other files are inputs, so that no other file is looked for, and
+    ONNX Runtime's operators are in its domain: some of them it puts into ONNX's."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    known = {one.name for one in copy.graph.input}
+    for one in [one for one in copy.graph.initializer if one.data_location == onnx.TensorProto.EXTERNAL]:
+        if one.name not in known:
+            copy.graph.input.append(helper.make_tensor_value_info(one.name, one.data_type, list(one.dims)))
+        copy.graph.initializer.remove(one)
+    for node in walk(copy.graph):
+        domain, name = key(node)
+        if not domain and not onnx.defs.has(name) and operation("onnx", name, RUNTIME):
+            node.domain = RUNTIME
+    if RUNTIME not in (one.domain for one in copy.opset_import):
+        copy.opset_import.append(helper.make_opsetid(RUNTIME, 1))
+    return copy
+
+
+def _with_defaults(model: Any, operators: Collection[tuple[str, str]]) -> Any:
+    """A copy in which nodes of these operators have every attribute that has a default: the inliner forgets them."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    versions = {one.domain: one.version for one in copy.opset_import}
+    for node in walk(copy.graph):
+        if key(node) in operators:
+            schema = onnx.defs.get_schema(node.op_type, versions.get(node.domain, 1), node.domain)
+            given = {one.name for one in node.attribute}
+            for name, attribute_ in schema.attributes.items():
+                if name not in given and attribute_.default_value.type:
+                    node.attribute.append(attribute_.default_value)
     return copy
 
 

@@ -85,9 +85,7 @@ class Operation:
 
     def signature(self, version: int) -> Signature | None:
         """Its form in a version of its operator set; None before the first that is known."""
-        return next(
-            (one for one in self.signatures if one.first <= version <= (one.last or version)), None
-        )
+        return next((one for one in self.signatures if one.first <= version <= (one.last or version)), None)
 
 
 def operation(interface: str, name: str, domain: str = "") -> Operation | None:

@@ -157,7 +157,10 @@ def _broadcast(a: list[int], b: list[int]) -> list[int]:
 def _limits(type_: str) -> tuple[Any, Any]:
     numpy = TensorDataType[type_].numpy
     info: Any = np.finfo(numpy) if numpy.kind == "f" else np.iinfo(numpy)
-    return info.min.item() if numpy.kind == "f" else info.min, info.max.item() if numpy.kind == "f" else info.max
+    return (
+        info.min.item() if numpy.kind == "f" else info.min,
+        info.max.item() if numpy.kind == "f" else info.max,
+    )
 
 
 def _clipped(bounds: list[int], size: int, part: str) -> int:
@@ -166,7 +169,11 @@ def _clipped(bounds: list[int], size: int, part: str) -> int:
     chosen = range(size)[slice(start, end, step)]
     if not chosen:
         raise Impossible("a slice has no elements")
-    return {"low": min(chosen[0], chosen[-1]), "extent": abs(chosen[-1] - chosen[0]) + 1, "count": len(chosen)}[part]
+    return {
+        "low": min(chosen[0], chosen[-1]),
+        "extent": abs(chosen[-1] - chosen[0]) + 1,
+        "count": len(chosen),
+    }[part]
 
 
 def _data_type(number: int) -> str:
@@ -176,7 +183,9 @@ def _data_type(number: int) -> str:
     return str(names[str(number)])
 
 
-def _activations(names: list[str], alphas: list[float] | None, betas: list[float] | None, count: int) -> list[Any]:
+def _activations(
+    names: list[str], alphas: list[float] | None, betas: list[float] | None, count: int
+) -> list[Any]:
     """Fused activations of recurrent networks; alphas and betas are used up in the order of the names."""
     if len(names) != count:
         raise Impossible(f"{len(names)} activations where {count} are expected")

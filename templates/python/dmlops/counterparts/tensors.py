@@ -121,13 +121,17 @@ class View:
         if len(sizes) < self.rank:
             leading = self.sizes[: self.rank - len(sizes)]
             if any(size != 1 for size in leading):
-                raise Impossible(f"{self.tensor.name} of sizes {list(self.sizes)} cannot be broadcast to {list(sizes)}")
+                raise Impossible(
+                    f"{self.tensor.name} of sizes {list(self.sizes)} cannot be broadcast to {list(sizes)}"
+                )
             return self.reshaped(self.sizes[self.rank - len(sizes) :]).spread(sizes)
         raised = self.deep(len(sizes))
         if raised.sizes == sizes:
             return raised
         if any(have not in (1, want) for have, want in zip(raised.sizes, sizes, strict=True)):
-            raise Impossible(f"{self.tensor.name} of sizes {list(self.sizes)} cannot be broadcast to {list(sizes)}")
+            raise Impossible(
+                f"{self.tensor.name} of sizes {list(self.sizes)} cannot be broadcast to {list(sizes)}"
+            )
         strides = raised.strides or packed(raised.sizes)
         pairs = zip(raised.sizes, sizes, strides, strict=True)
         strides = tuple(0 if have == 1 else stride for have, want, stride in pairs)
@@ -156,7 +160,9 @@ class View:
     def desc(self) -> TensorDesc:
         """The description of the tensor, with strides only where it is not packed."""
         sizes, strides = self.sizes, self.strides
-        if strides is not None and all(s == 1 or a == b for s, a, b in zip(sizes, strides, packed(sizes), strict=True)):
+        if strides is not None and all(
+            s == 1 or a == b for s, a, b in zip(sizes, strides, packed(sizes), strict=True)
+        ):
             strides = None
         return TensorDesc(self.type, sizes, Strides=strides)
 
@@ -201,6 +207,9 @@ def constant(values: Any, type_: str, sizes: Sequence[int]) -> View:
     """A new tensor of known values: one for all elements, or one for each."""
     if type_ not in TensorDataType.__members__ or prod(sizes) > LARGEST:
         raise Impossible(f"no constant of type {type_} and sizes {list(sizes)}")
-    array = np.broadcast_to(np.asarray(values).astype(TensorDataType[type_].numpy), tuple(sizes)) \
-        if np.ndim(values) == 0 else np.asarray(values).astype(TensorDataType[type_].numpy).reshape(tuple(sizes))
+    array = (
+        np.broadcast_to(np.asarray(values).astype(TensorDataType[type_].numpy), tuple(sizes))
+        if np.ndim(values) == 0
+        else np.asarray(values).astype(TensorDataType[type_].numpy).reshape(tuple(sizes))
+    )
     return View(Tensor("", type_, tuple(sizes), array, inner=True))

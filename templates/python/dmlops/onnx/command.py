@@ -10,12 +10,16 @@ from typing import Any
 
 from ..enums import FeatureLevel, feature_level
 
-SUMMARY = "say which DirectML operators an ONNX model needs, from which feature level on, and what is in the way"
+SUMMARY = (
+    "say which DirectML operators an ONNX model needs, from which feature level on, and what is in the way"
+)
 
 
 def add(commands: Any) -> None:
     """Adds the command to those of `dmlops`."""
-    command = commands.add_parser("onnx", help=SUMMARY, description=f"{SUMMARY}; needs the package onnx".capitalize())
+    command = commands.add_parser(
+        "onnx", help=SUMMARY, description=f"{SUMMARY}; needs the package onnx".capitalize()
+    )
     command.add_argument("file", metavar="MODEL", help="an ONNX file")
     command.add_argument("--level", type=_level, help="the feature level to judge by, such as 5.0")
     command.add_argument(

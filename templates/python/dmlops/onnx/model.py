@@ -11,9 +11,9 @@ from ..counterparts.describe import Plan, best
 from ..counterparts.tensors import Impossible, Undecided
 from ..enums import NEWEST, FeatureLevel, feature_level
 from ..violation import Violation
-from .graph import ONNX, Graph, Unreadable, load, opset, prepared, symbols
+from .graph import ONNX, Graph, Unreadable, key, load, opset, prepared, symbols, walk
 
-__all__ = ["Model", "Node", "Unreadable", "describe", "read"]
+__all__ = ["Model", "Node", "Unreadable", "describe", "read", "whole"]
 
 Status = Literal["mapped", "refused", "host", "undecided", "impossible"]
 
@@ -83,17 +83,28 @@ def read(
     that cannot be read, and ValueError for a level that does not exist.
     """
     at = None if level is None else feature_level(level)
-    sizes = dict(dims or {})
-    whole = load(source) if isinstance(source, str) else source
-    model = prepared(whole, sizes)
-    nodes = tuple(_nodes(model, model.graph, None, at))
+    model = whole(load(source) if isinstance(source, str) else source, dims or {}, at)
+    return Model(opset(model) or 0, tuple(_nodes(model, model.graph, None, at)), at, tuple(symbols(model)))
+
+
+def whole(model: Any, dims: Mapping[str, int], at: FeatureLevel | None = None) -> Any:
+    """The model with functions written out, and with them operators that have no form of their own as they are
+    used, but a definition by others. Raises Unreadable."""
+    first = prepared(model, dims)
+    if not any(_is_expandable(*key(node), opset(first) or 1) for node in walk(first.graph)):
+        return first
     others = {
-        (node.domain, node.operator) for node in nodes if node.status in ("impossible", "refused") and node.expands
+        (node.domain, node.operator)
+        for node in _nodes(first, first.graph, None, at)
+        if node.expands and node.status in ("impossible", "refused")
     }
-    if others:  # written out, such a node may be possible
-        model = prepared(whole, sizes, others)
-        nodes = tuple(_nodes(model, model.graph, None, at))
-    return Model(opset(model) or 0, nodes, at, tuple(symbols(model)))
+    return prepared(model, dims, others) if others else first
+
+
+def _is_expandable(domain: str, name: str, version: int) -> bool:
+    known = operation("onnx", name, domain)
+    signature = known.signature(version) if known else None
+    return signature is not None and signature.expands
 
 
 def _nodes(model: Any, graph: Any, outer: Graph | None, at: FeatureLevel | None) -> Iterator[Node]:
@@ -128,7 +139,11 @@ def describe(graph: Graph, node: Any, at: FeatureLevel | None = None) -> Node:
         return told("impossible", signature.none)
     if expands and not signature.forms:
         return told("impossible", "its definition by other operators could not be written out")
-    if all(graph.values.get(output) and graph.values[output].array is not None for output in node.output if output):
+    if all(
+        graph.values.get(output) and graph.values[output].array is not None
+        for output in node.output
+        if output
+    ):
         return told("host", "the values follow from shapes and constants, before the model runs")
     try:
         plan, level = best(signature, graph.named(node, signature), at)

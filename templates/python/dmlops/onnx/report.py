@@ -76,11 +76,17 @@ def as_text(model: Model, colour: bool) -> str:
         styles.append(MARKS[kind][1])
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     for row, style in zip(rows, styles, strict=True):
-        line = "  ".join([*(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)), row[4]]).rstrip()
+        line = "  ".join(
+            [*(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)), row[4]]
+        ).rstrip()
         lines.append(f"\x1b[{style}m{line}\x1b[0m" if colour and style else line)
     troubles = [node for node in model.nodes if status(model, node) not in ("mapped", "host")]
     for node in troubles[:SHOWN]:
-        lines += ["", f"{cut(node.name) or '(no name)'}, {_operator(node)}", *(f"  {line}" for line in explained(model, node))]
+        lines += [
+            "",
+            f"{cut(node.name) or '(no name)'}, {_operator(node)}",
+            *(f"  {line}" for line in explained(model, node)),
+        ]
     if len(troubles) > SHOWN:
         lines += ["", f"and {len(troubles) - SHOWN} more; --json and --html have all of them"]
     return "\n".join(lines)
@@ -93,7 +99,11 @@ def headline(model: Model) -> str:
     """What the model needs, in a sentence or two."""
     counts = Counter(node.status for node in model.nodes)
     told = f"{len(model.nodes)} nodes: {counts['mapped']} run on DirectML, {counts['host']} need no operator"
-    others = {"impossible": "have no counterpart", "refused": "are refused by every level", "undecided": "are undecided"}
+    others = {
+        "impossible": "have no counterpart",
+        "refused": "are refused by every level",
+        "undecided": "are undecided",
+    }
     told += "".join(f", {counts[kind]} {text}" for kind, text in others.items() if counts[kind])
     level = model.level
     if counts["mapped"] and level is not None:
