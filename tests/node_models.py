@@ -26,8 +26,7 @@ class Trial:
     """What became of a node test: its status as a whole, and for each form of each node the operators, and
     whether the outputs were right (None: it has no outputs to compare).
 
-    `refused_otherwise` are forms that no level accepts, beside one that some level does, and not for their data
-    types: a mistake in the form.
+    `refused_otherwise` are forms that no level accepts, and not for their data types: a mistake in the form.
     """
 
     name: str
@@ -39,7 +38,7 @@ class Trial:
 
 @cache
 def by_operator() -> Mapping[str, list[Any]]:
-    """The node tests by the operator that they are for; those of definitions by other operators are left out."""
+    """The node tests by the operator that they are for, without those of definitions by other operators."""
     found: dict[str, list[Any]] = {}
     for test in node_tests():
         if "_expanded" in test.name:
@@ -49,7 +48,7 @@ def by_operator() -> Mapping[str, list[Any]]:
 
 
 def trial(test: Any) -> Trial:
-    """What becomes of a test, with its inputs but the first known beforehand, with none, and if need be with all."""
+    """What becomes of a test if all inputs but the first are known, or none, or, if need be, all."""
     given, expected = test.data_sets[0]
     try:
         arrays = [array_of(item) for item in given]

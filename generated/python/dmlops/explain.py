@@ -63,7 +63,7 @@ def _availability(needed: FeatureLevel) -> str:
 
 
 def availability(needed: FeatureLevel) -> str:
-    """Where a feature level is to be had: a DirectML version, and the first Windows release that carries it."""
+    """Where a level is to be had: a DirectML version, and the first Windows release that carries it."""
     text = f"DirectML {LEVELS[needed].directml} or newer"
     for level in FeatureLevel:
         release = LEVELS[level].in_box

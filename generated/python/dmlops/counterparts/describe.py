@@ -69,7 +69,9 @@ def _read(view: View | list[View], known: Mapping[tuple[str, bool], np.ndarray])
     if isinstance(view, list):
         return [_read(one, known) for one in view]
     tensor = view.tensor
-    return view.read(known[tensor.name, tensor.inner] if tensor.array is None or tensor.name else tensor.array)
+    return view.read(
+        known[tensor.name, tensor.inner] if tensor.array is None or tensor.name else tensor.array
+    )
 
 
 def plans(signature: Signature, values: Mapping[str, Any]) -> Iterator[Plan]:
@@ -137,7 +139,9 @@ def _work(form: Form, node: Evaluator) -> Iterator[Work]:
             node.values.update(each=each, so_far=so_far)
             work = _described(step, node)
             if turn < len(several) - 1:
-                (written,) = (n for n, v in work.views.items() if n.startswith("Output") and isinstance(v, View))
+                (written,) = (
+                    n for n, v in work.views.items() if n.startswith("Output") and isinstance(v, View)
+                )
                 output = work.views[written]
                 assert isinstance(output, View)
                 name = f"{output.tensor.name}, {number}.{turn}"
@@ -197,4 +201,5 @@ def _deepened(work: Work) -> Work:
     for name in desc.AXES:
         axes = getattr(desc, name)
         changes[name] = axes + more if isinstance(axes, int) else tuple(axis + more for axis in axes)
-    return Work(replace(desc, **changes), views)
+    members = {member.name: getattr(desc, member.name) for member in desc.MEMBERS}
+    return Work(type(desc)(**{**members, **changes}), views)

@@ -29,11 +29,12 @@ OLDEST = 7  # of the operator set: what the registry has counterparts for
 DEEPEST = 4  # functions within functions
 LARGEST_FILE = 1 << 31  # bytes; what protobuf reads
 
-_FOLDED = frozenset(
-    "Abs Add And Cast CastLike Ceil Concat Constant ConstantOfShape Div Equal Expand Flatten Floor Gather Greater Identity Less "
-    "Max Min Mod Mul Neg Not Or Range ReduceMax ReduceMin ReduceProd ReduceSum Reshape Shape Size Slice Sqrt Squeeze "
-    "Sub Tile Transpose Unsqueeze Where".split()
-)
+_SHAPES = """
+    Abs Add And Cast CastLike Ceil Concat Constant ConstantOfShape Div Equal Expand Flatten Floor
+    Gather Greater Identity Less Max Min Mod Mul Neg Not Or Range ReduceMax ReduceMin ReduceProd
+    ReduceSum Reshape Shape Size Slice Sqrt Squeeze Sub Tile Transpose Unsqueeze Where
+"""
+_FOLDED = frozenset(_SHAPES.split())
 """What models compute shapes with."""
 
 
@@ -72,7 +73,7 @@ def prepared(model: Any, dims: Mapping[str, int], also: Collection[tuple[str, st
         raise Unreadable("not an ONNX model: it names no version of ONNX's operator set")
     if version is not None and version < OLDEST:
         raise Unreadable(
-            f"version {version} of the operator set is older than {OLDEST}; onnx.version_converter makes it newer"
+            f"operator set {version} is too old, {OLDEST} is the oldest here; onnx.version_converter helps"
         )
     model = _cleaned(model)
     try:
@@ -108,8 +109,8 @@ def _is_text(message: Any) -> bool:
 
 
 def _cleaned(model: Any) -> Any:
-    """A copy in which tensors whose data is in other files are inputs, so that no other file is looked for, and
-    ONNX Runtime's operators are in its domain: some of them it puts into ONNX's."""
+    """A copy in which tensors whose data is in other files are inputs, so that no other file is looked for,
+    and ONNX Runtime's operators are in its domain: some of them it puts into ONNX's."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     known = {one.name for one in copy.graph.input}
@@ -127,7 +128,7 @@ def _cleaned(model: Any) -> Any:
 
 
 def _with_defaults(model: Any, operators: Collection[tuple[str, str]]) -> Any:
-    """A copy in which nodes of these operators have every attribute that has a default: the inliner forgets them."""
+    """A copy in which nodes of these operators have all their defaults, which the inliner forgets."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     versions = {one.domain: one.version for one in copy.opset_import}
@@ -176,7 +177,9 @@ class Graph:
 
     def __init__(self, model: Any, graph: Any, outer: Graph | None = None) -> None:
         self.model = model
-        self.versions = {one.domain if one.domain not in ONNX else "": one.version for one in model.opset_import}
+        self.versions = {
+            one.domain if one.domain not in ONNX else "": one.version for one in model.opset_import
+        }
         self.values: dict[str, Value] = dict(outer.values) if outer else {}
         for info in (*graph.value_info, *graph.output, *graph.input):
             self.values[info.name] = Value(info.type)
@@ -211,7 +214,9 @@ class Graph:
         array = value.array
         if array is not None and truth:
             array = array.astype(np.uint8)
-        return Tensor(name, known, sizes or (None if sizes is None else (1,)), array, truth, scalar=sizes == ())
+        return Tensor(
+            name, known, sizes or (None if sizes is None else (1,)), array, truth, scalar=sizes == ()
+        )
 
     def enter(self, node: Any) -> None:
         """Learns what follows for the outputs of a node from its inputs."""
@@ -309,9 +314,11 @@ class Graph:
             if sizes is None or not all(isinstance(size, int) for size in sizes):
                 return
             shape = self.values[names[0]].type.tensor_type.shape.dim
-            given = {names[0]: np.empty([dim.dim_value for dim in shape], np.int8)} if prod(
-                dim.dim_value for dim in shape
-            ) <= LARGEST else None
+            given = (
+                {names[0]: np.empty([dim.dim_value for dim in shape], np.int8)}
+                if prod(dim.dim_value for dim in shape) <= LARGEST
+                else None
+            )
             if given is None:
                 given = {names[0]: np.broadcast_to(np.int8(0), [dim.dim_value for dim in shape])}
         else:
@@ -330,7 +337,11 @@ class Graph:
 
 def _array(tensor: Any) -> np.ndarray | None:
     """The values of an initializer that is small, and in the file itself."""
-    if tensor.data_location == onnx.TensorProto.EXTERNAL or prod(tensor.dims) > LARGEST or min(tensor.dims, default=0) < 0:
+    if (
+        tensor.data_location == onnx.TensorProto.EXTERNAL
+        or prod(tensor.dims) > LARGEST
+        or min(tensor.dims, default=0) < 0
+    ):
         return None
     try:
         array: np.ndarray = numpy_helper.to_array(tensor)
@@ -340,7 +351,7 @@ def _array(tensor: Any) -> np.ndarray | None:
 
 
 def attribute(one: Any) -> Any:
-    """The value of an attribute: numbers, texts, lists of them; a tensor as an array; None for anything else."""
+    """The value of an attribute: a number, a text, a list of them, an array; None for anything else."""
     value = None
     match one.type:
         case onnx.AttributeProto.STRING:

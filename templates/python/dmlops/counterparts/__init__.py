@@ -1,4 +1,4 @@
-"""What other interfaces have for DirectML's operators: ONNX, WebNN, DirectMLX; and descriptions for their nodes."""
+"""What ONNX, WebNN and DirectMLX have for DirectML's operators, and descriptions for their nodes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One operator: an expression for each member. With `over`, once for each further tensor of that input."""
+    """One operator: an expression for each member. `over`: done for each further tensor of that input."""
 
     operator: str
     desc: Mapping[str, str]
@@ -43,9 +43,9 @@ class Form:
 class Signature:
     """An operation in the versions `first` to `last` (None: to the newest) of its operator set.
 
-    Names of inputs and outputs end in "?" where they are optional, in "*" where there are several. `infers` has
-    data type and sizes of outputs that nobody else infers. `none` says why nothing computes it, `host` why nothing
-    has to; `expands`: the standard defines it by others.
+    Names of inputs and outputs end in "?" where they are optional, in "*" where there are several. `infers`
+    has data type and sizes of outputs that nobody else infers. `none` says why nothing computes it, `host`
+    why nothing has to; `expands`: the standard defines it by others.
     """
 
     first: int
@@ -70,7 +70,7 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation of "onnx" or "webnn"; `domain` is ONNX's, "" for its own operators. Newest signature first."""
+    """An operation of "onnx" or "webnn", newest signature first; `domain` is "" for ONNX's own operators."""
 
     interface: str
     domain: str
@@ -99,7 +99,7 @@ def operations(interface: str) -> tuple[Operation, ...]:
 
 
 def of(operator: str) -> tuple[Operation, ...]:
-    """The operations that a DirectML operator, in any spelling, helps to compute; KeyError for an unknown one."""
+    """The operations that a DirectML operator helps to compute; KeyError for an unknown one."""
     name = operator_name(operator)
     return tuple(one for one in _operations().values() if name in one.operators)
 
@@ -128,19 +128,18 @@ def _operations() -> dict[tuple[str, str, str], Operation]:
 
 
 def _operation(value: dict[str, Any]) -> Operation:
-    signatures = tuple(_signature(one) for one in value.pop("signatures"))
-    return Operation(signatures=signatures, **value)
+    return Operation(**{**value, "signatures": tuple(_signature(one) for one in value["signatures"])})
 
 
 def _signature(value: dict[str, Any]) -> Signature:
-    lists = {name: tuple(value.pop(name)) for name in ("inputs", "outputs", "ignored")}
-    return Signature(
-        **lists,
-        limits=tuple(Limit(**one) for one in value.pop("limits")),
-        forms=tuple(_form(one) for one in value.pop("forms")),
-        infers={name: tuple(pair) for name, pair in value.pop("infers").items()},
+    read: dict[str, Any] = {
         **value,
-    )
+        **{name: tuple(value[name]) for name in ("inputs", "outputs", "ignored")},
+        "limits": tuple(Limit(**one) for one in value["limits"]),
+        "forms": tuple(_form(one) for one in value["forms"]),
+        "infers": {name: tuple(pair) for name, pair in value["infers"].items()},
+    }
+    return Signature(**read)
 
 
 def _form(value: dict[str, Any]) -> Form:

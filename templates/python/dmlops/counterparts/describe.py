@@ -199,4 +199,5 @@ def _deepened(work: Work) -> Work:
     for name in desc.AXES:
         axes = getattr(desc, name)
         changes[name] = axes + more if isinstance(axes, int) else tuple(axis + more for axis in axes)
-    return Work(replace(desc, **changes), views)
+    members = {member.name: getattr(desc, member.name) for member in desc.MEMBERS}
+    return Work(type(desc)(**{**members, **changes}), views)

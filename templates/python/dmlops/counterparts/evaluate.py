@@ -1,4 +1,4 @@
-"""Evaluates the expressions of counterparts for one node. `dmlgen` has checked them; the node is not trusted."""
+"""Evaluates the expressions of counterparts for a node: dmlgen has checked them, nobody the node."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ class Evaluator:
                 return self._value(owner, loop)[slice(*bounds)]
             case ast.Subscript(value=ast.Dict(keys=keys, values=values), slice=index):
                 wanted = self._value(index, loop)
-                for key, value in zip(keys, values, strict=True):
+                for key, entry in zip(keys, values, strict=True):
                     if key is not None and self._value(key, loop) == wanted:
-                        return self._value(value, loop)
+                        return self._value(entry, loop)
                 raise Impossible(f"{ast.unparse(index)} is {wanted!r:.60}, for which there is nothing")
             case ast.Subscript(value=owner, slice=index):
                 place = self._value(index, loop)
@@ -245,8 +245,8 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "range": _range,
     "sum": sum,
     "product": math.prod,
-    "min": lambda *all_: min(*all_, **({"default": 0} if len(all_) == 1 else {})),
-    "max": lambda *all_: max(*all_, **({"default": 0} if len(all_) == 1 else {})),
+    "min": lambda *given: min(given[0] if len(given) == 1 else given, default=0),
+    "max": lambda *given: max(given[0] if len(given) == 1 else given, default=0),
     "all": all,
     "any": any,
     "abs": abs,

@@ -1,4 +1,4 @@
-"""Tensors of a node, and the ways in which a description may see them: other sizes, strides and bits, never copies."""
+"""Tensors of a node, and how a description may see them: with other sizes, strides and bits, never copied."""
 
 from __future__ import annotations
 
@@ -27,10 +27,9 @@ class Impossible(Exception):
 class Tensor:
     """A tensor of a graph. A dimension of `sizes` is a number, or a name or None where it is not known.
 
-    `type` is DirectML's name of the data type, and in small letters another standard's where DirectML has none;
-    None where it is not known. Truth values are UINT8. What is `scalar` has one size, 1. What is `inner` lies between two
-    operators of one node. `array` has the values of a
-    constant.
+    `type` is DirectML's name of the data type, or in small letters another standard's where DirectML has
+    none; None where it is not known. Truth values are UINT8. What is `scalar` has one size, 1. What is
+    `inner` lies between two operators of one node. `array` has the values of a constant.
     """
 
     name: str

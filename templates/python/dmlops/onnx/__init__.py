@@ -1,4 +1,6 @@
-"""ONNX models as DirectML would run them: each node's operators, and what they need. Needs the package `onnx`.
+"""ONNX models as DirectML would run them: each node's operators, and what these need.
+
+Needs the package `onnx`.
 
 model = dmlops.onnx.read("model.onnx", level="5.0", dims={"batch": 1})
 model.level             # the lowest feature level that accepts what has a counterpart
@@ -11,8 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .model import Model, Node, Unreadable, read
     from .execute import NotRunnable, run
+    from .model import Model, Node, Unreadable, read
 
 __all__ = ["Model", "Node", "NotRunnable", "Unreadable", "read", "run"]
 

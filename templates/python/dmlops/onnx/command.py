@@ -1,4 +1,4 @@
-"""`python -m dmlops onnx MODEL`: which operators a model needs, from which feature level on, and what is in the way."""
+"""`python -m dmlops onnx MODEL`: its operators, the feature level that they need, and what is in the way."""
 
 from __future__ import annotations
 

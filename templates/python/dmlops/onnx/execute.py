@@ -53,7 +53,7 @@ def run(
 
 
 def plain(array: np.ndarray) -> np.ndarray:
-    """An array as descriptions have it: truth values as UINT8, 4-bit integers in 8 bits, at least one dimension."""
+    """An array as descriptions have it: truth values and 4-bit integers in 8 bits, a dimension at least."""
     array = np.asarray(array)
     other = {"bool": np.uint8, "uint4": np.uint8, "int4": np.int8}.get(array.dtype.name)
     array = array if other is None else array.astype(other)

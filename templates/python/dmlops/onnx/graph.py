@@ -27,11 +27,12 @@ OLDEST = 7  # of the operator set: what the registry has counterparts for
 DEEPEST = 4  # functions within functions
 LARGEST_FILE = 1 << 31  # bytes; what protobuf reads
 
-_FOLDED = frozenset(
-    "Abs Add And Cast CastLike Ceil Concat Constant ConstantOfShape Div Equal Expand Flatten Floor Gather Greater Identity Less "
-    "Max Min Mod Mul Neg Not Or Range ReduceMax ReduceMin ReduceProd ReduceSum Reshape Shape Size Slice Sqrt Squeeze "
-    "Sub Tile Transpose Unsqueeze Where".split()
-)
+_SHAPES = """
+    Abs Add And Cast CastLike Ceil Concat Constant ConstantOfShape Div Equal Expand Flatten Floor
+    Gather Greater Identity Less Max Min Mod Mul Neg Not Or Range ReduceMax ReduceMin ReduceProd
+    ReduceSum Reshape Shape Size Slice Sqrt Squeeze Sub Tile Transpose Unsqueeze Where
+"""
+_FOLDED = frozenset(_SHAPES.split())
 """What models compute shapes with."""
 
 
@@ -70,7 +71,7 @@ def prepared(model: Any, dims: Mapping[str, int], also: Collection[tuple[str, st
         raise Unreadable("not an ONNX model: it names no version of ONNX's operator set")
     if version is not None and version < OLDEST:
         raise Unreadable(
-            f"version {version} of the operator set is older than {OLDEST}; onnx.version_converter makes it newer"
+            f"operator set {version} is too old, {OLDEST} is the oldest here; onnx.version_converter helps"
         )
     model = _cleaned(model)
     try:
@@ -106,8 +107,8 @@ def _is_text(message: Any) -> bool:
 
 
 def _cleaned(model: Any) -> Any:
-    """A copy in which tensors whose data is in other files are inputs, so that no other file is looked for, and
-    ONNX Runtime's operators are in its domain: some of them it puts into ONNX's."""
+    """A copy in which tensors whose data is in other files are inputs, so that no other file is looked for,
+    and ONNX Runtime's operators are in its domain: some of them it puts into ONNX's."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     known = {one.name for one in copy.graph.input}
@@ -125,7 +126,7 @@ def _cleaned(model: Any) -> Any:
 
 
 def _with_defaults(model: Any, operators: Collection[tuple[str, str]]) -> Any:
-    """A copy in which nodes of these operators have every attribute that has a default: the inliner forgets them."""
+    """A copy in which nodes of these operators have all their defaults, which the inliner forgets."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     versions = {one.domain: one.version for one in copy.opset_import}
@@ -348,7 +349,7 @@ def _array(tensor: Any) -> np.ndarray | None:
 
 
 def attribute(one: Any) -> Any:
-    """The value of an attribute: numbers, texts, lists of them; a tensor as an array; None for anything else."""
+    """The value of an attribute: a number, a text, a list of them, an array; None for anything else."""
     value = None
     match one.type:
         case onnx.AttributeProto.STRING:

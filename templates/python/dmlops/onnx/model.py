@@ -22,11 +22,11 @@ Status = Literal["mapped", "refused", "host", "undecided", "impossible"]
 class Node:
     """A node of a model.
 
-    `status` is "mapped" where a feature level accepts its descriptions, "refused" where none does, "host" where
-    no operator is needed, "undecided" where something has to be known first, "impossible" where DirectML has no
-    form of it; `reason` says why. `level` is the lowest one that accepts it in some form, `plan` a form for the
-    level that was asked for, or for the lowest one. `violations` are the rules that this form breaks at the level
-    that was asked for, each with the number of its description. `expands`: ONNX defines its
+    `status` is "mapped" where a feature level accepts its descriptions, "refused" where none does, "host"
+    where no operator is needed, "undecided" where something has to be known first, "impossible" where
+    DirectML has no form of it; `reason` says why. `level` is the lowest one that accepts some form, `plan` a
+    form for the level that was asked for, else for the lowest. `violations` are the rules that it breaks at
+    the level that was asked for, each with the number of its description. `expands`: ONNX defines its
     operator by others.
     """
 
@@ -49,7 +49,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model: its nodes in order, the level that was asked for, if any, and dimensions that are not known."""
+    """A model: its nodes in order, the level that was asked for, if any, and dimensions that are open."""
 
     opset: int
     nodes: tuple[Node, ...]
@@ -79,8 +79,8 @@ def read(
 ) -> Model:
     """What DirectML makes of a model, which is the path of a file or an `onnx.ModelProto`.
 
-    `dims` sets dimensions that the model has by name. Raises Unreadable for what is no model, OSError for a file
-    that cannot be read, and ValueError for a level that does not exist.
+    `dims` sets dimensions that the model has by name. Raises Unreadable for what is no model, OSError for a
+    file that cannot be read, and ValueError for a level that does not exist.
     """
     at = None if level is None else feature_level(level)
     model = whole(load(source) if isinstance(source, str) else source, dims or {}, at)
@@ -88,8 +88,8 @@ def read(
 
 
 def whole(model: Any, dims: Mapping[str, int], at: FeatureLevel | None = None) -> Any:
-    """The model with functions written out, and with them operators that have no form of their own as they are
-    used, but a definition by others. Raises Unreadable."""
+    """The model with functions written out, and with them operators that have no form of their own as they
+    are used, but a definition by others. Raises Unreadable."""
     first = prepared(model, dims)
     if not any(_is_expandable(*key(node), opset(first) or 1) for node in walk(first.graph)):
         return first

@@ -1,4 +1,4 @@
-"""What there is to say of a model: JSON, a text for the terminal, and a page. Names in models are not trusted."""
+"""What there is to say of a model: JSON, a text, and a page. Names in models are not trusted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MARKS = {
     "undecided": ("open", "33"),
     "level": ("level", "31"),
 }
-"""The word and the colour of the terminal for each status; "level": the level that was asked for is too low."""
+"""Word and colour for each status; "level": the level that was asked for is too low."""
 
 
 def status(model: Model, node: Node) -> str:
@@ -97,7 +97,7 @@ SHOWN = 20  # nodes that a text explains
 
 def headline(model: Model) -> str:
     """What the model needs, in a sentence or two."""
-    counts = Counter(node.status for node in model.nodes)
+    counts = Counter[str](node.status for node in model.nodes)
     told = f"{len(model.nodes)} nodes: {counts['mapped']} run on DirectML, {counts['host']} need no operator"
     others = {
         "impossible": "have no counterpart",
