@@ -16,11 +16,10 @@ GATHER = "operators/gather/gather.yaml"
 ND1 = "operators/gather/gather_nd1.yaml"
 
 COMPUTE = """compute:
-  kernel: gather
-  output: OutputTensor
   let:
     index: wrap(IndicesTensor[at], InputTensor.Sizes[Axis])
-  value: InputTensor[replace(at, Axis, index)]"""
+  outputs:
+    OutputTensor: InputTensor[replace(at, Axis, index)]"""
 
 REPEATED = """  "5.0":
     - tensors: [InputTensor, OutputTensor]
@@ -62,9 +61,9 @@ SPOILS = [
     Spoil("non-string-key", ELEMENTS, "value: 107", "value: 107\n12: x", "key-not-string", "12: x"),
     Spoil("hidden-character", ELEMENTS, "Picks one", "Picks \u202e one", "hidden-character", "\u202e"),
     Spoil("no-mapping", ELEMENTS, COMPUTE, "compute: nothing", "wrong-type", "nothing"),
-    Spoil("no-value", ELEMENTS, "  value: InputTensor[replace(at, Axis, index)]\n", "", "compute-form", "kernel: gather", "need a value"),
+    Spoil("no-outputs", ELEMENTS, "  outputs:\n    OutputTensor: InputTensor[replace(at, Axis, index)]\n", "", "missing-key", "let:\n    index", "outputs"),
     Spoil("another-type", ELEMENTS, "InputTensor[replace(at, Axis, index)]", "IndicesTensor[at]", "expression-type", "IndicesTensor[at]\n\nexamples", "element of InputTensor or bool is expected"),
-    Spoil("integer-element", ELEMENTS, "InputTensor[replace(at, Axis, index)]", "InputTensor[at] // 2", "expression-type", "InputTensor[at]", "elements have no //"),
+    Spoil("integer-element", ELEMENTS, "InputTensor[replace(at, Axis, index)]", "InputTensor[at] // 2", "expression-type", "InputTensor[at]", "only integers have //"),
     # Messages
     Spoil("no-words", ELEMENTS, "require: Axis < InputTensor.DimensionCount", "require: any(InputTensor.Sizes[d] > 1 for d in axes(InputTensor))", "message", "axis-range", "`says`"),
     Spoil("unclosed-brace", ELEMENTS, "because: only the axis may differ", "because: only {Axis may differ", "message", "{Axis may"),
@@ -109,7 +108,7 @@ SPOILS = [
     Spoil("duplicate-rule", ELEMENTS, "id: same-type", "id: same-rank", "duplicate-rule", "same-rank\n    same: DataType"),
     # Expressions
     Spoil("member-name", ELEMENTS, "require: Axis <", "require: Axes <", "unknown-name", "Axes <", "Axis"),
-    Spoil("field-name", ELEMENTS, "Axis < InputTensor.DimensionCount", "Axis < InputTensor.DimensionsCount", "unknown-name", "InputTensor.DimensionsCount", "DimensionCount"),
+    Spoil("field-name", ELEMENTS, "Axis < InputTensor.DimensionCount", "Axis < InputTensor.DimensionsCount", "unknown-name", "DimensionsCount", "DimensionCount"),
     Spoil("syntax", ELEMENTS, "Axis < InputTensor.DimensionCount", "Axis < < InputTensor.DimensionCount", "expression-syntax", "< InputTensor.DimensionCount"),
     Spoil("types-compared", ELEMENTS, "Axis < InputTensor.DimensionCount", "Axis < InputTensor.Sizes", "expression-type", "InputTensor.Sizes\n"),
     Spoil("not-a-truth-value", ELEMENTS, "Axis < InputTensor.DimensionCount", "Axis + 1", "expression-type", "Axis + 1"),

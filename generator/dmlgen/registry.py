@@ -9,7 +9,7 @@ in, names are bound, rules are in the order in which they are judged. Outputs re
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -271,7 +271,7 @@ class Definition:
 class Steps:
     """Parts of a kernel's work that differ by case: expressions of elements, see `ir.STEP_NAMES`, by name.
 
-    `case` is the value of the enumeration that chooses them, "" where there is no choice.
+    `case` is the value of the enumeration that chooses them, ALWAYS where there is no choice.
     """
 
     case: str
@@ -280,12 +280,12 @@ class Steps:
 
 @dataclass(frozen=True)
 class Compute:
-    """What the operator computes.
+    """How a kernel computes an operator: a form of its definition (`schedules`), or an algorithm by name.
 
-    The kernel "map" works element by element: at each coordinate `at` of `over` (the output unless the spec
-    says otherwise; each one in turn, number `index`, where that is an array of tensors) it stores `value` at
-    `place` in `output` (at `at` unless the spec says otherwise). Every other kernel is a function of its own
-    of the `roles`: tensors, and expressions of the description.
+    The kernel "map" works element by element: at each coordinate `at` of `over` (the output, or an array of
+    tensors, each of which in turn is number `index`) it stores `value` at `place` in `output` (None: at
+    `at`). Every other kernel is a function of its own of the `roles`: tensors, and expressions of the
+    description.
     """
 
     kernel: str
@@ -328,11 +328,13 @@ class OutputDefinitions:
     """What an operator computes: the value of every output at each of its coordinates `at`.
 
     Values read inputs and intermediate tensors, never outputs. Every output has one; it is not evaluated
-    where the output is absent.
+    where the output is absent. `classes` gives for every tensor and data type member one that stands for all
+    that have its data type by the rules.
     """
 
     tensors: tuple[Intermediate, ...]
     outputs: Mapping[str, ir.Expr]
+    classes: Mapping[str, str]
 
     @property
     def functions(self) -> Iterator[ir.Function]:
@@ -450,8 +452,8 @@ class Operator:
     rules: tuple[Rule, ...]
     inferences: tuple[Inference, ...]
     support: Mapping[str, tuple[Support, ...]]  # by feature level name, for every level from `since` on
-    compute: Compute | None
-    defines: OutputDefinitions | None  # in place of `compute`, which names a kernel
+    compute: Compute | None  # the fast way, by a kernel
+    defines: OutputDefinitions | None
     examples: tuple[Example, ...]
     data: tuple[DataRequirement, ...]
     errata: tuple[Erratum, ...]
@@ -476,6 +478,11 @@ class Operator:
     def slug(self) -> str:
         """The name of the operator's files."""
         return self.name.lower()
+
+    @property
+    def is_generic(self) -> bool:
+        """Whether reference and shader follow the definition itself."""
+        return self.defines is not None and self.compute is None
 
     @property
     def tensors(self) -> tuple[Member, ...]:
@@ -678,6 +685,12 @@ class Registry:
     @cached_property
     def operator(self) -> Mapping[str, Operator]:
         return {operator.name: operator for operator in self.operators}
+
+    @property
+    def unscheduled(self) -> Registry:
+        """The same with nothing but definitions for those operators that have one."""
+        plain = (replace(one, compute=None) if one.defines is not None else one for one in self.operators)
+        return replace(self, operators=tuple(plain))
 
     @cached_property
     def data_types(self) -> tuple[EnumEntry, ...]:

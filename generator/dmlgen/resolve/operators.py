@@ -29,8 +29,8 @@ from dmlgen.registry import (
     TensorData,
 )
 from dmlgen.resolve import rules
-from dmlgen.resolve.compute import resolve_compute
-from dmlgen.resolve.definition import is_definition, resolve_definition
+from dmlgen.resolve.algorithm import resolve_algorithm
+from dmlgen.resolve.definition import definer_of, resolve_definition
 from dmlgen.resolve.general import General
 from dmlgen.resolve.nodes import (
     Faults,
@@ -44,6 +44,8 @@ from dmlgen.resolve.nodes import (
     scalars,
     text,
 )
+from dmlgen.schedules import schedule_of
+from dmlgen.schedules.described import Described
 from dmlgen.source import Mapping, Scalar, Sequence
 
 
@@ -70,11 +72,15 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
     with faults:
         support = _support(general, mapping(node, "support"), tensors, since, scope)
     with faults:
-        if is_definition(node):
+        computed = mapping(node, "compute")
+        if computed.entries:
             kinds = {e.name: e.kind for e in general.enums["TENSOR_DATA_TYPE"].entries if e.kind is not None}
-            defines = resolve_definition(node, members, resolved, support, kinds, scope)
-        else:
-            compute = resolve_compute(node, members, resolved, scope)
+            definer = definer_of(computed, members, resolved, support, kinds, scope)
+            if computed.get("algorithm") is not None:
+                compute = resolve_algorithm(node, members, resolved, support, definer)
+            else:
+                defines = resolve_definition(node, members, resolved, support, definer)
+                compute = schedule_of(defines, Described(members, inferences, support, general.enums))
     with faults:
         in_place = _in_place(node, tensors)
     with faults:
