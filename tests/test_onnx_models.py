@@ -413,9 +413,10 @@ def test_a_dimension_that_is_none(files: Path, dim: str) -> None:
     assert stopped.value.code == 2
 
 
-def test_without_the_package_onnx() -> None:
-    code = "import sys; sys.modules['onnx'] = None; from dmlops.__main__ import main; sys.exit(main(['onnx', 'x']))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+def test_without_the_package_onnx(files: Path) -> None:
+    code = "import sys; sys.modules['onnx'] = None; from dmlops.__main__ import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, "onnx", str(files / "cnn.onnx")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert "pip install dmlops[onnx]" in done.stderr
 

@@ -21,6 +21,7 @@ from dmlgen.registry import (
     Registry,
     Signature,
 )
+from dmlgen.text import NO_TEXT
 
 ROWS_AND_COLUMNS = ("GEMM",)  # operators of the last two dimensions, one batch after the other
 
@@ -125,7 +126,7 @@ def _row(counterpart: Counterpart) -> Row:
 def _reverse(known: Counterparts, operator: Operator) -> Reverse:
     def told(interface: str, names: Iterable[str]) -> str:
         found = ", ".join(names)
-        return found or f"none: {known.without[interface][operator.name].plain}"
+        return found or f"none: {known.without.get(interface, {}).get(operator.name, NO_TEXT).plain}"
 
     users = known.of(operator.name)
     return Reverse(

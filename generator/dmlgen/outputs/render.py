@@ -96,15 +96,8 @@ def docstring(text: Text, width: int = 0) -> str:
 def cell(text: Text | str) -> str:
     """A text as it stands in a cell of a table in Markdown, where it ends no cell and begins no HTML."""
     line = " ".join(plain(text).split())
-    for char, escape in (
-        ("&", "&amp;"),
-        ("<", "&lt;"),
-        ("|", "\\|"),
-        ("`", "\\`"),
-        ("_", "\\_"),
-        ("*", "\\*"),
-    ):
-        line = line.replace(char, escape)
+    for char, entity in (("&", "&amp;"), ("<", "&lt;"), ("|", "\\|"), ("`", "\\`"), ("*", "\\*")):
+        line = line.replace(char, entity)
     return line
 
 

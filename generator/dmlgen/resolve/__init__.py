@@ -36,7 +36,7 @@ def load_registry(specs: Path) -> Registry:
         with faults:
             files[name] = _document(specs, specs / f"{name}.yaml", schemas, name)
     others: dict[str, Mapping] = {}
-    for name in INTERFACES:
+    for name in INTERFACES if (specs / "counterparts").exists() else ():
         with faults:
             others[name] = _document(specs, specs / "counterparts" / f"{name}.yaml", schemas, "counterparts")
     documents: dict[Path, Mapping] = {}
@@ -44,7 +44,7 @@ def load_registry(specs: Path) -> Registry:
         with faults:
             rules = schemas["operator"]
             documents[path] = _with_shared_definitions(specs, _operator_document(specs, path, rules), rules)
-    if len(files) < len(FILES) or len(others) < len(INTERFACES):
+    if len(files) < len(FILES) or 0 < len(others) < len(INTERFACES):
         faults.stop()
     general, tensor = None, None
     with faults:

@@ -48,7 +48,9 @@ INTERFACES = FILES[:3]
 def resolve_counterparts(
     general: General, operators: Map[str, Operator], files: Map[str, Mapping]
 ) -> Counterparts:
-    """Everything below specs/counterparts; SpecError with all faults."""
+    """Everything below specs/counterparts; nothing where there are no `files`. SpecError with all faults."""
+    if not files:
+        return Counterparts((), (), {}, {}, {}, (), {}, {})
     faults = Faults()
     operations: list[Counterpart] = []
     interfaces: tuple[Interface, ...] = ("onnx", "webnn")

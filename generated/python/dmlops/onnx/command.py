@@ -39,14 +39,10 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Exit status: 0 where all of the model runs, 1 where not, 2 for what cannot be read."""
-    try:
-        from . import report
-        from .model import Unreadable, read
-    except ImportError as error:
-        if error.name != "onnx":
-            raise
-        print("dmlops: this needs the package onnx: pip install dmlops[onnx]", file=sys.stderr)
-        return 2
+    from . import report
+    from .model import Unreadable, read
+    from .package import OnnxMissing
+
     try:
         model = read(options.file, options.level, dict(options.dim))
         if options.html:
@@ -54,6 +50,9 @@ def run(options: argparse.Namespace) -> int:
                 page.write(report.as_html(model, os.path.basename(options.file)))
     except OSError as error:
         print(f"dmlops: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 2
+    except OnnxMissing as error:
+        print(f"dmlops: {error}", file=sys.stderr)
         return 2
     except Unreadable as error:
         print(f"dmlops: {options.file}: {error}", file=sys.stderr)

@@ -10,19 +10,12 @@ dmlops.onnx.run(onnx.load("model.onnx"), {"x": array})  # what it computes, in N
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from .execute import NotRunnable as NotRunnable
+from .execute import run as run
+from .model import Model as Model
+from .model import Node as Node
+from .model import Unreadable as Unreadable
+from .model import read as read
+from .package import OnnxMissing as OnnxMissing
 
-if TYPE_CHECKING:
-    from .execute import NotRunnable, run
-    from .model import Model, Node, Unreadable, read
-
-__all__ = ["Model", "Node", "NotRunnable", "Unreadable", "read", "run"]
-
-
-def __getattr__(name: str) -> Any:
-    """What needs the package `onnx` is loaded when it is first asked for."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import execute, model
-
-    return getattr(execute if name in ("NotRunnable", "run") else model, name)
+__all__ = ["Model", "Node", "NotRunnable", "OnnxMissing", "Unreadable", "read", "run"]

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from onnx import numpy_helper
 
 from ..counterparts.tensors import Tensor
 from ..enums import FeatureLevel, feature_level
 from .graph import Graph
 from .model import describe, whole
+from .package import onnx
 
 
 class NotRunnable(ValueError):
@@ -31,7 +31,7 @@ def run(
     at = None if level is None else feature_level(level)
     model = whole(model, dims or {}, at)
     graph = Graph(model, model.graph)
-    known = {one.name: plain(numpy_helper.to_array(one)) for one in model.graph.initializer}
+    known = {one.name: plain(onnx.numpy_helper.to_array(one)) for one in model.graph.initializer}
     known |= {name: plain(array) for name, array in inputs.items()}
     for node in model.graph.node:
         graph.enter(node)

@@ -12,14 +12,11 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import onnx
-import onnx.inliner
-from onnx import helper, numpy_helper, shape_inference
-from onnx.reference import ReferenceEvaluator
 
 from ..counterparts import Signature, data, operation
 from ..counterparts.evaluate import Evaluator
 from ..counterparts.tensors import LARGEST, Impossible, Tensor, Undecided, View
+from .package import onnx
 
 ONNX = ("", "ai.onnx")
 RUNTIME = "com.microsoft"  # ONNX Runtime's domain
@@ -114,14 +111,16 @@ def _cleaned(model: Any) -> Any:
     known = {one.name for one in copy.graph.input}
     for one in [one for one in copy.graph.initializer if one.data_location == onnx.TensorProto.EXTERNAL]:
         if one.name not in known:
-            copy.graph.input.append(helper.make_tensor_value_info(one.name, one.data_type, list(one.dims)))
+            copy.graph.input.append(
+                onnx.helper.make_tensor_value_info(one.name, one.data_type, list(one.dims))
+            )
         copy.graph.initializer.remove(one)
     for node in walk(copy.graph):
         domain, name = key(node)
         if not domain and not onnx.defs.has(name) and operation("onnx", name, RUNTIME):
             node.domain = RUNTIME
     if RUNTIME not in (one.domain for one in copy.opset_import):
-        copy.opset_import.append(helper.make_opsetid(RUNTIME, 1))
+        copy.opset_import.append(onnx.helper.make_opsetid(RUNTIME, 1))
     return copy
 
 
@@ -183,11 +182,11 @@ class Graph:
             self.values[info.name] = Value(info.type)
         for tensor in graph.initializer:
             self.values[tensor.name] = Value(
-                helper.make_tensor_type_proto(tensor.data_type, tuple(tensor.dims)), _array(tensor)
+                onnx.helper.make_tensor_type_proto(tensor.data_type, tuple(tensor.dims)), _array(tensor)
             )
         for sparse in graph.sparse_initializer:
             self.values[sparse.values.name] = Value(
-                helper.make_tensor_type_proto(sparse.values.data_type, tuple(sparse.dims))
+                onnx.helper.make_tensor_type_proto(sparse.values.data_type, tuple(sparse.dims))
             )
 
     def tensor(self, name: str) -> Tensor:
@@ -238,8 +237,8 @@ class Graph:
             names = [name for name in node.input if name]
             types = {name: self.values[name].type for name in names if name in self.values}
             arrays = {name: self.values[name].array for name in types}
-            constants = {n: numpy_helper.from_array(a, n) for n, a in arrays.items() if a is not None}
-            found: dict[str, Any] = shape_inference.infer_node_outputs(
+            constants = {n: onnx.numpy_helper.from_array(a, n) for n, a in arrays.items() if a is not None}
+            found: dict[str, Any] = onnx.shape_inference.infer_node_outputs(
                 schema, node, types, constants, opset_imports=list(self.model.opset_import)
             )
         except Exception:  # of many kinds; the outputs stay as the model has them
@@ -257,7 +256,7 @@ class Graph:
                 if actual and type_:
                     told = Evaluator(values, signature.let)
                     kind = numbers[told.evaluate(type_)]
-                    found[actual] = helper.make_tensor_type_proto(kind, told.evaluate(sizes))
+                    found[actual] = onnx.helper.make_tensor_type_proto(kind, told.evaluate(sizes))
         except (Undecided, Impossible):
             pass
         return found
@@ -325,7 +324,7 @@ class Graph:
             if len(given) != len(set(names)):
                 return
         try:
-            results = ReferenceEvaluator(node, opsets=dict(self.versions)).run(None, given)
+            results = onnx.reference.ReferenceEvaluator(node, opsets=dict(self.versions)).run(None, given)
         except Exception:  # a node that is not well formed
             return
         for name, result in zip(node.output, results, strict=False):
@@ -342,7 +341,7 @@ def _array(tensor: Any) -> np.ndarray | None:
     ):
         return None
     try:
-        array: np.ndarray = numpy_helper.to_array(tensor)
+        array: np.ndarray = onnx.numpy_helper.to_array(tensor)
     except Exception:  # of many kinds: too few bytes, a type that is none
         return None
     return array if array.dtype.kind in "biuf" else None
