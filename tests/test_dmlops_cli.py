@@ -226,3 +226,45 @@ def test_an_operator() -> None:
     status, _, err = run("show", "GATHR")
     assert status == 2
     assert err == 'dmlops: there is no operator "GATHR"; did you mean GATHER?\n'
+
+
+def test_a_name_among_many_that_comes_twice() -> None:
+    """In linear time: looking through all names for each would take minutes here."""
+    names = ",".join(f'"k{number}":1' for number in range(200_000))
+    status, (result,) = results(f'{{{names},"k199999":2}}'.encode())
+    assert status == 1
+    assert result["violations"][0]["message"] == 'duplicate key "k199999"'
+
+
+FORGED = "a\n2. GATHER at feature level 6.4: valid\x1b[2J\u202e\u3164\ud800"
+HOSTILE: list[Any] = [
+    {**VALID, "id": FORGED},
+    {**VALID, "id": {FORGED: [FORGED]}},
+    {"type": FORGED},
+    {"type": VALID["type"], "desc": {FORGED: 1}},
+    {"type": VALID["type"], FORGED: 1},
+    {FORGED: 1},
+    {"dispatchables": {FORGED: VALID, f"{FORGED}2": FORGED}},
+    changed("desc.InputTensor.DataType", FORGED),
+    changed("desc.InputTensor.Flags", FORGED),
+    changed("desc.Axis", 10**4000),
+    changed("desc.Axis", FORGED),
+    changed("desc.InputTensor.Sizes", [10**4000, -(10**4000)]),
+]
+
+
+@pytest.mark.parametrize("value", HOSTILE, ids=range(len(HOSTILE)))
+def test_nothing_of_a_file_can_pass_for_what_the_program_says(value: Any) -> None:
+    text = json.dumps(value).encode()
+    _, out, err = run("explain", "-", given=text)
+    assert err == ""
+    assert all(line.isascii() and line.isprintable() and len(line) < 500 for line in out.split("\n"))
+    assert not any(line.startswith("2. GATHER") for line in out.splitlines())
+    _, out, err = run("validate", "-", given=text)
+    assert (err, len(out.splitlines())) == ("", len(value.get("dispatchables", [1])))
+    assert all(line.isascii() and line.isprintable() for line in out.split("\n"))
+
+
+def test_a_file_that_is_not_there_has_its_name_on_one_line() -> None:
+    status, out, err = run("explain", "no\nsuch\x1b[2Jfile")
+    assert (status, out, err) == (2, "", "dmlops: no\\nsuch\\x1b[2Jfile: No such file or directory\n")

@@ -137,7 +137,7 @@ SPOILS = [
     Spoil("unused-definition", GATHER, "  GatheredSizes: >-", "  Unused: Axis\n  GatheredSizes: >-", "unused-definition", "GATHER\n"),
     Spoil("compute-name", ND1, "InputTensor[align(place[", "InputTensor[align(plaec[", "unknown-name", "plaec", "place"),
     # The whole registry
-    Spoil("level-order", "feature_levels.yaml", "value: 0x2100", "value: 0x1100", "level-order", "0x1100"),
+    Spoil("level-order", "feature_levels.yaml", 'value: "0x2100"', 'value: "0x1100"', "level-order", '"0x1100"'),
     Spoil("undocumented-rule", ELEMENTS, "InputTensor.DimensionCount\n    source: docs", "InputTensor.DimensionCount\n    source: ours", "undocumented-rule", "id: axis-range", "must be advice"),
     Spoil("example-of-several-tensors", ELEMENTS, "InputTensor: {type: FLOAT32, sizes: [3, 3], data: [1, 2, 3, 4, 5, 6, 7, 8, 9]}", "InputTensor: [{type: FLOAT32, sizes: [3, 3]}]", "example-form", "[{type", "a mapping is expected"),
     Spoil("unlisted-rule", ELEMENTS, "id: output-sizes", "id: output-size", "identifier-unlisted", "id: output-size\n"),

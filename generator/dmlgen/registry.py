@@ -121,6 +121,7 @@ class Member:
     pointer: bool
     optional: bool
     summary: Text
+    position: Position = field(repr=False, compare=False)
     typed_by: str | None = None
     length: int | None = None
 
@@ -261,10 +262,11 @@ class Support:
 
 @dataclass(frozen=True)
 class Definition:
-    """A name of a `let` block."""
+    """A name of a `let` block; one that a schedule has made has no position."""
 
     name: str
     value: ir.Expr
+    position: Position | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)

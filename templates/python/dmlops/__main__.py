@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import argparse
 import codecs
+import io
 import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain, islice
 from typing import Any, BinaryIO, NoReturn
 
-from . import __version__, overview, registry
+from . import __version__, onnx_command, overview, registry
 from .description import Description
 from .enums import NEWEST, FeatureLevel, feature_level
 from .errors import JsonError
 from .explain import explain, explain_rule
 from .json_form import dispatchables, from_json, is_model
-from .onnx import command as onnx_command
-from .quoting import shown
+from .quoting import printable, shown
 from .violation import Violation
 
 UNREADABLE = "DML-JSON"
@@ -27,6 +28,9 @@ LONGEST_LINE = 1 << 24  # bytes; a description needs a few hundred
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0 when all descriptions are valid, 1 when some are not, 2 for wrong use."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # the console may not have every character of a name
+            stream.reconfigure(errors="backslashreplace")
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.run is None:
@@ -45,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        print(f"dmlops: {options.file}: {error.strerror}", file=sys.stderr)
+        print(f"dmlops: {printable(options.file)}: {error.strerror}", file=sys.stderr)
         return 2
 
 
@@ -146,11 +150,12 @@ def _validate(file: BinaryIO, level: FeatureLevel) -> int:
 
 def _explain(file: BinaryIO, level: FeatureLevel) -> int:
     clean = True
-    entries = list(_entries(file))
-    for number, entry in enumerate(entries):
+    entries = _entries(file)
+    first = list(islice(entries, 2))
+    for number, entry in enumerate(chain(first, entries)):
         if number:
             print()
-        if len(entries) > 1:
+        if len(first) > 1:
             name = f"line {number + 1}" if entry.identity is None else shown(entry.identity).strip('"')
             print(f"[{name}]")
         try:
@@ -159,7 +164,7 @@ def _explain(file: BinaryIO, level: FeatureLevel) -> int:
             text, valid = f"Not a valid description: {error}", False
         print(text)
         clean &= valid
-    if not entries:
+    if not first:
         print("There is no description in this file.")
     return 0 if clean else 1
 
@@ -288,10 +293,11 @@ def _parse(text: bytes) -> Any:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise JsonError("", f"duplicate key {next(n for n in names if names.count(n) > 1)!a:.60}")
+    value: dict[str, Any] = {}
+    for name, one in pairs:
+        if name in value:
+            raise JsonError("", f"duplicate key {shown(name)}")
+        value[name] = one
     return value
 
 

@@ -313,13 +313,7 @@ class Graph:
             if sizes is None or not all(isinstance(size, int) for size in sizes):
                 return
             shape = self.values[names[0]].type.tensor_type.shape.dim
-            given = (
-                {names[0]: np.empty([dim.dim_value for dim in shape], np.int8)}
-                if prod(dim.dim_value for dim in shape) <= LARGEST
-                else None
-            )
-            if given is None:
-                given = {names[0]: np.broadcast_to(np.int8(0), [dim.dim_value for dim in shape])}
+            given = {names[0]: np.broadcast_to(np.int8(0), [dim.dim_value for dim in shape])}  # no memory
         else:
             arrays = {name: self.values[name].array for name in names if name in self.values}
             given = {name: array for name, array in arrays.items() if array is not None}

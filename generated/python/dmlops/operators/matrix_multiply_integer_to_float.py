@@ -200,7 +200,7 @@ class MatrixMultiplyIntegerToFloat(Description):
         """
         try:
             accepted = _ACCEPTED.get(level)
-        except TypeError:  # a level without a hash
+        except Exception:  # a level without a hash, or with one that fails
             accepted = None
         if accepted is None:
             return judgement.before(self, level)

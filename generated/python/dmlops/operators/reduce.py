@@ -391,7 +391,7 @@ class Reduce(Description):
         """
         try:
             accepted = judgement.accepted_in_case(self).get(level)
-        except TypeError:  # a level without a hash
+        except Exception:  # a level without a hash, or with one that fails
             accepted = None
         if accepted is None:
             return judgement.before(self, level)

@@ -204,11 +204,9 @@ def packed(sizes: Sequence[int]) -> tuple[int, ...]:
 
 def constant(values: Any, type_: str, sizes: Sequence[int]) -> View:
     """A new tensor of known values: one for all elements, or one for each."""
+    sizes = tuple(sizes)
     if type_ not in TensorDataType.__members__ or prod(sizes) > LARGEST:
         raise Impossible(f"no constant of type {type_} and sizes {list(sizes)}")
-    array = (
-        np.broadcast_to(np.asarray(values).astype(TensorDataType[type_].numpy), tuple(sizes))
-        if np.ndim(values) == 0
-        else np.asarray(values).astype(TensorDataType[type_].numpy).reshape(tuple(sizes))
-    )
-    return View(Tensor("", type_, tuple(sizes), array, inner=True))
+    array = np.asarray(values).astype(TensorDataType[type_].numpy)
+    array = np.broadcast_to(array, sizes) if array.ndim == 0 else array.reshape(sizes)
+    return View(Tensor("", type_, sizes, array, inner=True))

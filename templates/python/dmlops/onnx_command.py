@@ -8,7 +8,7 @@ import os
 import sys
 from typing import Any
 
-from ..enums import FeatureLevel, feature_level
+from .enums import FeatureLevel, feature_level
 
 SUMMARY = (
     "say which DirectML operators an ONNX model needs, from which feature level on, and what is in the way"
@@ -17,9 +17,7 @@ SUMMARY = (
 
 def add(commands: Any) -> None:
     """Adds the command to those of `dmlops`."""
-    command = commands.add_parser(
-        "onnx", help=SUMMARY, description=f"{SUMMARY}; needs the package onnx".capitalize()
-    )
+    command = commands.add_parser("onnx", help=SUMMARY, description=f"{SUMMARY}; needs the package onnx")
     command.add_argument("file", metavar="MODEL", help="an ONNX file")
     command.add_argument("--level", type=_level, help="the feature level to judge by, such as 5.0")
     command.add_argument(
@@ -37,9 +35,9 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Exit status: 0 where all of the model runs, 1 where not, 2 for what cannot be read."""
-    from . import report
-    from .model import Unreadable, read
-    from .package import OnnxMissing
+    from .onnx import report
+    from .onnx.model import Unreadable, read
+    from .onnx.package import OnnxMissing
 
     try:
         model = read(options.file, options.level, dict(options.dim))
