@@ -38,13 +38,23 @@ BLOCK, BUDGET = 1 << 18, 1 << 22
 class Kept:
     """An intermediate tensor: its NumPy type, its sizes, and its value at a coordinate.
 
-    With `along`, entries depend on those at smaller indices of axis 0.
+    With `along`, entries depend on those at smaller indices of axis 0. With `keyed` the coordinate is one of
+    another box, and an entry is the greatest value of those that name it, or 0.
     """
 
     type: Any
     sizes: Callable[[], Sequence[int]]
     value: Callable[[Any], Any]
     along: bool = False
+    keyed: Keyed | None = None
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """The sizes of a box, and the row-major number of the entry that each of its coordinates names."""
+
+    sizes: Callable[[], Sequence[int]]
+    key: Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
@@ -164,8 +174,21 @@ class Evaluation:
             for step in steps:
                 for one, kept in group.items():
                     array = self._kept[one]
-                    self._fill(array, kept.value, np.asarray, step)
+                    if kept.keyed is None:
+                        self._fill(array, kept.value, np.asarray, step)
+                    else:
+                        self._raise(array, kept.value, kept.keyed)
         return self._kept[name]
+
+    def _raise(self, array: np.ndarray, value: Callable[[Any], Any], keyed: Keyed) -> None:
+        """Raises each entry to the values that name it; those that name none go nowhere."""
+        sizes = tuple(map(int, keyed.sizes()))
+        for part in _parts(sizes, BLOCK):
+            with self._grid(len(sizes), int(np.prod([p.stop - p.start for p in part], dtype=object))):
+                at = tuple(np.ogrid[part])
+                keys, values = np.broadcast_arrays(keyed.key(at), value(at))
+            inside = (keys >= 0) & (keys < array.size)
+            np.maximum.at(array.reshape(-1), keys[inside], values[inside])
 
     @contextmanager
     def _grid(self, depth: int, volume: int) -> Iterator[None]:
@@ -687,15 +710,17 @@ def greatest_of(values: Iterator[Any]) -> Any:
 
 @dataclass(frozen=True)
 class Pass:
-    """A pass of a shader: the tensor that it writes, and the intermediate tensors that it reads.
+    """A pass of a shader: the tensors of one size that it writes, and the intermediate ones that it reads.
 
-    `along`: it is part of a recurrence with the passes beside it that are, too. `each`: the array of tensors
-    each of which takes a dispatch.
+    `along`: it is part of a recurrence with the passes beside it that are, too. `over` is the constant with
+    the sizes of the box that it goes through, where that is not the target; it starts from zeros then.
+    `each`: the array of tensors each of which takes a dispatch.
     """
 
-    target: str
+    targets: tuple[str, ...]
     reads: tuple[str, ...]
-    along: bool
+    along: bool = False
+    over: str = ""
     each: str = ""
 
 
@@ -705,10 +730,10 @@ class Shader:
 
     `tensors` gives, in the order of the bindings, what the names of a tensor's macros and constants begin
     with; `kept` the same of intermediate tensors, and the type of their entries. `lists` and `scalars` are
-    the constants in their order in memory: kind, name, and of a list its macro. `limited` are tensors whose
-    least and greatest values matter, `held` outputs that are read, `bits` those whose elements are taken as
-    the bits that they are; `fused` is the member with activations,
-    `activations` the operators that it may name.
+    the constants in their order in memory: kind, name, and of a list its macro; `bounds` are integers that
+    are macros themselves. `limited` are tensors whose least and greatest values matter, `held` outputs that
+    are read, `bits` those whose elements are taken as the bits that they are; `fused` is the member with
+    activations, `activations` the operators that it may name.
     """
 
     tensors: Mapping[str, tuple[str, str]]
@@ -716,6 +741,7 @@ class Shader:
     passes: tuple[Pass, ...]
     lists: tuple[tuple[str, str, str], ...]
     scalars: tuple[tuple[str, str], ...]
+    bounds: tuple[tuple[str, str], ...]
     limited: tuple[str, ...]
     held: tuple[str, ...]
     bits: tuple[str, ...]

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 
 from dmlgen.expr import ir
 from dmlgen.expr.define import varies
+
+
+def walk_through(node: ir.Expr) -> Iterator[ir.Expr]:
+    """All parts of a value, those of functions that it calls included, each function once."""
+    seen: set[ir.Function] = set()
+    todo = [node]
+    while todo:
+        for part in ir.walk(todo.pop()):
+            yield part
+            if isinstance(part, ir.Apply) and part.function not in seen:
+                seen.add(part.function)
+                todo.append(part.function.body)
 
 
 @cache

@@ -19,7 +19,8 @@ from dmlgen.names import pascal, snake
 from dmlgen.outputs.hlsl_definition import DefinitionShader, shader_of
 from dmlgen.outputs.python import Imports, imports_of
 from dmlgen.outputs.render import Templates
-from dmlgen.registry import Operator, OutputDefinitions, Registry
+from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
+from dmlgen.schedules.keyed import keyed
 from dmlgen.text import Text
 
 _NUMPY = {"int": "np.int64", "bool": "np.bool_"}
@@ -70,6 +71,7 @@ class TensorView:
     sizes: str
     value: str
     along: bool
+    keyed: tuple[str, str, str] | None = None  # the coordinate's name, its box, the entry's number
 
 
 @dataclass(frozen=True)
@@ -102,18 +104,9 @@ def _view(registry: Registry, operator: Operator) -> DefinitionView:
     assert defines is not None
     shader = shader_of(registry, operator)
     printer = DefinitionPrinter(operator)
-    tensors = tuple(
-        TensorView(
-            name=tensor.name,
-            type="None" if tensor.decides else _NUMPY.get(tensor.type.kind, "np.float64"),
-            sizes=printer.deciding(tensor.sizes),
-            value=printer.deciding(tensor.value) if tensor.decides else printer.free(tensor.value),
-            along=tensor.along,
-        )
-        for tensor in defines.tensors
-    )
+    tensors = tuple(_tensor_view(tensor, printer) for tensor in defines.tensors)
     outputs = tuple((name, printer.free(value)) for name, value in defines.outputs.items())
-    constants = (*shader.lists, *shader.scalars)
+    constants = (*shader.lists, *shader.scalars, *shader.bounds)
     known = tuple((one.name, printer.deciding(one.node)) for one in constants if one.node is not None)
     return DefinitionView(
         operator=operator,
@@ -125,7 +118,8 @@ def _view(registry: Registry, operator: Operator) -> DefinitionView:
                 "typing": ["Any"],
                 "..coordinates": printer.used & _COORDINATES,
                 "..definition": {"Defined", "Evaluation", "Pass", "Shader", *(printer.used - _COORDINATES)}
-                | ({"Kept"} if tensors else set()),
+                | ({"Kept"} if tensors else set())
+                | ({"Keyed"} if any(tensor.keyed for tensor in tensors) else set()),
                 "..enums": printer.enums,
             },
             (),
@@ -136,6 +130,21 @@ def _view(registry: Registry, operator: Operator) -> DefinitionView:
         outputs=outputs,
         known=known,
         shader=shader,
+    )
+
+
+def _tensor_view(tensor: Intermediate, printer: DefinitionPrinter) -> TensorView:
+    found = keyed(tensor)
+    value = tensor.value if found is None else found.value
+    return TensorView(
+        name=tensor.name,
+        type=_NUMPY.get(tensor.type.kind, "None" if tensor.decides else "np.float64"),
+        sizes=printer.deciding(tensor.sizes),
+        value=printer.deciding(value) if tensor.decides else printer.free(value),
+        along=tensor.along,
+        keyed=None
+        if found is None
+        else (_local(found.variable.name), printer.deciding(found.sizes), printer.deciding(found.key)),
     )
 
 

@@ -12,6 +12,7 @@ from dmlgen.diagnostics import Position, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.deciding import deciding_tensors
 from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, PRELUDE, Definer, Formula, signature
+from dmlgen.expr.defined import walk_through
 from dmlgen.expr.parse import Scope
 from dmlgen.expr.ranks import Counts, Lengths, combinations
 from dmlgen.registry import Intermediate, Member, OutputDefinitions, Rule, Support
@@ -60,6 +61,11 @@ def resolve_definition(
     for name, where, misfit in _misfits(kept, outputs, counts, compute):
         with faults:
             raise fault(where, "coordinate-length", f"{misfit}, in {name}")
+    for name, value in [*((one.name, one.value) for one in kept), *outputs.items()]:
+        for misread in _misreads(value, members, name in outputs):
+            with faults:
+                group = mapping(compute, "outputs" if name in outputs else "tensors")
+                raise fault(place(group, name), "expression-form", f"{misread}, in {name}")
     faults.stop()
     decides = deciding_tensors(kept, outputs.values())
     kept = [replace(one, decides=one.name in decides) for one in kept]
@@ -190,17 +196,21 @@ def _check_order(listed: Mapping, kept: list[Intermediate], faults: Faults) -> N
 
 def entries_read(node: ir.Expr) -> set[str]:
     """The intermediate tensors that an expression reads, functions included."""
-    found: set[str] = set()
-    seen: set[ir.Function] = set()
-    todo = [node]
-    while todo:  # each function is looked into once
-        for part in ir.walk(todo.pop()):
-            if isinstance(part, ir.Entry):
-                found.add(part.tensor)
-            elif isinstance(part, ir.Apply) and part.function not in seen:
-                seen.add(part.function)
-                todo.append(part.function.body)
-    return found
+    return {part.tensor for part in walk_through(node) if isinstance(part, ir.Entry)}
+
+
+def _misreads(value: ir.Expr, members: Map[str, Member], is_output: bool) -> Iterator[str]:
+    """Reads of elements that no target has."""
+    for part in walk_through(value):
+        match part:
+            case ir.Load(tensor=ir.Tensor(name=name)) if members[name].role == "output":
+                yield f"{name} is an output, and those are never read"
+            case ir.Load(tensor=ir.Tensor(name=name, index=index)) if not isinstance(index, ir.Number | None):
+                yield f"which of {name} is read must be a written number"
+            case ir.Call(function="joined") if part is not value or not is_output:
+                yield "joined() is the whole value of an output"
+            case ir.Call("joined", (ir.Tensors(name=name), _)) if members[name].role == "output":
+                yield f"{name} is an output, and those are never read"
 
 
 def dimension_counts(

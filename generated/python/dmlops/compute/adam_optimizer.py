@@ -55,9 +55,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputParametersTensor", (), False),
-        Pass("OutputFirstMomentTensor", (), False),
-        Pass("OutputSecondMomentTensor", (), False),
+        Pass(('OutputParametersTensor', 'OutputFirstMomentTensor', 'OutputSecondMomentTensor'), ()),
     ),
     lists=(
         ("ints", "inputParametersSizes", "INPUT_PARAMETERS_SIZES"),
@@ -83,6 +81,8 @@ SHADER = Shader(
         ("float", "beta2"),
         ("float", "beta1"),
         ("float", "epsilon"),
+    ),
+    bounds=(
     ),
     limited=(),
     held=(),

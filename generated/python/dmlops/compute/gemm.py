@@ -62,8 +62,8 @@ SHADER = Shader(
         "Product": ("KEPT_PRODUCT", "keptProduct", "REAL_VALUE"),
     },
     passes=(
-        Pass("Product", (), False),
-        Pass("OutputTensor", ('Product',), False),
+        Pass(('Product',), ()),
+        Pass(('OutputTensor',), ('Product',)),
     ),
     lists=(
         ("ints", "aSizes", "A_SIZES"),
@@ -85,6 +85,8 @@ SHADER = Shader(
         ("int", "r2"),
         ("int", "k2"),
         ("float", "beta"),
+    ),
+    bounds=(
     ),
     limited=(),
     held=(),

@@ -68,8 +68,8 @@ SHADER = Shader(
         "Base": ("KEPT_BASE", "keptBase", "REAL_VALUE"),
     },
     passes=(
-        Pass("Base", (), False),
-        Pass("OutputGradientTensor", ('Base',), False),
+        Pass(('Base',), ()),
+        Pass(('OutputGradientTensor',), ('Base',)),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -88,6 +88,8 @@ SHADER = Shader(
         ("float", "alpha"),
         ("int", "localSize"),
         ("float", "beta"),
+    ),
+    bounds=(
     ),
     limited=(),
     held=(),

@@ -102,7 +102,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputGradientTensor", (), False),
+        Pass(('OutputGradientTensor',), ()),
     ),
     lists=(
         ("ints", "inputGradientSizes", "INPUT_GRADIENT_SIZES"),
@@ -115,7 +115,9 @@ SHADER = Shader(
     ),
     scalars=(
         ("int", "isLinear"),
-        ("int", "dims"),
+    ),
+    bounds=(
+        ("dims", "DIMS"),
     ),
     limited=(),
     held=(),

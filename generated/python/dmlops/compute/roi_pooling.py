@@ -52,7 +52,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputTensor", (), False),
+        Pass(('OutputTensor',), ()),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -66,6 +66,8 @@ SHADER = Shader(
     scalars=(
         ("float", "spatialScale"),
         ("int", "inputSizesEntry"),
+    ),
+    bounds=(
     ),
     limited=(),
     held=(),

@@ -8,7 +8,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK, upper_bound
 from dmlgen.expr.define import NUMBERS
 from dmlgen.expr.printer import ATOM, COMPARISON
-from dmlgen.outputs.hlsl_definition.constants import Constants, is_constant
+from dmlgen.outputs.hlsl_definition.constants import Constants, bounds_of_lists, is_constant
 from dmlgen.outputs.hlsl_definition.functions import REAL, type_name
 from dmlgen.outputs.hlsl_definition.loops import LoopPrinter
 from dmlgen.outputs.hlsl_definition.names import local, variables
@@ -28,6 +28,8 @@ class ShaderPrinter(LoopPrinter):
         self.fused = ""
         self.most_listed = 1
         self.longest = 2 * MAX_RANK if any(map(_is_long, defines.whole)) else MAX_RANK
+        for bound in dict.fromkeys(bounds_of_lists(defines.whole)):
+            self.constants.add_bound(bound)
         for name, tensor in self.tensors.items():
             self.constants.add_list(tensor.local, tensor.macro, "Sizes")
             self.constants.add_list(tensor.local, tensor.macro, "Strides")
@@ -58,6 +60,8 @@ class ShaderPrinter(LoopPrinter):
     def _constant(self, node: ir.Expr) -> str:
         constant = self.constants.of(node)
         name = constant.name
+        if constant.kind == "bound":
+            return f"{constant.macro}_BOUND"
         if constant.kind in ("ints", "floats"):
             of = "ListOf" if constant.kind == "ints" else "RealsOf"
             return f"{of}({name}[0], {name}[1], {constant.macro}_LENGTH)"
@@ -120,6 +124,8 @@ class ShaderPrinter(LoopPrinter):
                     self.called.add(text.lstrip("!").partition("(")[0])
                     return text.format(a, b), ATOM
                 return f"{a} {op} {b}", COMPARISON
+            case ir.Negate(operand=operand) if node.type == ir.INT:
+                return f"(0 - {self.print(operand, ATOM)})", ATOM
             case ir.Negate(operand=operand):
                 return f"(-{self.print(operand, ATOM)})", ATOM
         return super()._node(node)

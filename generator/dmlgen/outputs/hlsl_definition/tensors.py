@@ -48,7 +48,9 @@ class TensorPrinter(FunctionPrinter):
         self.kept = {tensor.name: _kept(tensor, widths) for tensor in defines.tensors}
         functions = [tensor.function for tensor in self.tensors.values()]
         functions += [kept.function for kept in self.kept.values()]
-        of_tensors = {prefix + name for name in functions for prefix in ("Load", "Store", "Read", "Quantize")}
+        of_tensors = {
+            prefix + name for name in functions for prefix in ("Load", "Store", "Read", "Write", "Quantize")
+        }
         super().__init__(widths, taken | HELPERS | of_tensors)
 
     def _widths(self, defines: OutputDefinitions) -> Widths:
@@ -59,6 +61,10 @@ class TensorPrinter(FunctionPrinter):
         for tensor in defines.tensors:
             wide[tensor.name] = tensor.type == ir.INT and Widths(wide).is_wide(tensor.value, frozenset())
         return Widths(wide)
+
+    def field(self, node: ir.Field) -> str:
+        assert node.name == "DimensionCount", "other fields are constants"
+        return f"{self.tensors[node.tensor.name].macro}_SIZES_LENGTH"
 
     def present(self, node: ir.Present) -> str:
         match node.item:
