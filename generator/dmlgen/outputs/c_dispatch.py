@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dmlgen.expr import ir
-from dmlgen.expr.bounds import MAX_RANK, upper_bound
+from dmlgen.expr.bounds import BOUNDS, MAX_RANK
 from dmlgen.outputs.c_printer import CPrinter
 from dmlgen.outputs.compute import bits, is_aligned, limited, moves
 from dmlgen.outputs.render import c_string
@@ -157,7 +157,7 @@ def _longest_list(operators: Iterable[Operator]) -> int:
         for node in ir.walk(expression)
         if node.type == ir.INTS
     )
-    return max((upper_bound(node) or 0 for node in arrays), default=0)
+    return max((BOUNDS.length(node)[1] for node in arrays), default=0)
 
 
 def _type(entry: EnumEntry) -> TypeView:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dmlgen.expr import ir
-from dmlgen.expr.bounds import lower_bound
+from dmlgen.expr.bounds import BOUNDS, Bounds
 from dmlgen.expr.printer import ATOM, COMPARISON, Printer
 from dmlgen.names import shader_variable
 from dmlgen.outputs.uniforms import Uniforms, camel, macro, plain
@@ -37,8 +37,9 @@ class HlslPrinter(Printer):
     collects what must stand before the text printed last, `functions` the names of the functions it calls.
     """
 
-    def __init__(self, uniforms: Uniforms, aligned: bool) -> None:
+    def __init__(self, uniforms: Uniforms, aligned: bool, bounds: Bounds = BOUNDS) -> None:
         self.uniforms = uniforms
+        self.bounds = bounds
         self.aligned = aligned
         self.statements: list[str] = []
         self.functions: set[str] = set()
@@ -207,7 +208,7 @@ class HlslPrinter(Printer):
         if node.op in ("<<", ">>"):
             return self._call("ShiftLeft" if node.op == "<<" else "ShiftRight", node.left, node.right), ATOM
         if node.op in ("//", "%") and node.type == ir.INT:
-            if lower_bound(node.left) is None or lower_bound(node.right) is None:
+            if self.bounds.value(node.left)[0] < 0 or self.bounds.value(node.right)[0] < 0:
                 return self._call(_FLOORED[node.op], node.left, node.right), ATOM
             left, right = self.print(node.left, ATOM), self.print(node.right, ATOM)
             return f"({left} {node.op[0]} {right})", ATOM
