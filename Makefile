@@ -7,13 +7,16 @@ READY := $(VENV)/ready
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
 SWEEP_COUNT ?= 1000000
-.PHONY: generate check lint test bench install dist fuzz sweep shaders clean
+.PHONY: generate check docs lint test bench install dist fuzz sweep shaders clean
 
 generate: $(CORE)           ## specs/ -> generated/
 	@$(BIN)/dmlgen generate
 
 check: $(CORE)              ## exit 1 and a diff when generated/ is not what specs/ says
 	@$(BIN)/dmlgen generate --check
+
+docs: $(CORE)               ## the reference site, in build/docs: open index.html
+	@$(BIN)/dmlgen docs
 
 lint: $(READY)              ## specs, Python style and types
 	$(BIN)/dmlgen lint

@@ -29,3 +29,11 @@ def specs(gather_specs: Path, tmp_path: Path) -> Path:
     """A copy of these specs that a test may change."""
     shutil.copytree(gather_specs, tmp_path / "specs")
     return tmp_path / "specs"
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The whole reference site."""
+    out = tmp_path_factory.mktemp("site")
+    assert main(["docs", "--out", str(out)]) == 0
+    return out

@@ -67,6 +67,9 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument(
         "--check", action="store_true", help="write nothing; print a diff and exit 1 on any drift"
     )
+    sub = add("docs", _docs, "Write the reference site: static pages with a search, to be opened as files.")
+    site = default("build/docs")
+    sub.add_argument("--out", type=Path, metavar="DIR", default=site, help="where to write (%(default)s)")
     sub = add("lint", _lint, "Check the specs.")
     sub.add_argument("--format", choices=get_args(Format), default="text", help="of findings (%(default)s)")
     sub.add_argument("--fix", action="store_true", help="bring the list of rule identifiers up to date first")
@@ -87,10 +90,21 @@ def _report(findings: Iterable[Finding], format: Format, stream: TextIO) -> None
 def _generate(options: argparse.Namespace) -> int:
     from dmlgen.generate import generate
 
-    if options.out.resolve().is_relative_to(options.specs.resolve()):
-        print(f"dmlgen: {options.out} lies in the specs; outputs go elsewhere", file=sys.stderr)
-        return 2
-    return generate(options.specs, options.out, options.check)
+    return 2 if _is_in_specs(options) else generate(options.specs, options.out, options.check)
+
+
+def _docs(options: argparse.Namespace) -> int:
+    from dmlgen.generate import document
+
+    return 2 if _is_in_specs(options) else document(options.specs, options.out)
+
+
+def _is_in_specs(options: argparse.Namespace) -> bool:
+    """Whether outputs would lie among the specs, which is then said."""
+    if not options.out.resolve().is_relative_to(options.specs.resolve()):
+        return False
+    print(f"dmlgen: {options.out} lies in the specs; outputs go elsewhere", file=sys.stderr)
+    return True
 
 
 def _lint(options: argparse.Namespace) -> int:

@@ -60,6 +60,31 @@ def generate(specs: Path, out: Path, check: bool) -> int:
     return 0
 
 
+def document(specs: Path, out: Path) -> int:
+    """Writes the reference site below `out`; the exit code."""
+    progress = Progress()
+    cache = Cache(cache_folder())
+    registry = _checked(specs, progress)
+    if registry is None:
+        return 1
+    from dmlgen.outputs import docs
+    from dmlgen.outputs.render import Templates
+
+    matrices = _matrices(registry, cache, progress)
+    progress.say("rendering the pages")
+    outputs = docs.render(registry, Templates(TEMPLATES), matrices)
+    with writer.alone(out):
+        result = writer.write(outputs, out, _LastRun.of(cache, out).files)
+        _LastRun({}, writer.fingerprints(outputs)).keep(cache, out)
+    cache.tidy()
+    size = sum(map(len, outputs.values())) / 1e6
+    print(
+        f"{out / 'index.html'}: {len(outputs)} files, {size:.1f} MB, {_changes(result) or 'all as before'}"
+        f" ({progress.seconds:.2f} s)"
+    )
+    return 0
+
+
 @dataclass(frozen=True)
 class _LastRun:
     """What the last run into a folder started from, and digests of the files it left; empty if unknown."""
@@ -78,6 +103,16 @@ class _LastRun:
 
 def _outputs(specs: Path, cache: Cache, progress: Progress) -> dict[str, bytes] | None:
     """All files; None where the specs have faults, which are then printed."""
+    registry = _checked(specs, progress)
+    if registry is None:
+        return None
+    from dmlgen.outputs import render_all
+
+    return render_all(registry, TEMPLATES, _matrices(registry, cache, progress), progress)
+
+
+def _checked(specs: Path, progress: Progress) -> Registry | None:
+    """The registry; None where the specs have faults, which are then printed."""
     from dmlgen.lint import lint
     from dmlgen.resolve import load_registry
 
@@ -90,9 +125,7 @@ def _outputs(specs: Path, cache: Cache, progress: Progress) -> dict[str, bytes] 
     if any(finding.severity == "error" for finding in findings):
         sys.stderr.write(render(findings, "text"))
         return None
-    from dmlgen.outputs import render_all
-
-    return render_all(registry, TEMPLATES, _matrices(registry, cache, progress), progress)
+    return registry
 
 
 def _matrices(registry: Registry, cache: Cache, progress: Progress) -> dict[str, bytes]:

@@ -119,7 +119,7 @@ def _activated_rows(registry: Registry, operator: Operator) -> Iterator[Finding]
     """An activation of rows, such as SOFTMAX, needs all of a row: an intermediate tensor, read at `at`."""
     computes = {name: registry.operator[name].compute for name in registry.fusable(operator)}
     rows = sorted(name for name, compute in computes.items() if compute and compute.kernel != "map")
-    if operator.defines is None or not rows:
+    if not operator.is_generic or operator.defines is None or not rows:
         return
     for node in (node for whole in operator.defines.whole for node in ir.walk(whole)):
         match node:
@@ -145,16 +145,16 @@ def _expressions(operator: Operator) -> Iterator[ir.Expr]:
         yield from inference.expressions
     for rows in operator.support.values():
         yield from (row.when for row in rows if row.when is not None)
-    if operator.compute is not None:
-        yield from operator.compute.expressions
     if operator.defines is not None:
         yield from operator.defines.whole
+    elif operator.compute is not None:
+        yield from operator.compute.expressions
 
 
 def _unused_definitions(operator: Operator) -> Iterator[Finding]:
     nodes = [node for expression in _expressions(operator) for node in ir.walk(expression)]
     used = {node.name for node in nodes if isinstance(node, ir.Definition)}
-    computed = operator.compute.definitions if operator.compute else ()
+    computed = operator.compute.definitions if operator.compute and not operator.defines else ()
     for definition in (*operator.definitions, *computed):
         match definition.value:
             case ir.Index(ir.Field(name="Sizes"), ir.Number()):

@@ -328,11 +328,13 @@ class OutputDefinitions:
     """What an operator computes: the value of every output at each of its coordinates `at`.
 
     Values read inputs and intermediate tensors, never outputs. Every output has one; it is not evaluated
-    where the output is absent.
+    where the output is absent. `classes` gives for every tensor and data type member one that stands for all
+    that have its data type by the rules.
     """
 
     tensors: tuple[Intermediate, ...]
     outputs: Mapping[str, ir.Expr]
+    classes: Mapping[str, str]
 
     @property
     def functions(self) -> Iterator[ir.Function]:
@@ -450,8 +452,8 @@ class Operator:
     rules: tuple[Rule, ...]
     inferences: tuple[Inference, ...]
     support: Mapping[str, tuple[Support, ...]]  # by feature level name, for every level from `since` on
-    compute: Compute | None
-    defines: OutputDefinitions | None  # in place of `compute`, which names a kernel
+    compute: Compute | None  # the fast way, by a kernel
+    defines: OutputDefinitions | None
     examples: tuple[Example, ...]
     data: tuple[DataRequirement, ...]
     errata: tuple[Erratum, ...]
@@ -476,6 +478,11 @@ class Operator:
     def slug(self) -> str:
         """The name of the operator's files."""
         return self.name.lower()
+
+    @property
+    def is_generic(self) -> bool:
+        """Whether reference and shader follow the definition itself."""
+        return self.defines is not None and self.compute is None
 
     @property
     def tensors(self) -> tuple[Member, ...]:

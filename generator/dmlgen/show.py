@@ -38,7 +38,7 @@ def _lines(registry: Registry, operator: Operator) -> Iterator[str]:
         yield f"    infers {inference.tensor}.{inference.field} = {SOURCE.print(inference.value)}{when}"
     for requirement in operator.data:
         yield f"    data of {requirement.tensor}: {requirement.text.plain}"
-    if operator.compute is not None:
+    if operator.defines is None and operator.compute is not None:
         yield from _computes(operator.compute)
     if operator.defines is not None:
         yield "computes, at each coordinate `at` of an output or an intermediate tensor"

@@ -393,7 +393,7 @@ def _struct(registry: Registry, struct: Struct | Operator) -> StructView:
         tuple(
             FieldView(
                 member.name,
-                _c_type(registry, member),
+                c_type(registry, member),
                 member.length,
                 tuple(one.offsets[i] for one in layouts),
             )
@@ -429,7 +429,8 @@ def _number(bits: int, kind: str) -> str:
     return f"{'u' * (kind == 'unsigned')}int{bits}_t"
 
 
-def _c_type(registry: Registry, member: Member) -> str:
+def c_type(registry: Registry, member: Member) -> str:
+    """The type of a member in its C struct."""
     if _is_foreign(registry, member):
         return f"{member.type}*" if member.pointer else member.type
     if member.type in _STANDARD:

@@ -77,7 +77,7 @@ def render(registry: Registry, templates: Templates, matrices: Mapping[str, byte
     }
     left: list[Left] = []
     for operator in registry.operators:
-        if operator.defines is not None and (fused := shader_of(registry, operator).fused):
+        if operator.is_generic and (fused := shader_of(registry, operator).fused):
             taken = {one.operator for one in activations_of(registry, operator, "REAL")}
             missing = tuple(name for name in registry.fusable(operator) if name not in taken)
             left += [Left(f"{operator.name}.{fused}", missing)] if missing else []

@@ -93,7 +93,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
             "python/dmlops/compute/definition.py.j2", compute=_view(registry, operator)
         )
         for operator in registry.operators
-        if operator.defines is not None
+        if operator.is_generic
     }
 
 

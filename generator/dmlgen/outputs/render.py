@@ -8,10 +8,12 @@ from __future__ import annotations
 import json
 import re
 import textwrap
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import jinja2
+from markupsafe import Markup, escape
 
 from dmlgen import __version__
 from dmlgen.banner import banner, head
@@ -29,18 +31,24 @@ class Templates:
             trim_blocks=True,
             lstrip_blocks=True,
             keep_trailing_newline=True,
-            autoescape=False,  # no HTML here: every language has a filter of its own
+            autoescape=False,  # every language has a filter of its own; HTML is escaped besides, below
             finalize=_quoted,
         )
         self._environment.globals["version"] = __version__
         self._environment.filters.update(string=python_string, comment=comment, docstring=docstring)
         self._for_c = self._environment.overlay()
         self._for_c.filters = {**self._environment.filters, "string": c_string, "conversions": conversions}
+        self._for_html = self._environment.overlay(autoescape=True)
+        self._for_html.filters = {**self._environment.filters, "html": html, "prose": prose}
 
     def render(self, name: str, **context: Any) -> bytes:
         """The template's text for this context, after its head."""
         sources = ("specs/", f"templates/{name}")
-        environment = self._for_c if name.startswith("c/") else self._environment
+        environment = self._environment
+        if name.startswith("c/"):
+            environment = self._for_c
+        elif name.endswith(".html.j2"):
+            environment = self._for_html
         text = environment.get_template(name).render(**context, banner=banner(*sources))
         return (head(name.removesuffix(".j2"), *sources) + text).encode()
 
@@ -96,6 +104,26 @@ def c_string(text: Text | str) -> str:
     escapes = {ord('"'): '\\"', ord("\\"): "\\\\", ord("?"): "\\?"}
     octets = plain(text).encode()
     return '"' + "".join(escapes.get(b, chr(b) if 32 <= b < 127 else f"\\{b:03o}") for b in octets) + '"'
+
+
+def html(text: Text | str) -> Markup:
+    """Text as it stands in HTML, between tags and in a quoted attribute."""
+    return escape(plain(text))
+
+
+def prose(text: Text | str, names: Collection[str]) -> Markup:
+    """Text in HTML; paths that begin with one of the names, and what stands in backticks, are set as code."""
+    pieces: list[Markup] = []
+    end, given = 0, plain(text)
+    for found in _PATH.finditer(given):
+        if found[1] or found[2] in names:
+            code = Markup("<code>{}</code>").format(found[1] or found[0])
+            pieces += [escape(given[end : found.start()]), code]
+            end = found.end()
+    return Markup("").join([*pieces, escape(given[end:])])
+
+
+_PATH = re.compile(r"`([^`]+)`|\b([A-Z]\w+)(?:\[\w+\])?(?:\.[A-Z]\w+(?:\[\w+\])?)*")
 
 
 def comment(text: Text | str) -> str:

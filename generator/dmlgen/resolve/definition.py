@@ -43,7 +43,8 @@ def resolve_definition(
             message = f"{key!r} belongs to a kernel; a definition has let, tensors and outputs"
             raise fault(place(compute, key), "compute-form", message)
     tensors = {member.name: member for member in members.values() if member.is_tensor}
-    scope = replace(scope, elements=element_classes(members.values(), resolved))
+    classes = element_classes(members.values(), resolved)
+    scope = replace(scope, elements=classes)
     scope = scope.with_names({"at": ir.Local("at", ir.INTS)})
     faults = Faults()
     formulas = list(_formulas(mapping(compute, "let"), scope, faults))
@@ -80,7 +81,8 @@ def resolve_definition(
             raise fault(where, "coordinate-length", f"{misfit}, in {name}")
     faults.stop()
     decides = deciding_tensors(kept, outputs.values())
-    return OutputDefinitions(tuple(replace(one, decides=one.name in decides) for one in kept), outputs)
+    kept = [replace(one, decides=one.name in decides) for one in kept]
+    return OutputDefinitions(tuple(kept), outputs, classes)
 
 
 def _formulas(node: Mapping, scope: Scope, faults: Faults) -> list[Formula]:

@@ -44,6 +44,7 @@ from dmlgen.resolve.nodes import (
     scalars,
     text,
 )
+from dmlgen.schedules import schedule_of
 from dmlgen.source import Mapping, Scalar, Sequence
 
 
@@ -73,6 +74,7 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
         if is_definition(node):
             kinds = {e.name: e.kind for e in general.enums["TENSOR_DATA_TYPE"].entries if e.kind is not None}
             defines = resolve_definition(node, members, resolved, support, kinds, scope)
+            compute = schedule_of(defines, members)
         else:
             compute = resolve_compute(node, members, resolved, scope)
     with faults:

@@ -1,0 +1,252 @@
+"""The reference site: static pages that need no server, with a search that runs in the browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, PRELUDE
+from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS, FUNCTIONS
+from dmlgen.outputs import c, hlsl, hlsl_definition, python
+from dmlgen.outputs.c import c_type
+from dmlgen.outputs.docs import interface, search, support
+from dmlgen.outputs.docs.formula import code
+from dmlgen.outputs.docs.operator import Operators, lets_of, rule_view
+from dmlgen.outputs.render import Templates
+from dmlgen.registry import FeatureLevel, Operator, Registry, TensorData
+from dmlgen.sentence import sentence
+
+_EXAMPLE = "GATHER_ELEMENTS"  # whose cases show how the general rules are broken
+_PYTHON_BASE = ("tensor", "description", "violation", "json_form", "errors")  # what the package exports
+_PYTHON_MODULES = ("registry", "reference", "gpu/__init__", "abi", "explain")
+_SOURCES = {
+    "docs": "Microsoft's public pages",
+    "header": "DirectML.h",
+    "observed": "what shipping software does",
+    "ours": "a decision of this registry",
+}
+
+
+def render(registry: Registry, templates: Templates, matrices: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Every file of the site, by path; `matrices` are the operators' matrices by path."""
+    return _Site(registry, templates, matrices).files()
+
+
+class _Site:
+    def __init__(self, registry: Registry, templates: Templates, matrices: Mapping[str, bytes]) -> None:
+        self._registry = registry
+        self._templates = templates
+        shaders = hlsl.render(registry, templates) | hlsl_definition.render(registry, templates)
+        self._operators = Operators(registry, matrices, shaders)
+        self._names = _names_of(registry)
+        self._files: dict[str, bytes] = {}
+        self._pages: list[tuple[str, str, str]] = []  # for the search
+
+    def files(self) -> dict[str, bytes]:
+        registry = self._registry
+        for operator in registry.operators:
+            view = self._operators.view(operator)
+            self._add(f"operators/{operator.slug}.html", "operator", operator.name, view=view, nested=_nested)
+        for level in registry.levels:
+            box = "" if level.in_box is None else f"{level.in_box.name.plain} build {level.in_box.build}"
+            words = f"{level.constant} {level.value:#x} DirectML {level.directml} {box} what is new"
+            self._add(
+                f"levels/{level.name}.html",
+                "level",
+                f"Feature level {level.name}",
+                words,
+                level=level,
+                carried=next((one for one in registry.levels[level.ordinal :] if one.in_box), None),
+                new=[operator for operator in registry.operators if operator.since is level],
+                changed=_changed(registry, self._operators.changes, level),
+                enumerators=_enumerators(registry, level),
+            )
+        self._overviews()
+        self._languages()
+        self._interfaces()
+        self._files |= self._templates.plain_files("docs/static")
+        self._files["search-index.js"] = search.index(registry, self._pages)
+        return self._files
+
+    def _add(self, path: str, template: str, title: str, words: str | None = None, **context: Any) -> None:
+        """Renders a page; one with `words` is found by its title and by them."""
+        if words is not None:
+            self._pages.append((title, path, words))
+        self._files[path] = self._templates.render(
+            f"docs/{template}.html.j2",
+            registry=self._registry,
+            title=title,
+            path=path,
+            root="../" * path.count("/"),
+            sources=_SOURCES,
+            names=self._names,
+            **context,
+        )
+
+    def _overviews(self) -> None:
+        registry = self._registry
+        general = (*registry.operator_rules, *registry.tensor.rules)
+        shown = registry.operator.get(_EXAMPLE)
+        cases = self._operators.cases.get(_EXAMPLE, ())
+        examples = {} if shown is None else self._operators.examples.broken(shown, cases, general)
+        definitions, order = registry.tensor.definitions, self._operators.order
+        words = "all operators list families overview start home"
+        self._add("index.html", "index", "Operators", words, families=self._operators.families)
+        words = "versions Windows builds DirectML history which level do I need"
+        self._add("levels/index.html", "levels", "Feature levels", words)
+        words = "all rules texts identifiers"
+        own = [(one, [(rule, sentence(rule)) for rule in one.rules]) for one in order if one.rules]
+        self._add(
+            "rules.html", "rules", "All rules", words,
+            general=[(rule, sentence(rule)) for rule in general], own=own,
+        )  # fmt: skip
+        self._add(
+            "general.html",
+            "general",
+            "Rules of every operator",
+            "tensors strides sizes alignment flags TotalTensorSizeInBytes broadcast",
+            operators=[rule_view(rule, (), examples) for rule in registry.operator_rules],
+            tensors=[rule_view(rule, definitions, examples) for rule in registry.tensor.rules],
+            lets=lets_of(definitions),
+        )
+        words = "errors in the documentation contradictions wrong pages"
+        self._add("errata.html", "errata", "Errata", words, operators=order)
+        enums = [enum for enum in registry.enums.values() if enum.name != "OPERATOR_TYPE"]
+        for enum in enums:
+            words = " ".join(f"{enum.prefix}{entry.name}" for entry in enum.entries)
+            self._pages.append((enum.c_name, f"types.html#{enum.c_name}", words))
+        for struct in registry.structs.values():
+            self._pages.append((struct.c_name, f"types.html#{struct.c_name}", "struct"))
+        structs = [
+            (struct, [(member, c_type(registry, member)) for member in struct.members])
+            for struct in registry.structs.values()
+        ]
+        title = "Enumerations, structs, constants"
+        self._add("types.html", "types", title, "types data type flags", enums=enums, structs=structs)
+        words = "0x80070057 E_INVALIDARG -2147024809 the parameter is incorrect HRESULT refused invalid why"
+        self._add("refused.html", "refused", "My description is refused: what now", words)
+        words = "help how to read legend sources docs header observed ours advice"
+        self._add("reading.html", "reading", "How to read these pages", words)
+
+    def _languages(self) -> None:
+        functions = [(_signature(name, one.arguments), one.meaning) for name, one in FUNCTIONS.items()]
+        elements = [
+            (f"{name}({', '.join(one.arguments)})", one.meaning) for name, one in ELEMENT_FUNCTIONS.items()
+        ]
+        self._add(
+            "language.html",
+            "language",
+            "The language of rules and definitions",
+            "expressions formulas functions folds reductions coordinates syntax spec",
+            functions=functions,
+            elements=elements,
+            conversions=CONVERSIONS,
+            folds=FOLDS,
+            places={name: meaning for name, (_, _, meaning) in PLACES.items()},
+            numbers={one.partition(": ")[0]: one.partition(": ")[2] for one in NUMBERS.values()},
+            prelude={name: code(text) for name, text in PRELUDE.items()},
+        )
+
+    def _interfaces(self) -> None:
+        registry, templates = self._registry, self._templates
+        modules = {
+            path.removeprefix("python/dmlops/").removesuffix(".py"): data
+            for path, data in python.render(registry, templates).items()
+            if path.startswith("python/dmlops/")
+        }
+        package = modules["__init__"]
+        exported = interface.exported(package)
+        base = [
+            interface.python_module(name, modules[name], frozenset(exported[name])).entries
+            for name in _PYTHON_BASE
+        ]
+        parts = [("dmlops", [entry for entries in base for entry in entries])]
+        documented = [
+            interface.python_module(f"dmlops.{name.removesuffix('/__init__')}", modules[name])
+            for name in _PYTHON_MODULES
+        ]
+        parts += [(module.name, [*module.entries]) for module in documented]
+        for prefix, entries in parts:
+            self._list("python.html", f"{prefix}.", entries)
+        self._add(
+            "python.html",
+            "python",
+            "Python: dmlops",
+            "package API interface",
+            package=interface.python_module("dmlops", package),
+            base=parts[0][1],
+            modules=documented,
+        )
+        header = c.render(registry, templates)["include/dmlops.h"].decode()
+        end = "/* Everything from here to the C++ part"
+        in_c = interface.c_part(header, "/* Validation. */", end)
+        in_cpp = interface.c_part(header, "/* C++. */", "/* Names: ")
+        self._list("c.html", "", in_c)
+        self._list("c.html", "dmlops::", in_cpp)
+        words = "header API interface"
+        self._add(
+            "c.html", "c", "C and C++: dmlops.h", words, about=_opening(header), c=in_c, cpp=in_cpp
+        )  # fmt: skip
+
+    def _list(self, path: str, prefix: str, entries: Iterable[interface.Entry]) -> None:
+        """Lets the search find what a page on an interface documents."""
+        for entry in entries:
+            name = f"{prefix}{entry.name}"
+            self._pages.append((name, f"{path}#{name}", entry.text.partition(". ")[0]))
+            for member in entry.members:
+                text = member.text.partition(". ")[0]
+                self._pages.append((f"{entry.name}.{member.name}", f"{path}#{name}.{member.name}", text))
+
+
+def _names_of(registry: Registry) -> frozenset[str]:
+    """The names of the ABI by which texts speak of members, values and types."""
+    structs = registry.structs.values()
+    names = {member.name for operator in registry.operators for member in operator.members}
+    names |= {member.name for struct in structs for member in struct.members}
+    names |= {entry.name for enum in registry.enums.values() for entry in enum.entries}
+    names |= {f"{enum.prefix}{entry.name}" for enum in registry.enums.values() for entry in enum.entries}
+    names |= {operator.name for operator in registry.operators}
+    names |= {struct.c_name for struct in structs} | {enum.c_name for enum in registry.enums.values()}
+    return frozenset(names)
+
+
+def _nested(tensor: TensorData) -> str:
+    """The elements of a worked example's tensor in brackets, row by row."""
+    rows = [str(one) for one in tensor.data or ()]
+    for size in reversed(tensor.sizes):
+        rows = [f"[{', '.join(rows[i : i + size])}]" for i in range(0, len(rows), size)]
+    return "".join(rows)
+
+
+def _changed(
+    registry: Registry, changes: Mapping[str, list[support.Change]], level: FeatureLevel
+) -> list[tuple[Operator, tuple[str, ...]]]:
+    """The operators that had been there before and have something new at the level."""
+    return [
+        (registry.operator[name], change.news)
+        for name, history in changes.items()
+        for change in history
+        if change.level is level and registry.operator[name].since is not level
+    ]
+
+
+def _enumerators(registry: Registry, level: FeatureLevel) -> list[tuple[str, str]]:
+    """New values of enumerations that were there before, operators apart, and new enumerations."""
+    return [
+        (enum.c_name, f"{enum.prefix}{entry.name}")
+        for enum in registry.enums.values()
+        for entry in enum.entries
+        if entry.since is level and level.ordinal and enum.name != "OPERATOR_TYPE"
+    ]
+
+
+def _signature(name: str, arguments: Iterable[Iterable[object]]) -> str:
+    return f"{name}({', '.join(' or '.join(map(str, types)) for types in arguments)})"
+
+
+def _opening(header: str) -> str:
+    """The comment that the header begins with."""
+    found = re.search(r"/\*\n(.*?)\*/", header, re.DOTALL)
+    assert found is not None
+    return "\n".join(line.removeprefix(" *").removeprefix(" ") for line in found[1].splitlines())

@@ -1,0 +1,130 @@
+"""What an operator computes, line by line: as formulas, and in the words of its spec."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from dmlgen.expr import ir
+from dmlgen.expr.define import PRELUDE, signature
+from dmlgen.expr.printer import SOURCE
+from dmlgen.outputs.docs.formula import Formulas, Source, code, names_in
+from dmlgen.registry import Operator
+
+
+@dataclass(frozen=True)
+class Line:
+    """A name that a definition gives a meaning: as a formula, and in the words of the spec."""
+
+    name: str
+    anchor: str
+    note: str
+    formula: Markup
+    uses: tuple[str, ...]  # names that other lines define
+    source: Markup
+
+
+@dataclass(frozen=True)
+class Part:
+    """Lines of one kind: functions of `let`, intermediate tensors, outputs."""
+
+    title: str
+    lines: tuple[Line, ...]
+
+
+def parts(operator: Operator) -> tuple[Part, ...]:
+    """What the operator computes, in the order in which one name builds on another."""
+    if operator.defines is not None:
+        return _defines(operator)
+    compute = operator.compute
+    if compute is None:
+        return ()
+    links = frozenset(one.name for one in (*operator.definitions, *compute.definitions))
+    formulas = Formulas({})
+
+    def line(name: str, value: Any, anchor: str = "", note: str = "") -> Line:
+        formula = formulas.equation(name, (), value)
+        return _line(name, anchor, note, formula, f"{name} = {SOURCE.print(value)}", links - {name})
+
+    names = tuple(line(one.name, one.value, f"let-{one.name}") for one in compute.definitions)
+    found = [Part("Names", names)] if names else []
+    if compute.roles:
+        found.append(
+            Part("What it works on", tuple(line(name, role) for name, role in compute.roles.items()))
+        )
+    steps = tuple(
+        line(name, value, note=f"for {one.case}" if one.case else "")
+        for one in compute.steps
+        for name, value in one.expressions.items()
+    )
+    found += [Part("Steps", steps)] if steps else []
+    if compute.value is not None:
+        place = "" if compute.place is None else f"stored at {SOURCE.print(compute.place)}"
+        over = "" if compute.over == compute.output else f"for each coordinate of {compute.over}"
+        note = "; ".join(one for one in (over, place) if one)
+        formula = formulas.entry(compute.output, compute.value)
+        text = f"{compute.output}[at] = {SOURCE.print(compute.value)}"
+        value = _line(compute.output, "", note, formula, text, links)
+        found.append(Part("Output", (value,)))
+    return tuple(found)
+
+
+def _defines(operator: Operator) -> tuple[Part, ...]:
+    defines = operator.defines
+    assert defines is not None
+    functions = [*defines.functions]
+    links = frozenset(one.name for one in functions)
+    links |= {one.name for one in defines.tensors} | {one.name for one in operator.definitions}
+    tensors = _tensor_arguments(functions)
+    formulas, printer = Formulas(tensors), Source(tensors)
+
+    def element(name: str, value: ir.Expr, anchor: str = "", note: str = "") -> Line:
+        text = f"{name}[at] = {printer.print(value)}"
+        return _line(name, anchor, note, formulas.entry(name, value), text, links - {name})
+
+    lets: dict[str, Line] = {}  # one for each text, as a function is typed anew for other types
+    anchors: set[str] = set()
+    for function in functions:
+        parameters = (*tensors.get(function, ()), *(parameter.name for parameter in function.parameters))
+        head = f"{function.name}({', '.join(parameters)})" if parameters else function.name
+        text = f"{head} = {printer.print(function.body)}"
+        if text not in lets:
+            anchor = "" if function.name in anchors else f"let-{function.name}"
+            anchors.add(function.name)
+            formula = formulas.equation(function.name, parameters, function.body)
+            lets[text] = _line(head, anchor, "", formula, text, links - {function.name})
+    intermediate = [
+        element(
+            tensor.name,
+            tensor.value,
+            f"let-{tensor.name}",
+            f"{tensor.type} of sizes {printer.print(tensor.sizes)}"
+            + (", each step of axis 0 after those before it" if tensor.along else ""),
+        )
+        for tensor in defines.tensors
+    ]
+    outputs = [element(name, value) for name, value in defines.outputs.items()]
+    parts = (("Outputs", outputs), ("Intermediate tensors", intermediate), ("Names", [*lets.values()]))
+    return tuple(Part(title, tuple(lines)) for title, lines in parts if lines)
+
+
+def _line(name: str, anchor: str, note: str, formula: Markup, text: str, links: frozenset[str]) -> Line:
+    return Line(name, anchor, note, formula, names_in(text, links), code(text, links))
+
+
+def _tensor_arguments(functions: Iterable[ir.Function]) -> dict[ir.Function, tuple[str, ...]]:
+    """The tensors that functions read which were given them: where one name has been used with several, or
+    is a name that every definition has."""
+    read = {
+        function: tuple(
+            dict.fromkeys(part.tensor.entry for part in ir.walk(function.body) if isinstance(part, ir.Load))
+        )
+        for function in functions
+    }
+    several: dict[str, set[tuple[str, ...]]] = {signature(name)[0]: {(), ("",)} for name in PRELUDE}
+    for function, tensors in read.items():
+        several.setdefault(function.name, set()).add(tensors)
+    return {function: tensors for function, tensors in read.items() if len(several[function.name]) > 1}

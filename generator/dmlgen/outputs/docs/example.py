@@ -1,0 +1,335 @@
+"""Descriptions out of the matrices: broken and mended beside each other, and as JSON, Python and C++."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dmlgen.description import Description, Nested, Tensor, Value, from_json
+from dmlgen.expr import ir
+from dmlgen.judge import Failure, GeneralJudge
+from dmlgen.names import pascal, snake
+from dmlgen.registry import Member, Operator, Registry, Rule
+
+Case = Mapping[str, Any]  # of a matrix
+_UNION = {"float": "Float", "signed": "Int", "unsigned": "UInt"}  # members of the union, with bits behind
+_FIELDS = ("Strides", "Flags", "TotalTensorSizeInBytes", "GuaranteedBaseOffsetAlignment")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A member of a broken description, and of its valid twin if it differs there."""
+
+    member: str
+    broken: str
+    mended: str
+
+    @property
+    def differs(self) -> bool:
+        return self.broken != self.mended
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A description that breaks a rule, or draws advice, beside one that does not; what is said of it."""
+
+    operator: str
+    level: str
+    mended_level: str
+    rows: tuple[Row, ...]
+    message: str
+
+
+class Examples:
+    """Makes examples of the cases of any operator."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._judge = GeneralJudge(registry)
+
+    def broken(self, operator: Operator, cases: Iterable[Case], rules: Iterable[Rule]) -> dict[str, Broken]:
+        """The shortest example for each of the rules that the cases break or draw."""
+        wanted = {rule.id for rule in rules}
+        by_id = {case["id"]: case for case in cases}
+        found: dict[str, Case] = {}
+        for case in by_id.values():
+            rule = case.get("breaks") or case.get("draws")
+            if rule in wanted and (rule not in found or _length(case) < _length(found[rule])):
+                found[rule] = case
+        return {
+            rule: Broken(
+                operator.name,
+                case["feature_level"],
+                by_id[case["twin"]]["feature_level"],
+                tuple(self._rows(operator, case["desc"], by_id[case["twin"]]["desc"])),
+                self._message(operator, rule, case),
+            )
+            for rule, case in found.items()
+        }
+
+    def _rows(
+        self, operator: Operator, broken: Mapping[str, Any], mended: Mapping[str, Any]
+    ) -> Iterator[Row]:
+        for member in operator.members:
+            texts = _shown(broken.get(member.name)), _shown(mended.get(member.name))
+            if texts != ("absent", "absent"):
+                yield Row(member.name, *texts)
+
+    def _message(self, operator: Operator, rule: str, case: Case) -> str:
+        """What validators say of the case; "" where the rule has no condition of its own."""
+        level = self._registry.level[case["feature_level"]]
+        for failure in self._judge.judge_of(operator).judge(self._description(operator, case["desc"]), level):
+            if failure.rule.id == rule and failure.check is not None:
+                return self._told(failure)
+        return ""
+
+    def _told(self, failure: Failure) -> str:
+        assert failure.check is not None and failure.environment is not None
+        check, environment = failure.check.check, failure.environment
+        function = self._judge.evaluator.function
+        parts = list(check.message)
+        if check.hint is not None and function(check.hint.when)(environment):
+            parts += ["; ", *check.hint.message]
+        return "".join(
+            part
+            if isinstance(part, str)
+            else failure.owner.path
+            if part == ir.Tensor("")
+            else self._value(part, function(part)(environment))
+            for part in parts
+        )
+
+    def _value(self, node: ir.Expr, value: Any) -> str:
+        """A value as messages show it."""
+        if isinstance(value, tuple | list):
+            return f"[{', '.join(map(str, value))}]"
+        if node.type.kind == "enum" and node.type.name is not None:
+            entries = self._registry.enums[node.type.name].entries
+            return next((entry.name for entry in entries if entry.value == value), str(value))
+        return (
+            str(value).lower()
+            if isinstance(value, bool)
+            else f"{value:g}"
+            if isinstance(value, float)
+            else str(value)
+        )
+
+    def _description(self, operator: Operator, desc: Mapping[str, Any]) -> Description:
+        return {member.name: self._member(member, desc.get(member.name)) for member in operator.members}
+
+    def _member(self, member: Member, value: Any) -> Value:
+        registry = self._registry
+        if value is None:
+            return None
+        if isinstance(value, list) and (member.is_tensor or member.type == "OPERATOR_DESC"):
+            return tuple(self._member(member, one) for one in value)
+        if member.is_tensor:
+            return self._tensor(value)
+        if member.type == "OPERATOR_DESC":
+            operator = registry.operator[value["type"].removeprefix("DML_OPERATOR_")]
+            given = self._description(operator, value["desc"])
+            return Nested(operator.name, tuple((n, one) for n, one in given.items() if one is not None))
+        if isinstance(value, str) and member.type not in registry.enums:
+            return int(value)  # larger than JavaScript's integers
+        return from_json(registry, member, value)
+
+    def _tensor(self, value: Mapping[str, Any]) -> Tensor:
+        fields: dict[str, Any] = {
+            name: tuple(one) if isinstance(one, list) else one for name, one in value.items()
+        }
+        for name, enum in (("DataType", "TENSOR_DATA_TYPE"), ("Flags", "TENSOR_FLAGS")):
+            values = {entry.name: entry.value for entry in self._registry.enums[enum].entries}
+            fields |= {name: values[fields[name]]} if fields.get(name) in values else {}
+        numbers = {name: int(one) for name, one in fields.items() if isinstance(one, str)}  # large ones
+        return Tensor(**fields | numbers)
+
+
+def minimal(cases: Iterable[Case]) -> Case | None:
+    """The plainest valid case, if there is any: packed tensors, FLOAT32 where it may be, and short."""
+
+    def size(case: Case) -> tuple[object, ...]:
+        text = json.dumps(case["desc"])
+        extras = sum(text.count(f'"{field}": ') for field in _FIELDS)
+        return (extras, '"FLOAT32"' not in text, len(text), case["id"])
+
+    valid = [case for case in cases if case["expect"]["ok"] and not case["expect"]["advice"]]
+    return min(valid, key=size, default=None)
+
+
+def snippets(registry: Registry, operator: Operator, case: Case) -> tuple[tuple[str, str], ...]:
+    """A valid case as a program has it, by language."""
+    return (
+        ("JSON", _json_text(case)),
+        ("Python", _python_text(registry, operator, case)),
+        ("C++", _cpp_text(registry, operator, case)),
+    )
+
+
+def _json_text(case: Case) -> str:
+    """The description, a member on each line."""
+    members = ",\n".join(f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in case["desc"].items())
+    return f'{{"type": {json.dumps(case["type"])}, "desc": {{\n{members}}}}}'
+
+
+def _python_text(registry: Registry, operator: Operator, case: Case) -> str:
+    """The same in Python, with what it is good for."""
+    lines = [f"desc = dmlops.{pascal(operator.name)}("]
+    counts = {member.count for member in operator.members}
+    for member in operator.members:
+        if member.name in case["desc"] and member.name not in counts:
+            lines.append(f"    {member.name}={_python(registry, member, case['desc'][member.name])},")
+    level = json.dumps(case["feature_level"])
+    checks = [f"assert desc.validate({level}) == []"]
+    return "\n".join(["import dmlops", "from dmlops import TensorDesc", "", *lines, ")", *checks])
+
+
+def _python(registry: Registry, member: Member, value: Any) -> str:
+    if isinstance(value, list) and (member.is_tensor or member.type == "OPERATOR_DESC"):
+        return f"[{', '.join(_python(registry, member, one) for one in value)}]"
+    if member.is_tensor:
+        fields = [f", {name}={value[name]!r}" for name in _FIELDS if name in value]
+        return f"TensorDesc({json.dumps(value['DataType'])}, {value['Sizes']}{''.join(fields)})"
+    if member.type == "OPERATOR_DESC":
+        operator = registry.operator[value["type"].removeprefix("DML_OPERATOR_")]
+        parts = [
+            f"{one.name}={_python(registry, one, value['desc'][one.name])}"
+            for one in operator.members
+            if one.name in value["desc"]
+        ]
+        return f"dmlops.{pascal(operator.name)}({', '.join(parts)})"
+    if isinstance(value, Mapping):
+        parts = [f"{name}={one!r}" for name, one in value.items()]
+        return f"dmlops.{pascal(member.type)}({', '.join(parts)})"
+    return json.dumps(value) if isinstance(value, str) else repr(value)
+
+
+def _cpp_text(registry: Registry, operator: Operator, case: Case) -> str:
+    """The same in C++17 with dmlops.h."""
+    before: list[str] = []
+    assignments = _Cpp(registry, before).members(operator, case["desc"], "desc", "")
+    level = registry.level[case["feature_level"]].constant
+    return "\n".join(
+        [
+            '#include "dmlops.h"',
+            "",
+            *before,
+            *assignments,
+            f"bool valid = dmlops::validate(desc, {level}).empty();",
+        ]
+    )
+
+
+class _Cpp:
+    """Writes what a description points to into `before`, and gives the assignments of its members."""
+
+    def __init__(self, registry: Registry, before: list[str]) -> None:
+        self._registry = registry
+        self._before = before
+
+    def members(self, operator: Operator, desc: Mapping[str, Any], variable: str, prefix: str) -> list[str]:
+        lines = [f"{operator.c_name} {variable} = {{}};"]
+        lengths = {m.count: len(desc[m.name]) for m in operator.members if m.count and m.name in desc}
+        given = {**lengths, **desc}
+        for member in operator.members:
+            if member.name in given:
+                lines += self._assignment(operator, member, given, f"{variable}.{member.name}", prefix)
+        return lines
+
+    def _assignment(
+        self, operator: Operator, member: Member, desc: Mapping[str, Any], target: str, prefix: str
+    ) -> list[str]:
+        value, local = desc[member.name], f"{prefix}{snake(member.name)}"
+        if member.is_tensor and isinstance(value, list):
+            names = [self._tensor(f"{local}{i}", one) for i, one in enumerate(value)]
+            listed = ", ".join(f"{name}.desc()" for name in names)
+            self._before.append(f"const DML_TENSOR_DESC {local}[] = {{{listed}}};")
+            return [f"{target} = {local};"]
+        if member.is_tensor:
+            return [f"{target} = {self._tensor(local, value)};"]
+        if member.type == "OPERATOR_DESC":
+            listed_ = value if isinstance(value, list) else [value]
+            parts = [
+                self._nested(one, f"{local}{i}_" if len(listed_) > 1 else f"{local}_")
+                for i, one in enumerate(listed_)
+            ]
+            self._before.append(f"const DML_OPERATOR_DESC {local}[] = {{{', '.join(parts)}}};")
+            return [f"{target} = {local};"]
+        if isinstance(value, list):
+            entries = ", ".join(self._number(member, one) for one in value)
+            self._before.append(f"const {self._type(member)} {local}[] = {{{entries}}};")
+            return [f"{target} = {local};"]
+        if member.typed_by is not None:
+            typing = desc[member.typed_by]
+            named = typing["DataType"] if isinstance(typing, Mapping) else typing
+            type_ = self._registry.data_type[named]
+            return [f"{target}.{_UNION[type_.kind or '']}{type_.bits} = {value};"]
+        if isinstance(value, Mapping):
+            parts = [
+                self._number(part, value[part.name]) for part in self._registry.structs[member.type].members
+            ]
+            if not member.pointer:
+                return [f"{target} = {{{', '.join(parts)}}};"]
+            self._before.append(f"const DML_{member.type} {local} = {{{', '.join(parts)}}};")
+            return [f"{target} = &{local};"]
+        return [f"{target} = {self._number(member, value)};"]
+
+    def _tensor(self, name: str, value: Mapping[str, Any]) -> str:
+        sizes, strides = (_braced(value.get(field, [])) for field in ("Sizes", "Strides"))
+        tail = f", {strides}" if "Strides" in value else ""
+        prefix = self._registry.enums["TENSOR_DATA_TYPE"].prefix
+        self._before.append(f"dmlops::tensor {name}({prefix}{value['DataType']}, {sizes}{tail});")
+        return name
+
+    def _nested(self, value: Mapping[str, Any], local: str) -> str:
+        operator = self._registry.operator[value["type"].removeprefix("DML_OPERATOR_")]
+        variable = f"{local}desc"
+        lines = self.members(operator, value["desc"], variable, local)
+        self._before += lines
+        return f"dmlops::describe({variable})"
+
+    def _type(self, member: Member) -> str:
+        return f"DML_{member.type}" if member.type in self._registry.enums else member.type
+
+    def _number(self, member: Member, value: Any) -> str:
+        enum = self._registry.enums.get(member.type)
+        if enum is not None and isinstance(value, str):
+            return f"{enum.prefix}{value}"
+        if isinstance(value, bool):
+            return str(int(value))
+        if member.type == "FLOAT":
+            return f"{float(value)!r}f"
+        return str(value)
+
+
+def _braced(numbers: list[int]) -> str:
+    return f"{{{', '.join(map(str, numbers))}}}"
+
+
+def _shown(value: Any) -> str:
+    """A member's value in a line."""
+    match value:
+        case None:
+            return "absent"
+        case {"Sizes": sizes, "DataType": type_}:
+            rest = "".join(f", {name} {_shown(value[name])}" for name in _FIELDS if name in value)
+            return f"{type_} {json.dumps(sizes)}{rest}"
+        case {"type": str(type_), "desc": dict(desc)}:
+            name = type_.removeprefix("DML_OPERATOR_")
+            return (
+                f"{name} ({', '.join(f'{part} {_shown(one)}' for part, one in desc.items())})"
+                if desc
+                else name
+            )
+        case dict():
+            return ", ".join(f"{name} {one}" for name, one in value.items())
+        case list() if value and isinstance(value[0], dict):
+            return "; ".join(map(_shown, value))
+        case str():
+            return value
+    return json.dumps(value)
+
+
+def _length(case: Case) -> int:
+    return len(json.dumps(case["desc"]))

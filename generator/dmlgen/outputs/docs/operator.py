@@ -1,0 +1,214 @@
+"""The page of one operator."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from dmlgen.expr.printer import SOURCE
+from dmlgen.names import pascal
+from dmlgen.outputs.c import c_type
+from dmlgen.outputs.docs import computes, example, support
+from dmlgen.outputs.docs.formula import code
+from dmlgen.registry import Definition, FeatureLevel, Inference, Member, Operator, Registry, Rule
+from dmlgen.sentence import sentence
+from dmlgen.show import condition_text
+from dmlgen.text import NO_TEXT, Text
+
+
+@dataclass(frozen=True)
+class MemberView:
+    spec: Member
+    type: str
+    python: str
+    anchor: str  # of its enumeration or struct among the types; "" for others
+    default: str
+
+
+@dataclass(frozen=True)
+class RuleView:
+    """A rule as a page shows it; `because` is the reason where the text does not give it."""
+
+    spec: Rule
+    text: Text
+    formula: Markup
+    because: Text
+    example: example.Broken | None
+
+
+@dataclass(frozen=True)
+class InferenceView:
+    spec: Inference
+    value: Markup
+    when: Markup | None
+
+
+@dataclass(frozen=True)
+class Shader:
+    """A shader's file, and what it says of itself."""
+
+    path: str
+    text: str
+
+
+@dataclass(frozen=True)
+class OperatorView:
+    """One operator's page."""
+
+    spec: Operator
+    python: str
+    page: str
+    members: tuple[MemberView, ...]
+    rules: tuple[RuleView, ...]
+    advice: tuple[RuleView, ...]
+    lets: tuple[tuple[str, Markup], ...]
+    pictures: list[support.Picture]
+    changes: list[support.Change]
+    inferences: tuple[InferenceView, ...]
+    parts: tuple[computes.Part, ...]
+    kernel: str
+    shader: Shader
+    snippets: tuple[tuple[str, str], ...]
+    level: str  # at which the snippets are valid
+    fusable: tuple[tuple[str, FeatureLevel], ...]
+    previous: Operator | None
+    next: Operator | None
+    versions: tuple[Operator, ...]
+    related: tuple[Operator, ...]
+
+
+class Operators:
+    """Makes the views of all operators, from their matrices and shaders by path.
+
+    `families` are in the order of the overview, and so is `order`, their operators.
+    """
+
+    def __init__(
+        self, registry: Registry, matrices: Mapping[str, bytes], shaders: Mapping[str, bytes]
+    ) -> None:
+        self._registry = registry
+        self._shaders = shaders
+        self.cases = {
+            operator.name: json.loads(matrices[f"matrix/{operator.slug}.json"])["cases"]
+            for operator in registry.operators
+        }
+        self.examples = example.Examples(registry)
+        self.changes = {one.name: support.changes(registry, one) for one in registry.operators}
+        self.families = _families(registry)
+        self.order = [operator for operators in self.families.values() for operator in operators]
+
+    def view(self, operator: Operator) -> OperatorView:
+        """What the page of an operator shows."""
+        registry, cases = self._registry, self.cases[operator.name]
+        examples = self.examples.broken(operator, cases, operator.rules)
+        rules = [rule_view(rule, operator.definitions, examples) for rule in operator.rules]
+        minimal = example.minimal(cases)
+        place = self.order.index(operator)
+        versions = _versions(registry, operator)
+        family = self.families[operator.family]
+        fuses = any(member.type == "OPERATOR_DESC" for member in operator.members)
+        return OperatorView(
+            spec=operator,
+            python=pascal(operator.name),
+            page=registry.pages + operator.page,
+            members=tuple(_member(registry, operator, member) for member in operator.members),
+            rules=tuple(view for view in rules if not view.spec.advice),
+            advice=tuple(view for view in rules if view.spec.advice),
+            lets=lets_of(operator.definitions),
+            pictures=support.pictures(registry, operator),
+            changes=self.changes[operator.name],
+            inferences=tuple(map(_inference, operator.inferences)),
+            parts=computes.parts(operator),
+            kernel="" if operator.compute is None or operator.compute.value else operator.compute.kernel,
+            shader=self._shader(operator),
+            snippets=() if minimal is None else example.snippets(registry, operator, minimal),
+            level="" if minimal is None else minimal["feature_level"],
+            fusable=tuple(registry.fusable(operator).items()) if fuses else (),
+            previous=self.order[place - 1] if place else None,
+            next=self.order[place + 1] if place + 1 < len(self.order) else None,
+            versions=versions,
+            related=tuple(one for one in family if one is not operator and one not in versions),
+        )
+
+    def _shader(self, operator: Operator) -> Shader:
+        """The shader's own description: the comment above its first line of code."""
+        path = f"hlsl/{operator.slug}.hlsl"
+        lines = self._shaders[path].decode().partition("\n\n")[0].splitlines()
+        comment = [line.removeprefix("//").removeprefix(" ") for line in lines]
+        start = comment.index("") + 1
+        return Shader(path, "\n".join(comment[start:]))
+
+
+def _families(registry: Registry) -> dict[str, list[Operator]]:
+    families: dict[str, list[Operator]] = {}
+    for operator in sorted(registry.operators, key=lambda one: (one.family, _natural(one.name))):
+        families.setdefault(operator.family, []).append(operator)
+    return families
+
+
+def _natural(name: str) -> tuple[str, int]:
+    """A sort key: RESAMPLE, RESAMPLE1, ..."""
+    base = name.rstrip("0123456789")
+    return base, int(name[len(base) :] or 0)
+
+
+def _versions(registry: Registry, operator: Operator) -> tuple[Operator, ...]:
+    """The other operators of the same name but for a number, gradients among them."""
+
+    def base(name: str) -> str:
+        return name.rstrip("0123456789").removesuffix("_GRAD")
+
+    found = [one for one in registry.operators if base(one.name) == base(operator.name)]
+    return tuple(sorted((one for one in found if one is not operator), key=lambda one: _natural(one.name)))
+
+
+def _member(registry: Registry, operator: Operator, member: Member) -> MemberView:
+    type_, python_ = c_type(registry, member), "TensorDesc"
+    if not member.is_tensor:
+        number = registry.types.get(member.type)
+        python_ = {"OPERATOR_DESC": "Description", "SCALAR_UNION": "int | float", "BOOL": "bool"}.get(
+            member.type, "float" if number is not None and number.kind == "float" else pascal(member.type)
+        )
+        if number is not None and number.kind != "float" and member.type != "BOOL":
+            python_ = "int"
+    known = member.type in registry.enums or member.type in registry.structs
+    anchor = "DML_TENSOR_DESC" if member.is_tensor else f"DML_{member.type}" if known else ""
+    default = ""
+    if member.optional:
+        default = "absent"
+    elif any(one.tensor == member.name for one in operator.inferences):
+        default = "inferred"
+    elif any(one.count == member.name for one in operator.members):
+        default = "length of its array"
+    array = member.count is not None
+    return MemberView(member, type_, f"list[{python_}]" if array else python_, anchor, default)
+
+
+def rule_view(
+    rule: Rule, definitions: Iterable[Definition], examples: Mapping[str, example.Broken]
+) -> RuleView:
+    """A rule of an operator, or of all, with its example if it has one."""
+    named = frozenset(definition.name for definition in definitions)
+    text = sentence(rule)
+    given = rule.because.plain.partition(" {")[0].removesuffix(",").lower() in text.plain.lower()
+    return RuleView(
+        spec=rule,
+        text=text,
+        formula=code("\n".join(map(condition_text, rule.checks)), named),
+        because=NO_TEXT if given else rule.because,
+        example=examples.get(rule.id),
+    )
+
+
+def lets_of(definitions: Iterable[Definition]) -> tuple[tuple[str, Markup], ...]:
+    """The names of a `let` block, each with its meaning."""
+    links = frozenset(definition.name for definition in definitions)
+    return tuple((definition.name, code(SOURCE.print(definition.value), links)) for definition in definitions)
+
+
+def _inference(inference: Inference) -> InferenceView:
+    when = None if inference.when is None else code(SOURCE.print(inference.when))
+    return InferenceView(inference, code(SOURCE.print(inference.value)), when)

@@ -1,0 +1,59 @@
+"""What the search of the site knows: names, members, rules, and the patterns of messages.
+
+The index is a script, as a page that is opened as a file may load one and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from dmlgen.banner import banner
+from dmlgen.registry import Registry, Rule
+from dmlgen.sentence import sentence
+
+_VALUE = "\u0001"  # where a message shows a value
+
+
+def index(registry: Registry, pages: Sequence[tuple[str, str, str]]) -> bytes:
+    """The script. `pages` are titles, addresses, and words by which they are found besides."""
+    members: dict[str, list[int]] = {}
+    rules: list[tuple[int, str, str]] = []
+    messages: dict[str, list[int]] = {}
+    data: list[list[int | str]] = []
+
+    def add(number: int, found: Iterable[Rule]) -> None:
+        for rule in found:
+            for text in _patterns(rule):
+                places = messages.setdefault(text, [])
+                if len(rules) not in places:
+                    places.append(len(rules))
+            rules.append((number, rule.id, sentence(rule).plain))
+
+    add(-1, (*registry.operator_rules, *registry.tensor.rules))
+    for number, operator in enumerate(registry.operators):
+        for member in operator.members:
+            members.setdefault(member.name, []).append(number)
+        add(number, operator.rules)
+        data += [[number, one.id, one.text.plain] for one in operator.data]
+    known = {
+        "operators": [
+            [one.name, one.since.name, one.summary.plain, *([one.alias] if one.alias else [])]
+            for one in registry.operators
+        ],
+        "members": members,
+        "rules": rules,
+        "messages": messages,
+        "data": data,
+        "pages": pages,
+    }
+    text = json.dumps(known, separators=(",", ":"))
+    return f"// {banner('specs/')}\nconst searchIndex = {text};\n".encode()
+
+
+def _patterns(rule: Rule) -> Iterable[str]:
+    """What messages of a rule say, with a mark for each value; a general one for the other of a member."""
+    if rule.message:
+        yield "".join(piece.text.plain + _VALUE * (piece.name is not None) for piece in rule.message)
+    for check in rule.checks:
+        yield "".join(part if isinstance(part, str) else _VALUE for part in check.message)

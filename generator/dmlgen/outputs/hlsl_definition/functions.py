@@ -1,0 +1,128 @@
+"""Functions of a shader, and the scopes in which expressions are printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from dmlgen.expr import ir
+from dmlgen.expr.deciding import deciding_parameters
+from dmlgen.expr.defined import Widths, asks_presence, free_locals, is_known, uses_at
+from dmlgen.expr.printer import Printer
+from dmlgen.outputs.hlsl_definition.names import free, local, pascal
+from dmlgen.outputs.uniforms import macro, plain
+
+REAL = "REAL_VALUE"
+
+
+class FunctionPrinter(Printer):
+    """Prints functions of a definition when they are first called.
+
+    A text is an expression of HLSL without statements. `_locals` are those of the function being printed that
+    are wide; floats of what is being printed decide where `_single` is set.
+    """
+
+    def __init__(self, widths: Widths, taken: Iterable[str]) -> None:
+        """`taken` are names that functions must not have."""
+        self.texts: list[str] = []
+        self.called: set[str] = {"Convert"}
+        self.widths = widths
+        self._taken = frozenset(taken)
+        self._single = False
+        self._locals: frozenset[str] = frozenset()
+        self._names: dict[object, str] = {}
+
+    def deciding(self, node: ir.Expr, outer: int = 0) -> str:
+        """The text of a value whose floats decide."""
+        return self._in(node, True, outer)
+
+    def _in(self, node: ir.Expr, single: bool, outer: int) -> str:
+        before, self._single = self._single, single
+        text = self.print(node, outer)
+        self._single = before
+        return text
+
+    def _narrow(self, node: ir.Expr, outer: int = 0) -> str:
+        """An integer of 32 bits; a wider one is limited to those."""
+        if self._is_wide(node):
+            return f"Narrow({self.deciding(node)})"
+        return self.deciding(node, outer)
+
+    def _is_wide(self, node: ir.Expr) -> bool:
+        return self.widths.is_wide(node, self._locals)
+
+    def _type_of(self, node: ir.Expr) -> str:
+        return type_name(node.type, self._is_wide(node))
+
+    def _define(
+        self, key: object, word: str, type_: str, parameters: list[str], body: Callable[[], list[str]]
+    ) -> str:
+        """The name of a function, written when it is first asked for."""
+        if key not in self._names:
+            self._names[key] = free(pascal(word), self._taken, self._names.values())
+            lines = "\n".join(f"    {line}" for line in body())
+            precise = "precise " if self._single and type_ == REAL else ""
+            head = f"{precise}{type_} {self._names[key]}({', '.join(parameters)})"
+            self.texts.append(f"{head}\n{{\n{lines}\n}}")
+        return self._names[key]
+
+    def apply(self, node: ir.Apply) -> str:
+        function, body = node.function, node.function.body
+        inner = self.widths.parameters(function, node.arguments, self._locals)
+        of_floats = body.type.kind in ("float", "element")
+        single = self._single or not of_floats
+        needed = deciding_parameters(function)
+        given = []
+        for parameter, argument in zip(function.parameters, node.arguments, strict=True):
+            decides = parameter.name in needed or argument.type.kind not in ("float", "element")
+            given.append(self.deciding(argument) if decides else self.print(argument))
+        places = ["at"] if uses_at(body) else []
+        parameters = [
+            f"{type_name(one.type, one.name in inner)} {local(one.name)}" for one in function.parameters
+        ]
+        before = self._locals, self._single
+        self._locals, self._single = inner, single
+        type_ = self._type_of(body)
+        name = self._define(
+            (function, single, inner),
+            function.name,
+            type_,
+            [*(["List at"] if places else []), *parameters],
+            lambda: self._returned(body),
+        )
+        self._locals, self._single = before
+        return f"{name}({', '.join([*places, *given])})"
+
+    def _lifted(self, node: ir.Expr, word: str, body: Callable[[], list[str]]) -> str:
+        """A call of a function of its own for an expression; its locals are the arguments."""
+        outer = free_locals(node)
+        parameters = [
+            f"{type_name(one.type, name in self._locals)} {local(name)}" for name, one in outer.items()
+        ]
+        wide = frozenset(outer) & self._locals
+        name = self._define((node, self._single, wide), word, self._type_of(node), parameters, body)
+        return f"{name}({', '.join(map(local, outer))})"
+
+    def _returned(self, node: ir.Expr) -> list[str]:
+        """Statements that return a value: a choice computes what it takes alone."""
+        if isinstance(node, ir.Conditional) and not (is_known(node) and not asks_presence(node)):
+            lines = [f"if ({self.deciding(node.test)})", *braced(self._returned(node.then))]
+            return [*lines, *self._returned(node.otherwise)]
+        return [f"return {self.print(node)};"]
+
+    def _call(self, function: str, *texts: str) -> str:
+        self.called.add(function)
+        return f"{function}({', '.join(texts)})"
+
+
+def type_name(type_: ir.Type, wide: bool = False) -> str:
+    """The HLSL type of values; `wide` integers need more than 32 bits."""
+    if type_.kind == "element":
+        assert type_.name is not None
+        return f"{macro(plain(type_.name))}_VALUE"
+    if type_ == ir.INT and wide:
+        return "int64_t"
+    return {"bool": "bool", "float": REAL, "ints": "List", "floats": "Reals"}.get(type_.kind, "int")
+
+
+def braced(lines: list[str]) -> list[str]:
+    return ["{", *(f"    {line}" for line in lines), "}"]

@@ -1,0 +1,139 @@
+"""Loops in shaders of definitions."""
+
+from __future__ import annotations
+
+from dmlgen.expr import ir
+from dmlgen.expr.bounds import MAX_RANK
+from dmlgen.expr.printer import ATOM
+from dmlgen.outputs.hlsl_definition.functions import braced
+from dmlgen.outputs.hlsl_definition.names import local
+from dmlgen.outputs.hlsl_definition.tensors import TensorPrinter
+
+_START = {"sum": "0", "product": "1", "any": "false", "all": "true"}
+_TURN = {
+    "sum": "result = result + {};",
+    "product": "result = result * {};",
+    "any": "result = result || {};",
+    "all": "result = result && {};",
+    "min": "result = Min(result, {});",
+    "max": "result = Max(result, {});",
+}
+
+
+class LoopPrinter(TensorPrinter):
+    """Prints each loop as a function of its own."""
+
+    def fold(self, node: ir.Fold) -> str:
+        word = {"argmax": "FirstGreatest", "argmin": "FirstLeast"}.get(
+            node.kind, node.kind.capitalize() + "Of"
+        )
+        return self._lifted(node, word, lambda: self._looped(node))
+
+    def reduce(self, node: ir.Reduce) -> str:
+        if node.kind != "list":
+            raise TypeError(f"{node.kind}() of the rules is told to no shader")
+        variable, loop = local(node.loop.variable.name), node.loop
+
+        def body() -> list[str]:
+            return [
+                "List result = (List)0;",
+                f"const int lower = {self._narrow(loop.lower)};",
+                f"result.length = clamp({self._narrow(loop.upper)} - lower, 0, {MAX_RANK});",
+                "[unroll]",
+                f"for (int place = 0; place < {MAX_RANK}; place++)",
+                "    if (place < result.length)",
+                "    {",
+                f"        const int {variable} = lower + place;",
+                f"        result.entries[place] = {self._narrow(node.body)};",
+                "    }",
+                "return result;",
+            ]
+
+        return self._lifted(node, "Entries", body)
+
+    def _looped(self, node: ir.Fold) -> list[str]:
+        outer = self._locals
+        self._locals -= {each.variable.name for each in node.loops}
+        chooses = node.kind in ("argmax", "argmin")
+        if chooses:
+            turn = self._choosing(node)
+        else:
+            body = node.body
+            if node.kind == "sum" and not node.unrolled:
+                text = self._in(body, False, ATOM)  # a sum is free, whatever it decides
+            else:
+                text = self.deciding(body, ATOM) if node.type == ir.BOOL else self.print(body, ATOM)
+            if node.type != ir.BOOL:
+                text = f"({self._type_of(node)}){text}"
+            if node.kind in ("min", "max"):
+                self.called |= {"Min", "Max"}
+            turn = [_TURN[node.kind].format(text)]
+        if node.condition is not None:
+            turn = [f"if ({self.deciding(node.condition)})", *braced(turn)]
+        self._locals = outer
+        bounds: list[str] = []
+        for each in reversed(node.loops):
+            turn = [*self._loop(each, bounds), *braced(turn)]
+        precise = "precise " if self._single and node.type == ir.FLOAT and not chooses else ""
+        start = self._start(node)
+        return [
+            *bounds,
+            f"{precise}{self._type_of(node)} result = {start};",
+            *self._best(node),
+            *turn,
+            "return result;",
+        ]
+
+    def _loop(self, each: ir.Each, bounds: list[str]) -> list[str]:
+        """The head of a loop, and what stands before all loops: its bounds."""
+        name = local(each.variable.name)
+        if each.variable.type == ir.INTS:
+            last = self.deciding(each.last)
+            bounds.append(f"const List {name}Last = {last};")
+            if each.first is None:
+                bounds.append(f"const List {name}First = Zeros({name}Last.length);")
+            else:
+                bounds.append(f"const List {name}First = {self.deciding(each.first)};")
+            more, ends = f"more{name}", f"{name}First, {name}Last"
+            head = f"for (bool {more} = IsBox({ends}); {more}; {more} = Advance({name}, {ends}))"
+            return [f"List {name} = {name}First;", "[loop]", head]
+        first = "0" if each.first is None else self._narrow(each.first)
+        bounds.append(f"const int {name}First = {first};")
+        bounds.append(f"const int {name}Last = {self._narrow(each.last)};")
+        return ["[loop]", f"for (int {name} = {name}First; {name} < {name}Last; {name}++)"]
+
+    def _start(self, node: ir.Fold) -> str:
+        if node.kind in _START:
+            start = _START[node.kind]
+            return start if node.type == ir.BOOL else f"({self._type_of(node)}){start}"
+        if node.kind in ("argmax", "argmin"):
+            return f"{local(node.loops[0].variable.name)}First"
+        end = "greatest" if node.kind == "min" else "least"
+        match node.type.kind:
+            case "element":
+                assert node.type.name is not None
+                return self._limit(end, node.type, ir.Tensor(node.type.name))
+            case "float":
+                return self._infinity(end)
+        if self._is_wide(node):
+            return "~((int64_t)1 << 63)" if node.kind == "min" else "(int64_t)1 << 63"
+        return "2147483647" if node.kind == "min" else "-2147483647 - 1"
+
+    def _best(self, node: ir.Fold) -> list[str]:
+        if node.kind not in ("argmax", "argmin"):
+            return []
+        return [f"{self._type_of(node.body)} best = ({self._type_of(node.body)})0;", "bool found = false;"]
+
+    def _choosing(self, node: ir.Fold) -> list[str]:
+        type_, variable = self._type_of(node.body), local(node.loops[0].variable.name)
+        self.called |= {"Less", "IsNan"}
+        test = "Less(best, value)" if node.kind == "argmax" else "Less(value, best)"
+        return [
+            f"const {type_} value = {self.deciding(node.body)};",
+            f"if (!found || (!IsNan(best) && (IsNan(value) || {test})))",
+            "{",
+            "    best = value;",
+            f"    result = {variable};",
+            "}",
+            "found = true;",
+        ]

@@ -1,0 +1,88 @@
+"""Names in shaders of definitions: which are taken, and what functions and constants are called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator
+
+from dmlgen.expr import ir
+from dmlgen.outputs.uniforms import plain
+
+WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """bool buffer case cbuffer column const continue default discard do double else export extern false
+        float for half if in inline inout int line linear matrix min namespace nointerpolation out
+        packoffset pass point precise register return row sample sampler shared static string struct switch
+        texture this triangle true typedef uint uniform unorm unsigned vector void volatile while item first
+        group thread count sizes result best found value lower place rank scratch activations groupColumns
+        abs all any asdouble asfloat asuint clamp max min""",
+    )
+)
+"""Words of HLSL, functions of it that shaders call, and names of the text around an expression."""
+
+HELPERS = frozenset(
+    re.findall(
+        r"\w+",
+        """List Reals ListOf RealsOf Listed Zeros Join Part Entry Align Replace Flat Unflat Inside Total
+        Multiplied FloorQuotient FloorRemainder Narrow IsBox Advance Activate Activation CSMain""",
+    )
+)
+"""Names of the text around functions."""
+
+
+def local(name: str) -> str:
+    """A parameter or a loop variable in HLSL."""
+    return f"{name}_" if name in WORDS else name
+
+
+def pascal(name: str) -> str:
+    """A name of a spec with capitals: spread_place, SpreadPlace."""
+    return "".join(part[0].upper() + part[1:] for part in name.split("_") if part)
+
+
+def free(base: str, *taken: Container[str]) -> str:
+    """The first of base, base2, base3 and so on that is in none of `taken`."""
+    number, name = 2, base
+    while any(name in names for names in taken):
+        number, name = number + 1, f"{base}{number}"
+    return name
+
+
+def word(node: ir.Expr) -> str:
+    """What a constant is called: the name of what it is, or of the first thing that it is made of."""
+    match node:
+        case ir.Member(name=name) | ir.Definition(name=name):
+            return name
+        case ir.Apply(function=function):
+            return function.name
+        case ir.Part(member=member, name=name):
+            return member.name + name
+        case ir.Field(tensor=tensor, name=name):
+            return plain(tensor.name) + name
+        case ir.Tensor(name=name):
+            return plain(name)
+        case ir.Call(function=name):
+            return name
+        case ir.Compare():
+            return "Is" + word(node.right)
+        case ir.EnumValue(name=name):
+            return name.capitalize()
+        case ir.Index(sequence=sequence):
+            return word(sequence) + "Entry"
+    return next((word(child) for child in ir.children(node)), "Number")
+
+
+def variables(whole: Iterator[ir.Expr]) -> Iterator[str]:
+    """The names of parameters and loop variables."""
+    for node in whole:
+        for part in ir.walk(node):
+            match part:
+                case ir.Local(name=name):
+                    yield name
+                case ir.Fold(loops=loops):
+                    yield from (loop.variable.name for loop in loops)
+                case ir.Reduce(loop=loop):
+                    yield loop.variable.name
+                case ir.Apply(function=function):
+                    yield from (parameter.name for parameter in function.parameters)

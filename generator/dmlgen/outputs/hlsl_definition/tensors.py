@@ -1,0 +1,116 @@
+"""Reads of tensors in shaders of definitions, and what follows from the data types of tensors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dmlgen.expr import ir
+from dmlgen.expr.defined import Widths
+from dmlgen.outputs.hlsl import tensor_of
+from dmlgen.outputs.hlsl_definition.functions import REAL, FunctionPrinter, type_name
+from dmlgen.outputs.hlsl_definition.names import HELPERS
+from dmlgen.outputs.uniforms import macro
+from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An intermediate tensor: its name as a variable, the type of its entries, and 32-bit words of one."""
+
+    member: str
+    name: str
+    function: str
+    type: str
+    words: str
+
+    @property
+    def macro(self) -> str:
+        return macro(self.name)
+
+
+class TensorPrinter(FunctionPrinter):
+    """Prints what reads tensors or depends on their types.
+
+    `limited` are the tensors whose least and greatest values matter, `quantized` those to whose type numbers
+    are quantized, `held` those of which it matters what they held before.
+    """
+
+    def __init__(self, registry: Registry, operator: Operator, taken: frozenset[str]) -> None:
+        """`taken` are names that functions must not have."""
+        defines = operator.defines
+        assert defines is not None
+        self.tensors = {
+            member.name: tensor_of(registry, operator, member.name) for member in operator.tensors
+        }
+        self.held: dict[str, None] = {}
+        self.limited: dict[str, None] = {}
+        self.quantized: set[str] = set()
+        widths = self._widths(defines)
+        self.kept = {tensor.name: _kept(tensor, widths) for tensor in defines.tensors}
+        functions = [tensor.function for tensor in self.tensors.values()]
+        functions += [kept.function for kept in self.kept.values()]
+        of_tensors = {prefix + name for name in functions for prefix in ("Load", "Store", "Read", "Quantize")}
+        super().__init__(widths, taken | HELPERS | of_tensors)
+
+    def _widths(self, defines: OutputDefinitions) -> Widths:
+        wide = {
+            name: any(bits > 32 for bits in tensor.bits) or "UINT32" in tensor.types
+            for name, tensor in self.tensors.items()
+        }
+        for tensor in defines.tensors:
+            wide[tensor.name] = tensor.type == ir.INT and Widths(wide).is_wide(tensor.value, frozenset())
+        return Widths(wide)
+
+    def present(self, node: ir.Present) -> str:
+        match node.item:
+            case ir.Tensor(name=name):
+                return f"({self.tensors[name].macro}_PRESENT != 0)"
+        raise TypeError(f"present({node.item.name}) is told to no shader")
+
+    def load(self, node: ir.Load) -> str:
+        tensor = self.tensors[node.tensor.name]
+        text = f"Read{tensor.function}({self.deciding(node.coordinate)})"
+        if node.type.kind == "element":
+            return text
+        return f"({self._type_of(node)}){text}"
+
+    def _entry(self, node: ir.Entry) -> str:
+        return f"Read{self.kept[node.tensor].function}({self.deciding(node.coordinate)})"
+
+    def _converted(self, node: ir.Call, value: ir.Expr, target: ir.Expr) -> str:
+        assert isinstance(target, ir.Tensor)
+        tensor = self.tensors[target.name]
+        text = self.print(value) if node.type == ir.FLOAT else self.deciding(value)
+        if node.function == "quantize":
+            if node.type == ir.FLOAT:
+                return text
+            self.limited[target.name] = None
+            self.quantized.add(target.name)
+            self.called |= {"Quantize", "RoundEven"}
+            return f"({self._type_of(node)})Quantize{tensor.function}({text})"
+        if node.type == ir.FLOAT:  # rounded as the element of the tensor that it becomes
+            return (
+                f"({REAL})({tensor.macro}_STORED){self._call('RoundingOnce', text, f'{tensor.macro}_BITS')}"
+            )
+        if value.type == ir.INT:
+            return f"({self._type_of(node)})({text})"
+        return f"({self._type_of(node)}){self._call('Convert', text, f'({tensor.macro}_VALUE)0')}"
+
+    def _limit(self, name: str, type_: ir.Type, target: ir.Expr) -> str:
+        assert isinstance(target, ir.Tensor)
+        if type_ == ir.FLOAT:
+            return self._infinity(name)
+        end = "LOWEST" if name == "least" else "HIGHEST"
+        self.limited[target.name] = None
+        return f"({type_name(type_)}){self.tensors[target.name].macro}_{end}"
+
+    def _infinity(self, end: str) -> str:
+        bits = "0x7f800000u" if end == "greatest" else "0xff800000u"
+        return f"({REAL})asfloat({bits})"
+
+
+def _kept(tensor: Intermediate, widths: Widths) -> Kept:
+    entry = ir.Entry(tensor.name, ir.ListOf(()), tensor.type)
+    text = type_name(tensor.type, widths.is_wide(entry, frozenset()))
+    words = {REAL: "REAL_BITS / 32", "int64_t": "2"}.get(text, "1")
+    return Kept(tensor.name, f"kept{tensor.name}", f"Kept{tensor.name}", text, words)
