@@ -6,8 +6,8 @@ larger of two, choices. A `Case` is what is assumed: conditions, and facts that 
 
 A proof is a chain of steps, each of which makes the term smaller at most: an atom gives way to a bound, its
 own or one from a fact, or what is never negative is subtracted. Where a choice stands in the way, both sides
-are tried. Depth, splits and steps are limited, so that every search ends; what is not found is not proven, and
-nothing else. Arithmetic is exact: a proof is one of mathematical integers.
+are tried. Depth, splits and steps are limited, so that every search ends; what is not found is not proven,
+and nothing else. Arithmetic is exact: a proof is one of mathematical integers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Key: TypeAlias = tuple[object, ...]
 Formula: TypeAlias = bool | Key
 """A condition: true, false, (">=", term), ("==", term), ("is", what), ("not", f), ("and", ...), ("or", ...).
 
-The comparisons are with 0. Of `what`, which nothing is known of, ("one of", name, value) excludes other values.
+Comparisons are with 0. Of `what` nothing is known but that ("one of", name, value) excludes other values.
 """
 Monomial: TypeAlias = "tuple[Atom, ...]"
 
@@ -189,11 +189,26 @@ class Atoms:
         """The larger of two."""
         return self.choice(least(a - b), a, b)
 
-    def choice(self, test: Formula, then: Term, otherwise: Term) -> Term:
+    def clamped(self, value: Term, low: Term, high: Term) -> Term:
+        """The nearest value from `low` to `high`; `low` where `high` is less."""
+        below = self.smaller(value, high)
+        ends = [low], [self.larger(high, low)]
+        return self.choice(least(below - low), below, low, *ends)
+
+    def choice(
+        self,
+        test: Formula,
+        then: Term,
+        otherwise: Term,
+        lower: Iterable[Term] = (),
+        upper: Iterable[Term] = (),
+    ) -> Term:
         """`then` where the test holds, else `otherwise`."""
         if isinstance(test, bool):
             return then if test else otherwise
-        return then if then == otherwise else self.atom("choice", test, then, otherwise)
+        if then == otherwise:
+            return then
+        return self.atom("choice", test, then, otherwise, lower=lower, upper=upper)
 
 
 class Waiting(Protocol):
@@ -226,6 +241,7 @@ class Case:
         self._reduced: dict[Atom, Term | None] = {}
         self._known: dict[Term, tuple[bool, int]] = {}  # whether proven, and how deep that was tried
         self._steps = 0
+        self._stale = False  # whether something has come to be known that was not looked at
         self._index: dict[Monomial, list[Term]] | None = None
 
     # Assuming.
@@ -233,6 +249,7 @@ class Case:
     def assume(self, formula: Formula) -> Case | None:
         """The case in which a condition holds, too; None where it cannot."""
         new = replace(self, values=dict(self.values), equal=dict(self.equal))
+        new._known = {value: found for value, found in self._known.items() if found[0]}
         return new._settled() if new._assume(formula) else None
 
     def _assume(self, formula: Formula) -> bool:
@@ -252,9 +269,12 @@ class Case:
                 return bool(open_)
             case (">=", Term() as value):
                 value = self.reduced(value)
-                if value.constant is not None or self.proves_quickly(-value - 1):
-                    return value.constant is not None and value.constant >= 0
-                self._add(value)
+                if value.constant is not None:
+                    return value.constant >= 0
+                if not self.proves_quickly(value):
+                    if self.proves_quickly(-value - 1):
+                        return False
+                    self._add(value)
                 return True
             case ("==", Term() as value):
                 return self._equate(self.reduced(value))
@@ -268,12 +288,11 @@ class Case:
                 self.choices += (either([least(value - 1), least(-value - 1)]),)
                 return value.constant != 0
             case ("not", inner):
-                return self._value(inner, False)
+                return self._value(inner, False)  # type: ignore[arg-type]
         return self._value(formula, True)
 
     def _value(self, formula: Formula, value: bool) -> bool:
-        if formula not in self.values:
-            self._forget()
+        self._stale |= formula not in self.values
         if self.values.setdefault(formula, value) is not value:
             return False
         match formula:
@@ -288,11 +307,12 @@ class Case:
 
     def _add(self, fact: Term) -> None:
         self.facts += (fact,)
-        self._forget()
+        self._stale = True
 
     def _forget(self) -> None:
         """What was worked out before more came to be known is worked out anew."""
-        self._reduced, self._known, self._index = {}, {}, None
+        self._reduced, self._index, self._stale = {}, None, False
+        self._known = {value: found for value, found in self._known.items() if found[0]}
 
     def _equate(self, value: Term) -> bool:
         """Add that a term is 0: an atom that stands alone in it gives way to the rest."""
@@ -318,6 +338,8 @@ class Case:
     def _settled(self) -> Case | None:
         """The case with all that follows from what has come to be known."""
         while True:
+            if self._stale:
+                self._forget()
             waiting, choices = self.waiting, self.choices
             self.waiting = self.choices = ()
             changed = False
@@ -337,6 +359,8 @@ class Case:
                     return None
                 changed |= not settled and len(self.choices) == before
             if not changed:
+                if self._stale:
+                    self._forget()
                 return self
 
     def holds(self, formula: Formula) -> bool | None:
@@ -351,8 +375,8 @@ class Case:
             case bool():
                 return formula
             case ("not", inner):
-                value = self.says(inner, proves)  # type: ignore[arg-type]
-                return None if value is None else not value
+                known = self.says(inner, proves)  # type: ignore[arg-type]
+                return None if known is None else not known
             case ("and" | "or" as op, *parts):
                 found = [self.says(part, proves) for part in parts]  # type: ignore[arg-type]
                 decisive = op == "or"
@@ -370,9 +394,7 @@ class Case:
                     return value.constant == 0
                 if ("==", value) in self.values:
                     return self.values[("==", value)]
-                if proves is None:
-                    return None
-                return False if proves(value - 1) or proves(-value - 1) else None
+                return None
             case ("is", ("one of", name, _)) if formula not in self.values:
                 return False if self._chosen(name) else None
         return self.values.get(formula)
@@ -436,7 +458,7 @@ class Case:
 
     def proves_quickly(self, value: Term) -> bool:
         """Whether a few steps prove it."""
-        steps, self._steps = self._steps, MAX_STEPS - 40
+        steps, self._steps = self._steps, MAX_STEPS - 24
         result = self._proves(self.reduced(value), 3)
         self._steps = steps
         return result
@@ -505,7 +527,8 @@ class Case:
         if self._index is None:
             self._index = _by_monomial(self.facts)  # while they are reduced, which asks for proofs
             reduced = tuple(dict.fromkeys(map(self.reduced, self.facts)))
-            self._index, self._known = _by_monomial(reduced), {}
+            self._index = _by_monomial(reduced)
+            self._known = {value: found for value, found in self._known.items() if found[0]}
         return self._index
 
     def _of_quotient(self, atom: Atom) -> Iterator[Term]:

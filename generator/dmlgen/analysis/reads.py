@@ -1,9 +1,10 @@
 """Where the definitions of an operator read, and whether that is proven to be inside of what they read.
 
 For each combination of dimension counts lists are of known length, so that a coordinate is one term for each
-dimension. What is known: `at` lies in the tensor that is defined and loop variables in their ranges; conditions
-on the way to a read hold; and rules that every valid description keeps make sizes equal and bound members. A
-rule that is advice, that is new in a later feature level or that ended in one proves nothing.
+dimension. What is known: `at` lies in the tensor that is defined and loop variables in their ranges;
+conditions on the way to a read hold; and rules that every valid description keeps make sizes equal and bound
+members. A rule that is advice, that is new in a later feature level or that ended in one proves nothing.
+Nothing is known of floats, nor of elements.
 """
 
 from __future__ import annotations
@@ -13,14 +14,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias, TypeVar
 
-from dmlgen.analysis.proof import Atoms, Case, Formula, Term, both, either, least, negated, term, zero
+from dmlgen.analysis.counts import dimension_counts
+from dmlgen.analysis.proof import Atoms, Case, Formula, Key, Term, both, either, least, negated, term, zero
 from dmlgen.expr import ir
 from dmlgen.expr.defined import free_locals
-from dmlgen.expr.ranks import Counts
-from dmlgen.registry import Check, Member, NumberType, OutputDefinitions, Rule
+from dmlgen.expr.ranks import MAX_COMBINATIONS, Counts
+from dmlgen.registry import Check, Member, NumberType, Operator, OutputDefinitions, Registry, Rule
 
 Value: TypeAlias = "Term | tuple[Term, ...] | Formula | None"
-"""An integer, a list, a truth value; None for floats, elements and what is not known."""
+"""An integer, a list, a truth value; of anything else what tells it apart; None where there is none."""
 Environment: TypeAlias = Mapping[str, Value]
 T = TypeVar("T")
 
@@ -34,19 +36,35 @@ class Undecided(Exception):
 
 @dataclass(frozen=True)
 class Read:
-    """A read of a tensor in one of the values of a definition, and where it is not proven to be inside.
-
-    `guarded`: it is proven, but by conditions that are not branches of a program, such as the one before an
-    `and`.
-    """
+    """A read in the value of a tensor `of` an operator; `fault` says why it may be outside, if it may."""
 
     of: str
     node: ir.Load | ir.Entry
     fault: str
-    guarded: bool = False
 
 
-class Reads:
+def reads_of(registry: Registry, operator: Operator, most: int = MAX_COMBINATIONS) -> list[Read]:
+    """The reads of an operator's definition, each once, for up to so many choices of dimension counts."""
+    if operator.defines is None:
+        return []
+    rules = [
+        rule
+        for rule in operator.rules
+        if not rule.advice and rule.until is None and rule.since.ordinal <= operator.since.ordinal
+    ]
+    found: dict[tuple[str, int], Read] = {}
+    counts = dimension_counts(operator.member, operator.rules, operator.support)
+    choices = list(dict.fromkeys(tuple(one.ranks.items()) for one in counts))
+    chosen = choices[:: -(-len(choices) // most)]
+    for one in (one for one in counts if tuple(one.ranks.items()) in chosen):
+        for read in _Reads(operator.defines, rules, operator.member, registry.types, one):
+            key = read.of, id(read.node)
+            if key not in found or not found[key].fault:
+                found[key] = read
+    return list(found.values())
+
+
+class _Reads:
     """All reads of a definition, for one combination of dimension counts."""
 
     def __init__(
@@ -66,7 +84,7 @@ class Reads:
     def __iter__(self) -> Iterator[Read]:
         """Each read as often as the definition comes to it."""
         waiting = tuple(_Rule(self, check) for check in self._rules)
-        base = Case(self.atoms, waiting=waiting)._settled()
+        base = Case(self.atoms, waiting=waiting).assume(True)
         if base is None:
             return
         for tensor in self.defines.tensors:
@@ -85,13 +103,12 @@ class Reads:
             found = []
             at = None
             if sizes is not None:
-                at = tuple(self._turn("at", place, 0, size - 1) for place, size in enumerate(sizes))
-                for size in sizes:
-                    inner = case.assume(least(size - 1))  # there is a coordinate
-                    if inner is None:
-                        return
-                    case = inner
-            for read in self._reads(value, {"at": at}, case, case):
+                at = tuple(self._turn(("at",), place, 0, size - 1) for place, size in enumerate(sizes))
+                inner = case.assume(both(least(size - 1) for size in sizes))  # there is a coordinate
+                if inner is None:
+                    return
+                case = inner
+            for read in self._reads(value, {"at": at}, case):
                 found.append(Read(name, *read))
         except Undecided as undecided:
             for formula in (undecided.formula, negated(undecided.formula)):
@@ -101,8 +118,8 @@ class Reads:
             return
         yield from found
 
-    def _turn(self, name: str, place: int, lower: Term | int, upper: Term | int) -> Term:
-        """A variable from `lower` to `upper`."""
+    def _turn(self, name: Key, place: int, lower: Term | int, upper: Term | int) -> Term:
+        """A variable from `lower` to `upper`; the same one where name, place and ends are."""
         low, high = term(lower), term(upper)
         if low == high:
             return low
@@ -128,123 +145,117 @@ class Reads:
 
     # Reads.
 
-    def _reads(
-        self, node: ir.Expr, env: Environment, case: Case, firm: Case
-    ) -> Iterator[tuple[ir.Load | ir.Entry, str, bool]]:
-        """The reads in an expression. `firm` leaves out of `case` what is no branch of a program."""
+    def _reads(self, node: ir.Expr, env: Environment, case: Case) -> Iterator[tuple[ir.Load | ir.Entry, str]]:
+        """The reads in an expression, each with what may be wrong with it."""
         self.case = case
         match node:
             case ir.Load(coordinate=coordinate) | ir.Entry(coordinate=coordinate):
-                yield from self._reads(coordinate, env, case, firm)
-                yield from self._read(node, env, case, firm)
-                return
+                yield from self._reads(coordinate, env, case)
+                yield from self._read(node, env, case)
             case ir.Conditional(test=test, then=then, otherwise=otherwise):
-                yield from self._reads(test, env, case, firm)
+                yield from self._reads(test, env, case)
                 self.case = case
                 formula = self.formula(test, env)
                 for branch, condition in ((then, formula), (otherwise, negated(formula))):
                     inner = case.assume(condition)
                     if inner is not None:
-                        hard = inner if firm is case else firm.assume(condition)
-                        yield from self._reads(branch, env, inner, inner if hard is None else hard)
-                return
+                        yield from self._reads(branch, env, inner)
             case ir.Logic(op=op, operands=operands):
+                narrower: Case | None = case
                 for operand in operands:
-                    yield from self._reads(operand, env, case, firm)
-                    self.case = case
-                    formula = self.formula(operand, env)
-                    narrower = case.assume(formula if op == "and" else negated(formula))
-                    if narrower is None:
-                        return
-                    case = narrower
-                return
+                    if narrower is not None:
+                        yield from self._reads(operand, env, narrower)
+                        self.case = narrower
+                        formula = self.formula(operand, env)
+                        narrower = narrower.assume(formula if op == "and" else negated(formula))
             case ir.Apply(function=function, arguments=arguments):
                 for argument in arguments:
-                    yield from self._reads(argument, env, case, firm)
+                    yield from self._reads(argument, env, case)
                 self.case = case
-                yield from self._reads(function.body, self._inner(node, env), case, firm)
-                return
-            case ir.Fold(loops=loops, condition=condition, body=body):
-                for each in loops:
-                    for bound in (each.first, each.last):
-                        if bound is not None:
-                            yield from self._reads(bound, env, case, firm)
-                self.case = case
-                for inner_env, turns in self._turns(node, env):
-                    inner = case.assume(turns)
-                    hard = firm.assume(turns) if firm is not case else inner
-                    if inner is None or hard is None:
-                        continue
-                    if condition is not None:
-                        yield from self._reads(condition, inner_env, inner, hard)
-                        self.case = inner
-                        formula = self.formula(condition, inner_env)
-                        narrower, harder = inner.assume(formula), hard.assume(formula)
-                        if narrower is None or harder is None:
-                            continue
-                        inner, hard = narrower, narrower if hard is inner else harder
-                    yield from self._reads(body, inner_env, inner, hard)
-                return
+                yield from self._reads(function.body, self._inner(node, env), case)
+            case ir.Fold():
+                yield from self._in_loops(node, env, case)
             case ir.Reduce(loop=loop, body=body):
-                self.case = case
-                for place in self._range(loop.lower, loop.upper, env) or ():
-                    yield from self._reads(body, {**env, loop.variable.name: term(place)}, case, firm)
-                return
-        for child in ir.children(node):
-            yield from self._reads(child, env, case, firm)
+                for place in self._places(loop.lower, loop.upper, env):
+                    yield from self._reads(body, {**env, loop.variable.name: place}, case)
+            case ir.Definition(value=value):
+                yield from self._reads(value, env, case)
+            case _:
+                for child in ir.children(node):
+                    yield from self._reads(child, env, case)
+
+    def _in_loops(
+        self, node: ir.Fold, env: Environment, case: Case
+    ) -> Iterator[tuple[ir.Load | ir.Entry, str]]:
+        for each in node.loops:
+            for bound in (each.first, each.last):
+                if bound is not None:
+                    yield from self._reads(bound, env, case)
+        self.case = case
+        for inner_env, turns in self._turns(node, env):
+            inner = case.assume(turns)
+            if inner is not None and node.condition is not None:
+                yield from self._reads(node.condition, inner_env, inner)
+                self.case = inner
+                inner = inner.assume(self.formula(node.condition, inner_env))
+            if inner is not None:
+                yield from self._reads(node.body, inner_env, inner)
 
     def _read(
-        self, node: ir.Load | ir.Entry, env: Environment, case: Case, firm: Case
-    ) -> Iterator[tuple[ir.Load | ir.Entry, str, bool]]:
+        self, node: ir.Load | ir.Entry, env: Environment, case: Case
+    ) -> Iterator[tuple[ir.Load | ir.Entry, str]]:
         name = node.tensor if isinstance(node, ir.Entry) else node.tensor.name
-        self.case = case
         if name in self.members and self.members[name].optional:
-            present: Formula = ("is", ("present", name))
-            narrower, harder = case.assume(present), firm.assume(present)
-            if narrower is None or harder is None:
+            present = case.assume(("is", ("present", name)))
+            if present is None:
                 return  # an absent tensor is not read
-            case, firm = narrower, narrower if firm is case else harder
+            case = present
         self.case = case
         coordinate, sizes = self.entries(node.coordinate, env), self._sizes(name)
         if coordinate is None or sizes is None or len(coordinate) != len(sizes):
-            yield node, "its coordinate is not known", False
+            yield node, "its coordinate is not known"
             return
-        guarded = False
         for place, (entry, size) in enumerate(zip(coordinate, sizes, strict=True)):
             for what, rest in (("below 0", entry), ("beyond the end", size - entry - 1)):
-                if firm.proves(rest):
-                    continue
-                if firm is case or not case.proves(rest):
-                    yield node, f"index {place} may be {what}", False
+                if not case.proves(rest):
+                    yield node, f"index {place} may be {what}"
                     return
-                guarded = True
-        yield node, "", guarded
+        yield node, ""
 
     def _turns(self, node: ir.Fold, env: Environment) -> Iterator[tuple[Environment, Formula]]:
         """The loop variables, and that there is a turn; turn by turn where they number dimensions."""
         if node.unrolled:
             each = node.loops[0]
-            for place in self._range(each.first, each.last, env) or ():
-                yield {**env, each.variable.name: term(place)}, True
+            for place in self._places(each.first, each.last, env):
+                yield {**env, each.variable.name: place}, True
             return
         inner, turns = dict(env), []
         for each in node.loops:
-            name = each.variable.name
+            # A function that is called in a loop may have a loop whose variable has the same name.
+            name, key = each.variable.name, (each.variable.name, id(node))
             if each.variable.type == ir.INT:
                 low = term(0) if each.first is None else self.integer(each.first, env)
                 high = self.integer(each.last, env) - 1
-                inner[name] = self._turn(name, 0, low, high)
+                inner[name] = self._turn(key, 0, low, high)
                 turns.append(least(high - low))
                 continue
             last = self.entries(each.last, env)
             first = self.entries(each.first, env) if each.first is not None else (term(0),) * len(last or ())
             if first is None or last is None or len(first) != len(last):
-                inner[name] = None
+                inner[name] = ("unknown", name, *self._same(node, env))
                 continue
             pairs = list(zip(first, last, strict=True))
-            inner[name] = tuple(self._turn(name, n, low, high - 1) for n, (low, high) in enumerate(pairs))
+            inner[name] = tuple(self._turn(key, n, low, high - 1) for n, (low, high) in enumerate(pairs))
             turns += [least(high - low - 1) for low, high in pairs]
         yield inner, both(turns)
+
+    def _places(self, lower: ir.Expr | None, upper: ir.Expr, env: Environment) -> Iterator[Term]:
+        """The values of a variable that numbers dimensions; any value where they are not known."""
+        places = self._range(lower, upper, env)
+        if places is None:
+            yield self.atoms.atom("unknown", *self._same(upper, env))
+        else:
+            yield from map(term, places)
 
     def _range(self, lower: ir.Expr | None, upper: ir.Expr, env: Environment) -> range | None:
         low = term(0) if lower is None else self.integer(lower, env)
@@ -264,16 +275,17 @@ class Reads:
             case "int":
                 return self.integer(node, env)
             case "ints":
-                return self.entries(node, env)
+                found = self.entries(node, env)
+                return ("unknown", *self._same(node, env)) if found is None else found
             case "bool":
                 return self.formula(node, env)
-        return None
+        return ("unknown", *self._same(node, env))
 
     def _unknown(self, node: ir.Expr, env: Environment) -> Term:
         """An integer of which nothing is known but that it is the same wherever it is asked for."""
         return self.atoms.atom("unknown", *self._same(node, env))
 
-    def _same(self, node: ir.Expr, env: Environment) -> tuple[object, ...]:
+    def _same(self, node: ir.Expr, env: Environment) -> Key:
         """What tells the values of a node apart."""
         names = sorted(free_locals(node))
         return (id(node), *(value for name in names for value in _flattened(env.get(name))))
@@ -287,7 +299,7 @@ class Reads:
                 found = env.get(name)
                 return found if isinstance(found, Term) else self._unknown(node, env)
             case ir.Definition(value=value_):
-                return self.integer(value_, {})
+                return self.integer(value_, env)
             case ir.Apply(function=function):
                 return self.integer(function.body, self._inner(node, env))
             case ir.Member(name=name):
@@ -300,7 +312,11 @@ class Reads:
                 return term(len(self._field_sizes(name)))
             case ir.Index(sequence=sequence, index=index):
                 entries = self.entries(sequence, env)
-                return self._unknown(node, env) if entries is None else self._entry(entries, self.integer(index, env))
+                return (
+                    self._unknown(node, env)
+                    if entries is None
+                    else self._entry(entries, self.integer(index, env))
+                )
             case ir.Negate(operand=operand):
                 return -self.integer(operand, env)
             case ir.Binary(op=op, left=left, right=right):
@@ -328,7 +344,7 @@ class Reads:
             case ir.Fold(kind="argmax" | "argmin", loops=(each,)):
                 first = term(0) if each.first is None else self.integer(each.first, env)
                 last = self.atoms.larger(self.integer(each.last, env) - 1, first)
-                return self._turn(str(self._same(node, env)), 0, first, last)
+                return self._turn(self._same(node, env), 0, first, last)
             case ir.Call(function=function_, arguments=arguments):
                 found_ = self._call(function_, arguments, env)
                 if found_ is not None:
@@ -400,13 +416,13 @@ class Reads:
                 return self.atoms.smaller(a, b) if function == "min" else self.atoms.larger(a, b)
             case "clamp" if arguments[0].type == ir.INT:
                 x, low, high = (self.integer(argument, env) for argument in arguments)
-                return self.atoms.larger(self.atoms.smaller(x, high), low)
+                return self.atoms.clamped(x, low, high)
             case "abs" if arguments[0].type == ir.INT:
                 a = self.integer(arguments[0], env)
                 return self.atoms.larger(a, -a)
             case "wrap":
                 size = self.integer(arguments[1], env)
-                name = str(self._same(arguments[0], env))
+                name = self._same(arguments[0], env)
                 return self._turn(name, 0, 0, self.atoms.larger(size - 1, term(0)))
             case "len" | "sum" | "product" if arguments[0].type == ir.INTS:
                 values = self.entries(arguments[0], env)
@@ -428,7 +444,7 @@ class Reads:
                 found = env.get(name)
                 return found if isinstance(found, tuple) and all(isinstance(x, Term) for x in found) else None  # type: ignore[return-value]
             case ir.Definition(value=value):
-                return self.entries(value, {})
+                return self.entries(value, env)
             case ir.Apply(function=function):
                 return self.entries(function.body, self._inner(node, env))
             case ir.Field(tensor=ir.Tensor(name=name), name="Sizes"):
@@ -484,10 +500,12 @@ class Reads:
                 return self._unflat(self.integer(number, env), self.entries(sizes, env))
             case ir.Fold(kind="argmax" | "argmin", loops=(each,)):
                 last_ = self.entries(each.last, env)
-                first_ = self.entries(each.first, env) if each.first is not None else (term(0),) * len(last_ or ())
+                first_ = (
+                    self.entries(each.first, env) if each.first is not None else (term(0),) * len(last_ or ())
+                )
                 if first_ is None or last_ is None or len(first_) != len(last_):
                     return None
-                name_ = str(self._same(node, env))
+                name_ = self._same(node, env)
                 return tuple(
                     self._turn(name_, n, low, self.atoms.larger(high - 1, low))
                     for n, (low, high) in enumerate(zip(first_, last_, strict=True))
@@ -515,9 +533,9 @@ class Reads:
                 return value
             case ir.Local(name=name):
                 found = env.get(name)
-                return found if isinstance(found, bool | tuple) else self._opaque(node, env)  # type: ignore[return-value]
+                return found if isinstance(found, bool | tuple) else self._opaque(node, env)
             case ir.Definition(value=value_):
-                return self.formula(value_, {})
+                return self.formula(value_, env)
             case ir.Apply(function=function):
                 return self.formula(function.body, self._inner(node, env))
             case ir.Member(name=name):
@@ -568,7 +586,9 @@ class Reads:
         more = self._if(narrower, lambda: self._logic(op, tuple(rest), env))
         return both([formula, more]) if op == "and" else either([formula, more])
 
-    def _all(self, kind: str, condition: ir.Expr | None, body: ir.Expr, envs: list[dict[str, Value]]) -> Formula:
+    def _all(
+        self, kind: str, condition: ir.Expr | None, body: ir.Expr, envs: list[dict[str, Value]]
+    ) -> Formula:
         parts = []
         for env in envs:
             test = True if condition is None else self.formula(condition, env)
@@ -610,7 +630,7 @@ def _flattened(value: Value) -> Iterator[object]:
 class _Rule:
     """A check of a rule: its condition holds where its guard does, which is worked out from nothing else."""
 
-    def __init__(self, reads: Reads, check: Check) -> None:
+    def __init__(self, reads: _Reads, check: Check) -> None:
         self._reads, self._check = reads, check
 
     @cached_property

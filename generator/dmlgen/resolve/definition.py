@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from collections.abc import Mapping as Map
 from dataclasses import replace
 
+from dmlgen.analysis.counts import dimension_counts
 from dmlgen.diagnostics import Position, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.deciding import deciding_tensors
 from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, PRELUDE, Definer, Formula, signature
 from dmlgen.expr.parse import Scope
-from dmlgen.expr.ranks import Counts, Lengths, combinations
+from dmlgen.expr.ranks import Counts, Lengths
 from dmlgen.registry import Intermediate, Member, OutputDefinitions, Rule, Support
 from dmlgen.resolve.compute import element_classes
 from dmlgen.resolve.nodes import Faults, fault, integer, mapping, place, required, scalar, text
@@ -75,7 +76,7 @@ def resolve_definition(
             with faults:
                 raise fault(entry.key.position, "unused-definition", f"nothing uses {entry.name}")
     faults.stop()
-    counts = _dimension_counts(members, resolved, support)
+    counts = dimension_counts(members, resolved, support)
     for name, where, misfit in _misfits(kept, outputs, counts, compute):
         with faults:
             raise fault(where, "coordinate-length", f"{misfit}, in {name}")
@@ -165,23 +166,6 @@ def entries_read(node: ir.Expr) -> set[str]:
                 seen.add(part.function)
                 todo.append(part.function.body)
     return found
-
-
-def _dimension_counts(
-    members: Map[str, Member], resolved: tuple[Rule, ...], support: Map[str, tuple[Support, ...]]
-) -> list[Counts]:
-    """The combinations of dimension counts that a valid description can have."""
-    ranks: dict[str, set[int]] = {}
-    for row in (row for rows in support.values() for row in rows):
-        ranks.setdefault(row.tensor, set()).update(row.ranks)
-    arrays = {name: member.count for name, member in members.items() if member.count and not member.is_tensor}
-    checks = (check for rule in resolved if rule.until is None for check in rule.checks)
-    conditions = tuple(
-        check.condition
-        for check in checks
-        if not check.loops and (check.guard is None or isinstance(check.guard, ir.Present))
-    )
-    return combinations({name: tuple(sorted(all_)) for name, all_ in ranks.items()}, arrays, conditions)
 
 
 def _misfits(
