@@ -76,9 +76,9 @@ SPOILS = [
     Spoil("missing output", MAXIMUM, '  OutputTensor: "max', '  # OutputTensor: "max', "output-undefined", "OutputIndicesTensor: >-"),
     Spoil("fields of a tensor between", LP, "Norm[here]", "Norm.Sizes[0]", "expression-type", "Norm.Sizes"),
     Spoil("part of a tensor", AVERAGE, "InputTensor[at[:2] + place(at[2:], w)]", "InputTensor[1:]", "expression-type", "InputTensor[1:]"),
-    Spoil("missing index", GEMM, "[at[r - 2], k]", "[k]", "coordinate-length", '"Alpha * sum', "one choice has 1 entries"),
-    Spoil("one index too many", LP, "InputTensor[at] /", "InputTensor[at + [0]] /", "coordinate-length", '"InputTensor[at + [0]]'),
-    Spoil("index of a tensor between", DYNAMIC, "Low[[0]] / Scale[[0]]", "Low[[0, 0]] / Scale[[0]]", "coordinate-length", '"quantize('),
+    Spoil("missing index", GEMM, "[at[r - 2], k]", "[k]", "coordinate-length", "[k] if TransA", "one choice has 1 entries"),
+    Spoil("one index too many", LP, "InputTensor[at] /", "InputTensor[at + [0]] /", "coordinate-length", "InputTensor[at + [0]]"),
+    Spoil("index of a tensor between", DYNAMIC, "Low[[0]] / Scale[[0]]", "Low[[0, 0]] / Scale[[0]]", "coordinate-length", "Low[[0, 0]]"),
     Spoil("truth of a float", LP, "if P == 1", "if Epsilon", "expression-type", "Epsilon\n"),
     Spoil("remainder of floats", LP, "max(Norm[here], Epsilon)", "(Norm[here] % 2)", "expression-type", "Norm[here] % 2"),
 ]  # fmt: skip

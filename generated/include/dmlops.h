@@ -18639,6 +18639,10 @@ static inline void dmlops_slice_tell(const void* description, dmlops_planning* p
         dmlops_push(&let_step, (dmlops_entry(desc->Sizes, desc->DimensionCount, at_d) > 1 ? (int64_t)dmlops_entry(desc->Strides, desc->DimensionCount, at_d) : (int64_t)0));
     }
     dmlops_tell_array(planning, &let_step);
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_append(&list_2, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_array(planning, &list_2);
 }
 
 static const dmlops_shader_tensor dmlops_cast_shader[] = {
@@ -18654,6 +18658,7 @@ static const dmlops_shader_tensor dmlops_split_shader[] = {
 /* The macros and constants of the shader of SPLIT. */
 static inline void dmlops_split_tell(const void* description, dmlops_planning* planning) {
     const DML_SPLIT_OPERATOR_DESC* desc = (const DML_SPLIT_OPERATOR_DESC*)description;
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_integer(planning, (int64_t)desc->Axis);
     int64_t sum_1 = 0;
     for (int64_t at_i = 0; at_i < planning->number; ++at_i) {
@@ -18661,6 +18666,10 @@ static inline void dmlops_split_tell(const void* description, dmlops_planning* p
     }
     const int64_t let_start = sum_1;
     dmlops_tell_integer(planning, let_start);
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_append(&list_2, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_array(planning, &list_2);
 }
 
 static const dmlops_shader_tensor dmlops_join_shader[] = {
@@ -18788,6 +18797,10 @@ static inline void dmlops_space_to_depth_tell(const void* description, dmlops_pl
     const int64_t let_channels = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1);
     dmlops_tell_integer(planning, let_channels);
     dmlops_tell_integer(planning, (int64_t)desc->BlockSize);
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_array(planning, &list_1);
 }
 
 static const dmlops_shader_tensor dmlops_depth_to_space_shader[] = {
@@ -18799,9 +18812,14 @@ static const dmlops_shader_tensor dmlops_depth_to_space_shader[] = {
 static inline void dmlops_depth_to_space_tell(const void* description, dmlops_planning* planning) {
     const DML_DEPTH_TO_SPACE_OPERATOR_DESC* desc = (const DML_DEPTH_TO_SPACE_OPERATOR_DESC*)description;
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_integer(planning, (int64_t)desc->BlockSize);
     const int64_t let_channels = dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1);
     dmlops_tell_integer(planning, let_channels);
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_array(planning, &list_1);
 }
 
 static const dmlops_shader_tensor dmlops_tile_shader[] = {
@@ -18991,6 +19009,10 @@ static inline void dmlops_one_hot_tell(const void* description, dmlops_planning*
     }
     const int64_t let_onDimension = (max_1 == INT64_MIN ? 0 : max_1);
     dmlops_tell_integer(planning, let_onDimension);
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_append(&list_2, ValuesTensor->Sizes, ValuesTensor->DimensionCount, 0, ValuesTensor->DimensionCount);
+    dmlops_tell_array(planning, &list_2);
 }
 
 static const dmlops_shader_tensor dmlops_element_wise_bit_shift_left_shader[] = {
@@ -19084,6 +19106,10 @@ static inline void dmlops_reverse_subsequences_tell(const void* description, dml
     dmlops_tell_integer(planning, (int64_t)desc->Axis);
     const int64_t let_limit = dmlops_add(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, (int64_t)desc->Axis), 1);
     dmlops_tell_integer(planning, let_limit);
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_array(planning, &list_1);
 }
 
 static const dmlops_shader_tensor dmlops_gather_elements_shader[] = {
@@ -19147,6 +19173,7 @@ static const dmlops_shader_tensor dmlops_slice1_shader[] = {
 /* The macros and constants of the shader of SLICE1. */
 static inline void dmlops_slice1_tell(const void* description, dmlops_planning* planning) {
     const DML_SLICE1_OPERATOR_DESC* desc = (const DML_SLICE1_OPERATOR_DESC*)description;
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_list list_1;
     list_1.count = 0;
     dmlops_append(&list_1, desc->InputWindowOffsets, desc->DimensionCount, 0, desc->DimensionCount);
@@ -19159,6 +19186,10 @@ static inline void dmlops_slice1_tell(const void* description, dmlops_planning* 
     list_3.count = 0;
     dmlops_append(&list_3, desc->InputWindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_array(planning, &list_3);
+    dmlops_list list_4;
+    list_4.count = 0;
+    dmlops_append(&list_4, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_array(planning, &list_4);
 }
 
 static const dmlops_shader_tensor dmlops_depth_to_space1_shader[] = {
@@ -19170,12 +19201,17 @@ static const dmlops_shader_tensor dmlops_depth_to_space1_shader[] = {
 static inline void dmlops_depth_to_space1_tell(const void* description, dmlops_planning* planning) {
     const DML_DEPTH_TO_SPACE1_OPERATOR_DESC* desc = (const DML_DEPTH_TO_SPACE1_OPERATOR_DESC*)description;
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_tell_switch(planning, "ORDER", dmlops_enum(&desc->Order));
     dmlops_tell_integer(planning, (int64_t)desc->BlockSize);
     const int64_t let_channels = dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1);
     dmlops_tell_integer(planning, let_channels);
     const int64_t let_area = dmlops_multiply((int64_t)desc->BlockSize, (int64_t)desc->BlockSize);
     dmlops_tell_integer(planning, let_area);
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_array(planning, &list_1);
 }
 
 static const dmlops_shader_tensor dmlops_space_to_depth1_shader[] = {
@@ -19193,6 +19229,10 @@ static inline void dmlops_space_to_depth1_tell(const void* description, dmlops_p
     const int64_t let_area = dmlops_multiply((int64_t)desc->BlockSize, (int64_t)desc->BlockSize);
     dmlops_tell_integer(planning, let_area);
     dmlops_tell_integer(planning, (int64_t)desc->BlockSize);
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_array(planning, &list_1);
 }
 
 static const dmlops_shader_tensor dmlops_element_wise_bit_and_shader[] = {

@@ -163,7 +163,9 @@ def _of_members(operator: Operator, registry: Registry) -> Iterator[Finding]:
             or keyword.iskeyword(member.name)
             or member.name in ("None", "True", "False")
         ):
-            yield _clash(operator.position, member.name, member.name, "a class that Python's bindings need")
+            yield _clash(
+                operator.places[member.name], member.name, member.name, "a class that Python's bindings need"
+            )
 
 
 def _of_variables(operator: Operator, registry: Registry) -> Iterator[Finding]:
@@ -177,7 +179,7 @@ def _of_variables(operator: Operator, registry: Registry) -> Iterator[Finding]:
             locals_ += [f"{locals_[0]}_{part}" for part in ("ranks", "types")]
         for local in locals_:
             if local in named:
-                yield _clash(operator.position, member.name, local, named[local])
+                yield _clash(operator.places[member.name], member.name, local, named[local])
             named[local] = member.name
     checks = [check for rule in operator.rules for check in rule.checks]
     judged = [node for check in checks for node in (*check.read, *check.shown)]
@@ -201,7 +203,8 @@ def _of_scope(
     for definition in definitions:
         if python_variable(definition.name) in named:
             local = python_variable(definition.name)
-            yield _clash(operator.position, definition.name, local, named[local])
+            where = operator.places.get(definition.name, operator.position)
+            yield _clash(where, definition.name, local, named[local])
         named[python_variable(definition.name)] = definition.name
     values = [*expressions, *(definition.value for definition in definitions)]
     nodes = [node for value in values for node in ir.walk(value)]

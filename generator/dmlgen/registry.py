@@ -458,6 +458,7 @@ class Operator:
     data: tuple[DataRequirement, ...]
     errata: tuple[Erratum, ...]
     position: Position = field(repr=False)
+    places: Mapping[str, Position] = field(repr=False, compare=False)  # of members and names of `let`
 
     @property
     def c_name(self) -> str:

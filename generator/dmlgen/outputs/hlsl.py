@@ -15,7 +15,7 @@ from dmlgen.outputs.hlsl_activation import Activation, activations_of
 from dmlgen.outputs.hlsl_functions import Functions
 from dmlgen.outputs.hlsl_printer import HlslPrinter
 from dmlgen.outputs.render import Templates
-from dmlgen.outputs.uniforms import Uniforms, camel, macro, plain, tensors_read, uniforms_of
+from dmlgen.outputs.uniforms import Uniforms, camel, clamped, macro, plain, tensors_read, uniforms_of
 from dmlgen.registry import EnumEntry, Operator, Registry, Stage
 from dmlgen.text import Text
 
@@ -126,7 +126,7 @@ def _map(registry: Registry, operator: Operator, functions: Functions) -> Shader
     assert compute is not None and compute.value is not None
     uniforms = uniforms_of(compute)
     printer = HlslPrinter(uniforms, is_aligned(compute), Valid(registry, operator, Stage.VALUES))
-    value_lines, value = printer.value(compute.value)
+    value_lines, value = printer.value(clamped(compute.value))
     output = tensor_of(registry, operator, compute.output)
     place = ir.Local("at", ir.INTS) if compute.place is None else compute.place
     place_lines, offset = printer.offset(place, f"{output.local}Stride")

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dmlgen.expr import ir
-from dmlgen.expr.bounds import BOUNDS, Bounds
+from dmlgen.expr.bounds import Bounds
 from dmlgen.expr.printer import ATOM, COMPARISON, Printer
 from dmlgen.names import shader_variable
 from dmlgen.outputs.uniforms import Uniforms, camel, macro, plain
 
+LARGEST = 2**31 - 1
 COMPARISONS = {
     "==": "Equal({0}, {1})",
     "!=": "!Equal({0}, {1})",
@@ -37,9 +38,10 @@ class HlslPrinter(Printer):
     collects what must stand before the text printed last, `functions` the names of the functions it calls.
     """
 
-    def __init__(self, uniforms: Uniforms, aligned: bool, bounds: Bounds = BOUNDS) -> None:
+    def __init__(self, uniforms: Uniforms, aligned: bool, bounds: Bounds | None = None) -> None:
         self.uniforms = uniforms
-        self.bounds = bounds
+        self.bounds = bounds or Bounds()
+        self.bounds.known["at"] = (0, LARGEST)
         self.aligned = aligned
         self.statements: list[str] = []
         self.functions: set[str] = set()
@@ -175,6 +177,8 @@ class HlslPrinter(Printer):
                 for node in ir.walk(body):
                     if isinstance(node, ir.Definition) and node.type != ir.INTS and ir.varies(node):
                         self.print(node)
+                    elif isinstance(node, ir.Index):
+                        self._prepare(node.sequence)
             case ir.Conditional(then=then, otherwise=otherwise):
                 self._prepare(then)
                 self._prepare(otherwise)
@@ -278,6 +282,11 @@ class HlslPrinter(Printer):
                 return f"Activate({self.print(item)})"
             case ir.Call(function="integer", arguments=(item,)):
                 return f"(int){self.print(item, ATOM)}"
+            case ir.Call(function="max", arguments=(item, ir.Number(value=0))) if (
+                node.type == ir.INT
+                and 0 <= self.bounds.value(item)[0] <= self.bounds.value(item)[1] <= LARGEST
+            ):  # nor wraps around
+                return self.print(item, ATOM)
             case ir.Call(function="min" | "max" | "abs" as function) if node.type == ir.INT:
                 return f"{function}({', '.join(map(self.print, node.arguments))})"
         return self._call("".join(word.capitalize() for word in node.function.split("_")), *node.arguments)

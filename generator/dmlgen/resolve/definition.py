@@ -9,7 +9,7 @@ from collections.abc import Mapping as Map
 from dataclasses import replace
 
 from dmlgen.analysis.counts import dimension_counts
-from dmlgen.diagnostics import Position, nearest
+from dmlgen.diagnostics import nearest
 from dmlgen.expr import ir
 from dmlgen.expr.deciding import deciding_tensors
 from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, PRELUDE, Definer, Formula, signature
@@ -77,9 +77,9 @@ def resolve_definition(
                 raise fault(entry.key.position, "unused-definition", f"nothing uses {entry.name}")
     faults.stop()
     counts = dimension_counts(members, resolved, support)
-    for name, where, misfit in _misfits(kept, outputs, counts, compute):
+    for name, node_, misfit in _misfits(kept, outputs, counts):
         with faults:
-            raise fault(where, "coordinate-length", f"{misfit}, in {name}")
+            raise fault(definer.place(node_), "coordinate-length", f"{misfit}, in {name}")
     faults.stop()
     decides = deciding_tensors(kept, outputs.values())
     kept = [replace(one, decides=one.name in decides) for one in kept]
@@ -169,22 +169,21 @@ def entries_read(node: ir.Expr) -> set[str]:
 
 
 def _misfits(
-    kept: list[Intermediate], outputs: Map[str, ir.Expr], counts: list[Counts], compute: Mapping
-) -> Iterator[tuple[str, Position, str]]:
-    """The first read of each value whose coordinate is too long or too short, and where the value stands."""
-    values = [(one.name, one.value, mapping(mapping(compute, "tensors"), one.name), "value") for one in kept]
-    values += [(name, value, mapping(compute, "outputs"), name) for name, value in outputs.items()]
+    kept: list[Intermediate], outputs: Map[str, ir.Expr], counts: list[Counts]
+) -> Iterator[tuple[str, ir.Expr, str]]:
+    """The first read of each value whose coordinate is too long or too short."""
+    values = {**{one.name: one.value for one in kept}, **outputs}
     done: set[str] = set()
     for combination in counts:
         sizes: dict[str, int | None] = {}
         lengths = Lengths(combination, sizes)
         for one in kept:
             sizes[one.name] = lengths.length(one.sizes, {})
-        for name, value, where, key in values:
+        for name, value in values.items():
             own = sizes[name] if name in sizes else combination.ranks.get(name)
-            for misfit in lengths.misfits(value, {"at": own}):
+            for node, misfit in lengths.misfits(value, {"at": own}):
                 if name not in done:
-                    yield name, place(where, key), misfit
+                    yield name, node, misfit
                 done.add(name)
 
 

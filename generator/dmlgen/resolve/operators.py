@@ -117,6 +117,11 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
         data=tuple(data),
         errata=tuple(erratum(item) for item in mappings(node, "errata")),
         position=place(node, "operator"),
+        places={
+            entry.name: entry.key.position
+            for key in ("members", "let")
+            for entry in mapping(node, key).entries
+        },
     )
 
 
