@@ -79,6 +79,7 @@ SPOILS = [
     Spoil("missing index", GEMM, "[at[r - 2], k]", "[k]", "coordinate-length", "[k] if TransA", "one choice has 1 entries"),
     Spoil("one index too many", LP, "InputTensor[at] /", "InputTensor[at + [0]] /", "coordinate-length", "InputTensor[at + [0]]"),
     Spoil("index of a tensor between", DYNAMIC, "Low[[0]] / Scale[[0]]", "Low[[0, 0]] / Scale[[0]]", "coordinate-length", "Low[[0, 0]]"),
+    Spoil("reduction without a loop", LP, "max(Norm[here], Epsilon)", "argmax(Norm[here], Epsilon)", "expression-type", "argmax(Norm", "range(n)"),
     Spoil("truth of a float", LP, "if P == 1", "if Epsilon", "expression-type", "Epsilon\n"),
     Spoil("remainder of floats", LP, "max(Norm[here], Epsilon)", "(Norm[here] % 2)", "expression-type", "Norm[here] % 2"),
 ]  # fmt: skip

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from dmlgen.diagnostics import Position, SpecError
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS
+from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, Definer
 from dmlgen.expr.evaluate import compile_expression
+from dmlgen.expr.functions import ELEMENT_FUNCTIONS, FUNCTIONS
 from dmlgen.expr.ir import LIMIT
 from dmlgen.expr.parse import Scope, parse
 from dmlgen.expr.printer import SOURCE
@@ -289,3 +291,36 @@ def test_values_are_within_their_bounds(
 def test_loops_whose_bounds_were_taken_for_known(text: str) -> None:
     with pytest.raises(SpecError, match=r"bound of at most|may start below 0"):
         parse(text, BOUNDED, lambda offset: Position("x.yaml"))
+
+
+DEFINED = [*VOCABULARY, "T", "k", "w", "box", "/", "2.5"]
+DEFINED += [*FOLDS, *PLACES, *NUMBERS, *ELEMENT_FUNCTIONS, *FUNCTIONS]
+DEFINITIONS = st.sampled_from(
+    [
+        "A[at]",
+        "sum(A[at] for k in range(A.Sizes[0]))",
+        "A[[at[0], k]] * 2.5",
+        "max(T[w] for w in box(A.Sizes) if inside(w, A.Sizes))",
+        "argmax(B[w] for w in box(A.Sizes[1:]))",
+        "flat(at, A.Sizes)",
+        "unflat(Axis, A.Sizes)[0]",
+        "clamp(int(Alpha), 0, Axis)",
+        "quantize(Alpha, A)",
+        "float(Axis) / Alpha if present(B) else 0",
+    ]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.one_of(DEFINITIONS, st.just("")), st.lists(st.sampled_from(DEFINED), max_size=9), st.integers(0, 60)
+)
+def test_any_text_of_a_definition_is_typed_or_a_finding(text: str, words: list[str], where: int) -> None:
+    spoilt = f"{text[:where]} {' '.join(words)} {text[where:]}" if words else text
+    definer = Definer(SCOPE, {"A": ir.FLOAT, "B": ir.INT}, [], Position("x.yaml"))
+    definer.kept["T"] = ir.FLOAT
+    try:
+        definer.parse(spoilt, lambda offset: Position("x.yaml", 1, 1 + offset))
+    except SpecError as error:
+        assert error.findings
+        assert all(1 <= finding.position.column <= len(spoilt) + 1 for finding in error.findings)

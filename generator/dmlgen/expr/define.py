@@ -361,6 +361,11 @@ class _Definition(_Parser):
             function = FUNCTIONS[name]
             one = tuple(types[0] for types in function.arguments)
             return self.checked(node, name, arguments, values, one, function.result)
+        if name not in ELEMENT_FUNCTIONS:
+            message = (
+                f"{name}() is not a function of these; a reduction has a loop: {name}(x for k in range(n))"
+            )
+            raise self.fail(node, "expression-type", message)
         if "element" in kinds:
             found = self.of_elements(node, name, arguments, depth)
             if found is not None:

@@ -882,6 +882,7 @@ _MODULE_OF = {
     "saturate": "arithmetic",
     "as_float": "arithmetic",
     "tensor_at": "tensor",
+    "ABSENT": "tensor",
     **dict.fromkeys(
         (
             *ELEMENT_FUNCTIONS,

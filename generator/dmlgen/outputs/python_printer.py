@@ -113,12 +113,17 @@ class PythonPrinter(Printer):
         return field_local(node.tensor.name, node.name)
 
     def present(self, node: ir.Present) -> str:
-        return f"{self.print(node.item, ATOM)} is not None"
+        return f"{self.print(node.item, ATOM)} is not {self._absence(node)}"
 
     def not_(self, operand: ir.Expr) -> str:
         if isinstance(operand, ir.Present):
-            return f"{self.print(operand.item, ATOM)} is None"
+            return f"{self.print(operand.item, ATOM)} is {self._absence(operand)}"
         return super().not_(operand)
+
+    def _absence(self, node: ir.Present) -> str:
+        """What stands for an item that is not there; `tensor_at` has a tensor for it."""
+        of_several = isinstance(node.item, ir.Tensor) and node.item.index is not None
+        return self._use("ABSENT") if of_several else "None"
 
     def index(self, node: ir.Index) -> str:
         sequence, index = node.sequence, node.index
