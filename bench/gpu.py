@@ -253,6 +253,7 @@ def cases() -> Iterator[Case]:
 
 def code_of(folder: Path, operator: str, dispatch: Dispatch) -> bytes:
     """The shader from the folder; compiled into it first if it is not there."""
+    operator = dispatch.shader or operator
     macros = hashlib.sha256(repr(sorted(dispatch.defines.items())).encode()).hexdigest()[:16]
     file = folder / f"{operator}-{macros}.spv"
     if not file.exists():

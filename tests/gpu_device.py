@@ -68,7 +68,7 @@ def dispatch_guarded(
         name: Binding(buffer, GUARD, padded[name].nbytes - 2 * GUARD) for name, buffer in buffers.items()
     }
     for dispatch in work.dispatches:
-        code = compiler.compile(shader(operator), dispatch.defines)
+        code = compiler.compile(shader(dispatch.shader or operator), dispatch.defines)
         parameters = device.buffer(len(dispatch.constants))
         device.upload(parameters, dispatch.constants)
         bindings = [windows[name] for name in dispatch.buffers]

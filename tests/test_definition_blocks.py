@@ -99,11 +99,29 @@ def test_beta_0_lets_not_a_number_through() -> None:
     assert np.isnan(one("GEMM", inputs, empty(np.float32, 1, 1, 1, 1), **members)).all()
 
 
-def test_an_activation_of_whole_rows_has_no_shader_yet_and_it_says_so() -> None:
-    a = {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 2]}
-    members = {"TransA": "NONE", "TransB": "NONE", "Alpha": 1.0, "Beta": 0.0}
-    members["FusedActivation"] = {"type": "ACTIVATION_SOFTMAX", "desc": {}}
-    tensors = dict.fromkeys(("ATensor", "BTensor", "OutputTensor"), a)
-    desc = dmlops.from_json({"type": "GEMM", "desc": {**tensors, **members}})
-    with pytest.raises(dmlops.gpu.Unsupported, match="GEMM with ACTIVATION_SOFTMAX fused has no shader yet"):
-        dmlops.gpu.planned(desc)
+def recurrent(operator: str, gates: int, outputs: dict[str, list[int]]) -> Any:
+    """A network of 7 steps, 3 batches, 4 inputs and 2 units, with the fewest members."""
+    activations = ["SIGMOID", "TANH", "TANH"][: gates - 1]
+    sizes = {
+        "InputTensor": [1, 7, 3, 4],
+        "WeightTensor": [1, 1, gates * 2, 4],
+        "RecurrenceTensor": [1, 1, gates * 2, 2],
+    }
+    members: dict[str, Any] = {"LinearBeforeReset": False} if operator == "GRU" else {}
+    if operator == "LSTM":
+        members = {"UseClipThreshold": False, "ClipThreshold": 0.0, "CoupleInputForget": False}
+    tensors = {name: empty(np.float32, *one) for name, one in {**sizes, **outputs}.items()}
+    members["ActivationDescs"] = [{"type": f"ACTIVATION_{name}", "desc": {}} for name in activations]
+    desc = dmlops.from_json({"type": operator, "desc": {**tensors, **members, "Direction": "FORWARD"}})
+    assert desc.validate() == []
+    return desc
+
+
+@pytest.mark.parametrize(
+    ("operator", "gates", "each"),
+    [("LSTM", 4, 1), ("GRU", 3, 2)],  # a unit of a GRU needs the reset gates of all units
+)
+def test_how_many_dispatches_a_step_takes(operator: str, gates: int, each: int) -> None:
+    outputs = {"OutputSequenceTensor": [7, 1, 3, 2], "OutputSingleTensor": [1, 1, 3, 2]}
+    dispatches = dmlops.gpu.planned(recurrent(operator, gates, outputs)).dispatches
+    assert len(dispatches) == 1 + (7 + 1) * each + len(outputs)  # step 0 is the initial state

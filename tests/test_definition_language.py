@@ -12,6 +12,7 @@ import pytest
 from dmlgen.diagnostics import SpecError
 from dmlgen.lint import lint
 from dmlgen.resolve import load_registry
+from dmlgen.schedules.keyed import keyed
 
 SPECS = Path(__file__).parent.parent / "specs"
 GEMM = "operators/matrix/gemm.yaml"
@@ -19,6 +20,11 @@ AVERAGE = "operators/pooling/average_pooling.yaml"
 MAXIMUM = "operators/pooling/max_pooling2.yaml"
 LP = "operators/normalization/lp_normalization.yaml"
 DYNAMIC = "operators/quantized/dynamic_quantize_linear.yaml"
+JOIN = "operators/shape/join.yaml"
+SPLIT = "operators/shape/split.yaml"
+GATHER = "operators/gather/gather_elements.yaml"
+BITS = "operators/logical/element_wise_bit_not.yaml"
+CLIP = "operators/elementwise/element_wise_clip.yaml"
 WINDOW = "shared/definitions/window.yaml"
 
 
@@ -46,7 +52,7 @@ SPOILS = [
     Spoil("let", GEMM, "* b(k)", "* bb(k)", "unknown-name", "bb(k)"),
     Spoil("member", GEMM, "Alpha * sum", "Alhpa * sum", "unknown-name", "Alhpa", "Alpha"),
     Spoil("enumeration", GEMM, "if TransA == NONE else [k", "if TransA == NON else [k", "unknown-name", "NON else", "NONE"),
-    Spoil("field", GEMM, "r: OutputTensor.DimensionCount", "r: OutputTensor.DimensionCont", "unknown-name", "OutputTensor.DimensionCont"),
+    Spoil("field", GEMM, "r: OutputTensor.DimensionCount", "r: OutputTensor.DimensionCont", "unknown-name", "DimensionCont\n", "DimensionCount"),
     Spoil("field of no use", GEMM, "r: OutputTensor.DimensionCount", "r: OutputTensor.Flags", "expression-type", "OutputTensor.Flags"),
     Spoil("arguments", GEMM, "sum(a(k)", "sum(a(k, k)", "expression-form", "a(k, k)"),
     Spoil("arguments of a name", GEMM, "at[:r - 2] + ([at", "at[:r(1) - 2] + ([at", "expression-form", "r(1)"),
@@ -67,8 +73,8 @@ SPOILS = [
     Spoil("hidden by a parameter", GEMM, "    a(k):", "    a(Alpha):", "name-clash", "a(Alpha)"),
     Spoil("self", GEMM, 'value: "Alpha * sum', 'value: "Product[at] + sum', "cycle", '"Product[at]', "along"),
     Spoil("later tensor", DYNAMIC, "(High[[0]] - Low[[0]])", "(High[[0]] - float(Point[[0]]))", "cycle", '"(High'),
-    Spoil("kernel", GEMM, "compute:\n", "compute:\n  kernel: map\n", "compute-form", "map\n"),
-    Spoil("key", GEMM, "compute:\n", "compute:\n  kernal: map\n", "unknown-key", "kernal"),
+    Spoil("algorithm", GEMM, "compute:\n", "compute:\n  algoritm: top_k\n", "unknown-key", "algoritm", "algorithm"),
+    Spoil("key", GEMM, "  tensors:\n", "  tensor:\n", "unknown-key", "tensor:", "tensors"),
     Spoil("type name", DYNAMIC, "type: int", "type: integer", "wrong-value", "integer"),
     Spoil("shared file", AVERAGE, "uses: [window]", "uses: [windows]", "unknown-name", "windows", "window"),
     Spoil("shared text", WINDOW, "inside(padded", "insid(padded", "unknown-name", "insid(padded", "inside", AVERAGE),
@@ -82,6 +88,17 @@ SPOILS = [
     Spoil("reduction without a loop", LP, "max(Norm[here], Epsilon)", "argmax(Norm[here], Epsilon)", "expression-type", "argmax(Norm", "range(n)"),
     Spoil("truth of a float", LP, "if P == 1", "if Epsilon", "expression-type", "Epsilon\n"),
     Spoil("remainder of floats", LP, "max(Norm[here], Epsilon)", "(Norm[here] % 2)", "expression-type", "Norm[here] % 2"),
+    Spoil("part of a value", JOIN, "joined(InputTensors, Axis)", "-joined(InputTensors, Axis)", "expression-form", "-joined", "whole value"),
+    Spoil("joined outputs", JOIN, "joined(InputTensors, Axis)", "joined(OutputTensor, Axis)", "expression-type", "OutputTensor, Axis"),
+    Spoil("one of an array", JOIN, "joined(InputTensors, Axis)", "InputTensors[Axis][at]", "expression-form", "InputTensors[Axis]", "written number"),
+    Spoil("number of an output", JOIN, "joined(InputTensors, Axis)", "joined(InputTensors, index)", "unknown-name", "index)"),
+    Spoil("output that is read", SPLIT, "InputTensor[replace", "OutputTensors[0][replace", "expression-form", "OutputTensors[0]", "never read"),
+    Spoil("wrap", GATHER, "wrap(IndicesTensor[at], ", "wrap(InputTensor[at], ", "expression-type", "InputTensor[at], "),
+    Spoil("size of wrap", GATHER, "InputTensor.Sizes[Axis])", "InputTensor.Sizes)", "expression-type", "InputTensor.Sizes)"),
+    Spoil("bits of a number", BITS, "bit_not(InputTensor[at])", "bit_not(1)", "expression-type", "bit_not(1)"),
+    Spoil("bits of a sum", BITS, "bit_not(InputTensor[at])", "InputTensor[at] | (InputTensor[at] + 1)", "expression-type", "InputTensor[at] | "),
+    Spoil("part of a struct", CLIP, "ScaleBias.Bias)", "ScaleBias.Bais)", "unknown-name", "Bais)", "Bias"),
+    Spoil("kernel", CLIP, "  outputs:\n", "  kernel: map\n  outputs:\n", "unknown-key", "kernel"),
 ]  # fmt: skip
 
 
@@ -125,3 +142,60 @@ def test_what_an_activation_of_rows_is_applied_to(row: str, fits: bool, tmp_path
     path.write_text(text.replace("activated(Product[at]", f"activated({row}"), encoding="utf-8")
     codes = [finding.code for finding in lint(load_registry(specs)) if finding.code == "activation-of-rows"]
     assert codes == ([] if fits else ["activation-of-rows"])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("InputFirstMomentTensor[at]", "InputFirstMomentTensor[replace(at, 0, 0)]", "InputFirstMomentTensor"),
+        (
+            "same: Sizes\n    of: [InputParametersTensor, InputFirstMomentTensor, InputSecondMomentTensor, "
+            "GradientTensor, OutputParametersTensor, OutputFirstMomentTensor, OutputSecondMomentTensor]",
+            "same: Sizes\n    of: [InputParametersTensor, GradientTensor, OutputParametersTensor, "
+            "OutputFirstMomentTensor]",
+            "OutputSecondMomentTensor",
+        ),
+        ("OutputFirstMomentTensor: {role: output,", "OutputFirstMomentTensor: {role: output, optional: true,", "Ou"),
+        ("GradientTensor]", "TrainingStepTensor]", "TrainingStepTensor"),
+        ("OutputFirstMomentTensor: first", "OutputFirstMomentTensor: first + first", None),
+    ],
+)  # fmt: skip
+def test_what_an_operator_in_place_reads_and_writes(
+    old: str, new: str, says: str | None, tmp_path: Path
+) -> None:
+    name = "operators/training/adam_optimizer.yaml"
+    specs = tmp_path / "specs"
+    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators"))
+    (specs / name).parent.mkdir(parents=True)
+    text = (SPECS / name).read_text(encoding="utf-8")
+    assert old in text
+    (specs / name).write_text(text.replace(old, new, 1), encoding="utf-8")
+    found = [finding.message for finding in lint(load_registry(specs)) if finding.code == "in-place"]
+    assert len(found) == (says is not None), found
+    assert all(str(says) in message for message in found)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fits"),
+    [
+        ("", "", True),
+        ("flat(p, InputTensor.Sizes) + 1", "p[3] + InputTensor.Sizes[0]", True),
+        ("flat(at, OutputTensor.Sizes)", "flat(at, InputTensor.Sizes)", False),
+        ("flat(p, InputTensor.Sizes) + 1", "flat(p, InputTensor.Sizes) + 1 + at[0]", False),
+        ("IndicesTensor[p] ==", "IndicesTensor[p] + at[3] ==", False),
+        ("box(InputTensor.Sizes)", "box([1, 1, 1, 1], InputTensor.Sizes)", False),
+        ("), 0)", "), 1)", False),
+        ("max(max(", "max(min(", False),
+    ],
+)  # fmt: skip
+def test_which_maxima_go_by_key(old: str, new: str, fits: bool, tmp_path: Path) -> None:
+    name = "operators/pooling/max_unpooling.yaml"
+    specs = tmp_path / "specs"
+    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators"))
+    (specs / name).parent.mkdir(parents=True)
+    text = (SPECS / name).read_text(encoding="utf-8")
+    assert old in text
+    (specs / name).write_text(text.replace(old, new, 1), encoding="utf-8")
+    defines = load_registry(specs).operator["MAX_UNPOOLING"].defines
+    assert defines is not None
+    assert (keyed(defines.tensors[0]) is not None) == fits

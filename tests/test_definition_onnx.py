@@ -518,3 +518,18 @@ def test_layer_normalization() -> None:
         Epsilon=1e-5,
     )
     close(found, expected)
+
+
+@pytest.mark.parametrize("type_", [np.uint32, np.uint64])
+def test_max_unpooling_keeps_the_last_of_those_that_go_to_one_place(type_: Any) -> None:
+    x = integers(np.int8, 2, 3, 20, 30)
+    places = RANDOM.integers(0, 2 * 3 * 7 * 9 + 40, x.shape).astype(type_)  # some lie outside
+    places[0, 0, 0, :2] = np.iinfo(type_).max, 2**31
+    expected = np.zeros(2 * 3 * 7 * 9, np.int8)
+    for number, place in enumerate(places.ravel()):
+        if place < expected.size:
+            expected[place] = x.ravel()[number]
+    inputs = {"InputTensor": x, "IndicesTensor": places}
+    found = one("MAX_UNPOOLING", inputs, empty(np.int8, 2, 3, 7, 9))
+    assert found.ravel().tolist() == expected.tolist()
+    assert (np.bincount(places.ravel()[places.ravel() < expected.size].astype(np.int64)) > 1).any()

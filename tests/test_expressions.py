@@ -109,7 +109,7 @@ def test_values(text: str, expected: object) -> None:
     ("text", "code", "column"),
     [
         ("Axsi", "unknown-name", 1),
-        ("1 + A.Size[0]", "unknown-name", 5),
+        ("1 + A.Size[0]", "unknown-name", 7),
         ("A.DataType == FLOAT23", "unknown-name", 15),
         ("foo(1)", "unknown-name", 1),
         ("Axis < Alpha", "expression-type", 8),
@@ -117,7 +117,7 @@ def test_values(text: str, expected: object) -> None:
         ("A.Sizes < A.Sizes", "expression-type", 1),
         ("A.Sizes[0] and Axis", "expression-type", 1),
         ("1 if Axis else 2", "expression-type", 6),
-        ("Scale.Depth", "unknown-name", 1),
+        ("Scale.Depth", "unknown-name", 7),
         ("A.Sizes[::2]", "expression-type", 1),
         ("Axis ** 2", "expression-form", 1),
         ("Axis / 2", "expression-type", 1),

@@ -51,7 +51,8 @@ def variants(operator: str) -> list[Defines]:
             except gpu.Unsupported:  # too large for 32 bits
                 continue
             for dispatch in work.dispatches:
-                found.setdefault(frozenset(dispatch.defines.items()), dispatch.defines)
+                if dispatch.shader is None:  # others are variants of their own operator
+                    found.setdefault(frozenset(dispatch.defines.items()), dispatch.defines)
     if WHOLE_SWEEP:
         return list(found.values())
     seen: set[tuple[str, int | str]] = set()

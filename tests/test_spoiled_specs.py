@@ -16,11 +16,10 @@ GATHER = "operators/gather/gather.yaml"
 ND1 = "operators/gather/gather_nd1.yaml"
 
 COMPUTE = """compute:
-  kernel: gather
-  output: OutputTensor
   let:
     index: wrap(IndicesTensor[at], InputTensor.Sizes[Axis])
-  value: InputTensor[replace(at, Axis, index)]"""
+  outputs:
+    OutputTensor: InputTensor[replace(at, Axis, index)]"""
 
 REPEATED = """  "5.0":
     - tensors: [InputTensor, OutputTensor]
@@ -56,15 +55,20 @@ SPOILS = [
     Spoil("anchor", ELEMENTS, "value: 107", "value: &one 107", "anchor", "&one"),
     Spoil("tag", ELEMENTS, "value: 107", "value: !!int 107", "tag", "!!int"),
     Spoil("in-place-output", ELEMENTS, "value: 107", "in_place: [OutputTensor]\nvalue: 107", "unknown-name", "OutputTensor]"),
+    Spoil("default-of-nobody", ELEMENTS, "value: 107", "defaults: {source: DirectMLX, Axs: 0}\nvalue: 107", "unknown-name", "0}"),
+    Spoil("default-of-an-input", ELEMENTS, "value: 107", "defaults: {source: DirectMLX, InputTensor: INT8}\nvalue: 107", "default", "INT8}"),
+    Spoil("default-of-no-type", ELEMENTS, "value: 107", "defaults: {source: DirectMLX, OutputTensor: INT9}\nvalue: 107", "unknown-name", "INT9}"),
+    Spoil("default-out-of-range", ELEMENTS, "value: 107", "defaults: {source: DirectMLX, Axis: -1}\nvalue: 107", "default", "-1}"),
+    Spoil("default-of-another-kind", ELEMENTS, "value: 107", "defaults: {source: DirectMLX, Axis: one}\nvalue: 107", "default", "one}"),
     Spoil("yes-for-true", ELEMENTS, "id: same-rank", "advice: yes\n    id: same-rank", "ambiguous-scalar", "yes"),
     Spoil("date", ELEMENTS, "value: 107", "value: 2020-10-30", "ambiguous-scalar", "2020-10-30"),
     Spoil("second-document", ELEMENTS, "\nmembers:", "\n---\nmembers:", "several-documents", "---"),
     Spoil("non-string-key", ELEMENTS, "value: 107", "value: 107\n12: x", "key-not-string", "12: x"),
     Spoil("hidden-character", ELEMENTS, "Picks one", "Picks \u202e one", "hidden-character", "\u202e"),
     Spoil("no-mapping", ELEMENTS, COMPUTE, "compute: nothing", "wrong-type", "nothing"),
-    Spoil("no-value", ELEMENTS, "  value: InputTensor[replace(at, Axis, index)]\n", "", "compute-form", "kernel: gather", "need a value"),
+    Spoil("no-outputs", ELEMENTS, "  outputs:\n    OutputTensor: InputTensor[replace(at, Axis, index)]\n", "", "missing-key", "let:\n    index", "outputs"),
     Spoil("another-type", ELEMENTS, "InputTensor[replace(at, Axis, index)]", "IndicesTensor[at]", "expression-type", "IndicesTensor[at]\n\nexamples", "element of InputTensor or bool is expected"),
-    Spoil("integer-element", ELEMENTS, "InputTensor[replace(at, Axis, index)]", "InputTensor[at] // 2", "expression-type", "InputTensor[at]", "elements have no //"),
+    Spoil("integer-element", ELEMENTS, "InputTensor[replace(at, Axis, index)]", "InputTensor[at] // 2", "expression-type", "InputTensor[at]", "only integers have //"),
     # Messages
     Spoil("no-words", ELEMENTS, "require: Axis < InputTensor.DimensionCount", "require: any(InputTensor.Sizes[d] > 1 for d in axes(InputTensor))", "message", "axis-range", "`says`"),
     Spoil("unclosed-brace", ELEMENTS, "because: only the axis may differ", "because: only {Axis may differ", "message", "{Axis may"),
@@ -109,7 +113,7 @@ SPOILS = [
     Spoil("duplicate-rule", ELEMENTS, "id: same-type", "id: same-rank", "duplicate-rule", "same-rank\n    same: DataType"),
     # Expressions
     Spoil("member-name", ELEMENTS, "require: Axis <", "require: Axes <", "unknown-name", "Axes <", "Axis"),
-    Spoil("field-name", ELEMENTS, "Axis < InputTensor.DimensionCount", "Axis < InputTensor.DimensionsCount", "unknown-name", "InputTensor.DimensionsCount", "DimensionCount"),
+    Spoil("field-name", ELEMENTS, "Axis < InputTensor.DimensionCount", "Axis < InputTensor.DimensionsCount", "unknown-name", "DimensionsCount", "DimensionCount"),
     Spoil("syntax", ELEMENTS, "Axis < InputTensor.DimensionCount", "Axis < < InputTensor.DimensionCount", "expression-syntax", "< InputTensor.DimensionCount"),
     Spoil("types-compared", ELEMENTS, "Axis < InputTensor.DimensionCount", "Axis < InputTensor.Sizes", "expression-type", "InputTensor.Sizes\n"),
     Spoil("not-a-truth-value", ELEMENTS, "Axis < InputTensor.DimensionCount", "Axis + 1", "expression-type", "Axis + 1"),
@@ -138,7 +142,7 @@ SPOILS = [
     Spoil("unused-definition", GATHER, "  GatheredSizes: >-", "  Unused: Axis\n  GatheredSizes: >-", "unused-definition", "GATHER\n"),
     Spoil("compute-name", ND1, "InputTensor[align(place[", "InputTensor[align(plaec[", "unknown-name", "plaec", "place"),
     # The whole registry
-    Spoil("level-order", "feature_levels.yaml", "value: 0x2100", "value: 0x1100", "level-order", "0x1100"),
+    Spoil("level-order", "feature_levels.yaml", 'value: "0x2100"', 'value: "0x1100"', "level-order", '"0x1100"'),
     Spoil("undocumented-rule", ELEMENTS, "InputTensor.DimensionCount\n    source: docs", "InputTensor.DimensionCount\n    source: ours", "undocumented-rule", "id: axis-range", "must be advice"),
     Spoil("example-of-several-tensors", ELEMENTS, "InputTensor: {type: FLOAT32, sizes: [3, 3], data: [1, 2, 3, 4, 5, 6, 7, 8, 9]}", "InputTensor: [{type: FLOAT32, sizes: [3, 3]}]", "example-form", "[{type", "a mapping is expected"),
     Spoil("unlisted-rule", ELEMENTS, "id: output-sizes", "id: output-size", "identifier-unlisted", "id: output-size\n"),

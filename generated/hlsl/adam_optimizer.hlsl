@@ -7,13 +7,11 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... adam_optimizer.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
-//              0 OutputParametersTensor
-//              1 OutputFirstMomentTensor
-//              2 OutputSecondMomentTensor
+//   PASS       what is written:
+//              0 OutputParametersTensor, OutputFirstMomentTensor, OutputSecondMomentTensor
 // For each tensor, X being INPUT_PARAMETERS or INPUT_FIRST_MOMENT or INPUT_SECOND_MOMENT or GRADIENT or TRAINING_STEP or OUTPUT_PARAMETERS or OUTPUT_FIRST_MOMENT or OUTPUT_SECOND_MOMENT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -1001,6 +999,15 @@ void StoreOutputParameters(uint offset, OUTPUT_PARAMETERS_VALUE value)
 #endif
 }
 
+void WriteOutputParameters(List at, OUTPUT_PARAMETERS_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_PARAMETERS_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputParametersStrides[d / 4][d % 4];
+    StoreOutputParameters(offset, entry);
+}
+
 void StoreOutputFirstMoment(uint offset, OUTPUT_FIRST_MOMENT_VALUE value)
 {
 #if OUTPUT_FIRST_MOMENT_BITS < 16
@@ -1015,6 +1022,15 @@ void StoreOutputFirstMoment(uint offset, OUTPUT_FIRST_MOMENT_VALUE value)
 #endif
 }
 
+void WriteOutputFirstMoment(List at, OUTPUT_FIRST_MOMENT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_FIRST_MOMENT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputFirstMomentStrides[d / 4][d % 4];
+    StoreOutputFirstMoment(offset, entry);
+}
+
 void StoreOutputSecondMoment(uint offset, OUTPUT_SECOND_MOMENT_VALUE value)
 {
 #if OUTPUT_SECOND_MOMENT_BITS < 16
@@ -1027,6 +1043,15 @@ void StoreOutputSecondMoment(uint offset, OUTPUT_SECOND_MOMENT_VALUE value)
 #else
     outputSecondMomentTensor[offset] = (OUTPUT_SECOND_MOMENT_STORED)value;
 #endif
+}
+
+void WriteOutputSecondMoment(List at, OUTPUT_SECOND_MOMENT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SECOND_MOMENT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputSecondMomentStrides[d / 4][d % 4];
+    StoreOutputSecondMoment(offset, entry);
 }
 
 REAL_VALUE Turn()
@@ -1056,26 +1081,13 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
-#if PASS == 0  // OutputParametersTensor
-    const OUTPUT_PARAMETERS_VALUE entry = (OUTPUT_PARAMETERS_VALUE)RoundingOnce(((REAL_VALUE)ReadInputParameters(at) - ((Pace() * First(at)) / (Sqrt(Second(at)) + (REAL_VALUE)epsilon))), OUTPUT_PARAMETERS_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_PARAMETERS_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputParametersStrides[d / 4][d % 4];
-    StoreOutputParameters(offset, entry);
-#elif PASS == 1  // OutputFirstMomentTensor
-    const OUTPUT_FIRST_MOMENT_VALUE entry = (OUTPUT_FIRST_MOMENT_VALUE)RoundingOnce(First(at), OUTPUT_FIRST_MOMENT_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_FIRST_MOMENT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputFirstMomentStrides[d / 4][d % 4];
-    StoreOutputFirstMoment(offset, entry);
-#elif PASS == 2  // OutputSecondMomentTensor
-    const OUTPUT_SECOND_MOMENT_VALUE entry = (OUTPUT_SECOND_MOMENT_VALUE)RoundingOnce(Second(at), OUTPUT_SECOND_MOMENT_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SECOND_MOMENT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputSecondMomentStrides[d / 4][d % 4];
-    StoreOutputSecondMoment(offset, entry);
+#if PASS == 0  // OutputParametersTensor, OutputFirstMomentTensor, OutputSecondMomentTensor
+    const OUTPUT_PARAMETERS_VALUE entry0 = (OUTPUT_PARAMETERS_VALUE)RoundingOnce(((REAL_VALUE)ReadInputParameters(at) - ((Pace() * First(at)) / (Sqrt(Second(at)) + (REAL_VALUE)epsilon))), OUTPUT_PARAMETERS_BITS);
+    const OUTPUT_FIRST_MOMENT_VALUE entry1 = (OUTPUT_FIRST_MOMENT_VALUE)RoundingOnce(First(at), OUTPUT_FIRST_MOMENT_BITS);
+    const OUTPUT_SECOND_MOMENT_VALUE entry2 = (OUTPUT_SECOND_MOMENT_VALUE)RoundingOnce(Second(at), OUTPUT_SECOND_MOMENT_BITS);
+    DeviceMemoryBarrier();  // all are read before any is written: an output may share an input's buffer
+    WriteOutputParameters(at, entry0);
+    WriteOutputFirstMoment(at, entry1);
+    WriteOutputSecondMoment(at, entry2);
 #endif
 }

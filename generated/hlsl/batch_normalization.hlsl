@@ -7,10 +7,10 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... batch_normalization.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
+//   PASS       what is written:
 //              0 OutputTensor
 // For each tensor, X being INPUT or MEAN or VARIANCE or SCALE or BIAS or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -86,11 +86,7 @@ struct Activation
     uint count;         // elements to write
     uint first;         // the number of the first one
     uint groupColumns;  // thread groups along x
-    int scaleDimensionCount;
-    int meanDimensionCount;
-    int varianceDimensionCount;
     float epsilon;
-    int biasDimensionCount;
 };
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
@@ -906,6 +902,15 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    StoreOutput(offset, entry);
+}
+
 // What a fused activation makes of a result
 REAL_VALUE Activate(REAL_VALUE input, int number)
 {
@@ -1046,15 +1051,10 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 List Entries(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(scaleDimensionCount - lower, 0, 8);
+    result.length = SCALE_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = ((Entry(ListOf(scaleSizes[0], scaleSizes[1], SCALE_SIZES_LENGTH), d) != 1) ? Entry(at, d) : 0);
-        }
+    for (int d = 0; d < SCALE_SIZES_LENGTH; d++)
+        result.entries[d] = ((Entry(ListOf(scaleSizes[0], scaleSizes[1], SCALE_SIZES_LENGTH), d) != 1) ? Entry(at, d) : 0);
     return result;
 }
 
@@ -1066,15 +1066,10 @@ REAL_VALUE Spread(List at)
 List Entries2(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(meanDimensionCount - lower, 0, 8);
+    result.length = MEAN_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = ((Entry(ListOf(meanSizes[0], meanSizes[1], MEAN_SIZES_LENGTH), d) != 1) ? Entry(at, d) : 0);
-        }
+    for (int d = 0; d < MEAN_SIZES_LENGTH; d++)
+        result.entries[d] = ((Entry(ListOf(meanSizes[0], meanSizes[1], MEAN_SIZES_LENGTH), d) != 1) ? Entry(at, d) : 0);
     return result;
 }
 
@@ -1086,15 +1081,10 @@ REAL_VALUE Spread2(List at)
 List Entries3(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(varianceDimensionCount - lower, 0, 8);
+    result.length = VARIANCE_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = ((Entry(ListOf(varianceSizes[0], varianceSizes[1], VARIANCE_SIZES_LENGTH), d) != 1) ? Entry(at, d) : 0);
-        }
+    for (int d = 0; d < VARIANCE_SIZES_LENGTH; d++)
+        result.entries[d] = ((Entry(ListOf(varianceSizes[0], varianceSizes[1], VARIANCE_SIZES_LENGTH), d) != 1) ? Entry(at, d) : 0);
     return result;
 }
 
@@ -1106,15 +1096,10 @@ REAL_VALUE Spread3(List at)
 List Entries4(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(biasDimensionCount - lower, 0, 8);
+    result.length = BIAS_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = ((Entry(ListOf(biasSizes[0], biasSizes[1], BIAS_SIZES_LENGTH), d) != 1) ? Entry(at, d) : 0);
-        }
+    for (int d = 0; d < BIAS_SIZES_LENGTH; d++)
+        result.entries[d] = ((Entry(ListOf(biasSizes[0], biasSizes[1], BIAS_SIZES_LENGTH), d) != 1) ? Entry(at, d) : 0);
     return result;
 }
 
@@ -1131,11 +1116,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // OutputTensor
-    const OUTPUT_VALUE entry = (OUTPUT_VALUE)RoundingOnce(Activate((((Spread(at) * ((REAL_VALUE)ReadInput(at) - Spread2(at))) / Sqrt((Spread3(at) + (REAL_VALUE)epsilon))) + Spread4(at)), 0), OUTPUT_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(Activate((((Spread(at) * ((REAL_VALUE)ReadInput(at) - Spread2(at))) / Sqrt((Spread3(at) + (REAL_VALUE)epsilon))) + Spread4(at)), 0), OUTPUT_BITS));
 #endif
 }

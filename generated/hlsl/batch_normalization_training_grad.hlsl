@@ -7,15 +7,14 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... batch_normalization_training_grad.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
-//              0 Slope
-//              1 Tilt
-//              2 OutputGradientTensor
-//              3 OutputScaleGradientTensor
-//              4 OutputBiasGradientTensor
+//   PASS       what is written:
+//              0 Slope, Tilt
+//              1 OutputGradientTensor
+//              2 OutputScaleGradientTensor
+//              3 OutputBiasGradientTensor
 // For each tensor, X being INPUT or INPUT_GRADIENT or MEAN or VARIANCE or SCALE or OUTPUT_GRADIENT or OUTPUT_SCALE_GRADIENT or OUTPUT_BIAS_GRADIENT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -75,10 +74,6 @@
     uint groupColumns;  // thread groups along x
     int keptSlopeFirst;
     int keptTiltFirst;
-    int inputDimensionCount;
-    int meanDimensionCount;
-    int scaleDimensionCount;
-    int varianceDimensionCount;
     float epsilon;
     int product;
 };
@@ -575,6 +570,15 @@ void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
 #endif
 }
 
+void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_GRADIENT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputGradientStrides[d / 4][d % 4];
+    StoreOutputGradient(offset, entry);
+}
+
 void StoreOutputScaleGradient(uint offset, OUTPUT_SCALE_GRADIENT_VALUE value)
 {
 #if OUTPUT_SCALE_GRADIENT_BITS < 16
@@ -587,6 +591,15 @@ void StoreOutputScaleGradient(uint offset, OUTPUT_SCALE_GRADIENT_VALUE value)
 #else
     outputScaleGradientTensor[offset] = (OUTPUT_SCALE_GRADIENT_STORED)value;
 #endif
+}
+
+void WriteOutputScaleGradient(List at, OUTPUT_SCALE_GRADIENT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SCALE_GRADIENT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputScaleGradientStrides[d / 4][d % 4];
+    StoreOutputScaleGradient(offset, entry);
 }
 
 void StoreOutputBiasGradient(uint offset, OUTPUT_BIAS_GRADIENT_VALUE value)
@@ -603,6 +616,15 @@ void StoreOutputBiasGradient(uint offset, OUTPUT_BIAS_GRADIENT_VALUE value)
 #endif
 }
 
+void WriteOutputBiasGradient(List at, OUTPUT_BIAS_GRADIENT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_BIAS_GRADIENT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputBiasGradientStrides[d / 4][d % 4];
+    StoreOutputBiasGradient(offset, entry);
+}
+
 REAL_VALUE ReadKeptSlope(List at)
 {
     uint place = 0;
@@ -617,6 +639,19 @@ REAL_VALUE ReadKeptSlope(List at)
     return asdouble(scratch[place], scratch[place + 1]);
 #else
     return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptSlope(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptSlopeFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
 #endif
 }
 
@@ -637,6 +672,19 @@ REAL_VALUE ReadKeptTilt(List at)
 #endif
 }
 
+void WriteKeptTilt(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptTiltFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 bool Reduced(int d)
 {
     return Entry(ListOf(meanSizes[0], meanSizes[1], MEAN_SIZES_LENGTH), d) == 1;
@@ -645,15 +693,10 @@ bool Reduced(int d)
 List Entries(List r, List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(inputDimensionCount - lower, 0, 8);
+    result.length = INPUT_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = (Reduced(d) ? Entry(r, d) : Entry(at, d));
-        }
+    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
+        result.entries[d] = (Reduced(d) ? Entry(r, d) : Entry(at, d));
     return result;
 }
 
@@ -679,15 +722,10 @@ REAL_VALUE SumOf(List at)
 List Entries2(List c)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(meanDimensionCount - lower, 0, 8);
+    result.length = MEAN_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = ((Entry(ListOf(meanSizes[0], meanSizes[1], MEAN_SIZES_LENGTH), d) != 1) ? Entry(c, d) : 0);
-        }
+    for (int d = 0; d < MEAN_SIZES_LENGTH; d++)
+        result.entries[d] = ((Entry(ListOf(meanSizes[0], meanSizes[1], MEAN_SIZES_LENGTH), d) != 1) ? Entry(c, d) : 0);
     return result;
 }
 
@@ -713,15 +751,10 @@ REAL_VALUE SumOf2(List at)
 List Entries3(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(scaleDimensionCount - lower, 0, 8);
+    result.length = SCALE_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = ((Entry(ListOf(scaleSizes[0], scaleSizes[1], SCALE_SIZES_LENGTH), d) != 1) ? Entry(at, d) : 0);
-        }
+    for (int d = 0; d < SCALE_SIZES_LENGTH; d++)
+        result.entries[d] = ((Entry(ListOf(scaleSizes[0], scaleSizes[1], SCALE_SIZES_LENGTH), d) != 1) ? Entry(at, d) : 0);
     return result;
 }
 
@@ -733,15 +766,10 @@ REAL_VALUE Spread(List at)
 List Entries4(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(varianceDimensionCount - lower, 0, 8);
+    result.length = VARIANCE_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = ((Entry(ListOf(varianceSizes[0], varianceSizes[1], VARIANCE_SIZES_LENGTH), d) != 1) ? Entry(at, d) : 0);
-        }
+    for (int d = 0; d < VARIANCE_SIZES_LENGTH; d++)
+        result.entries[d] = ((Entry(ListOf(varianceSizes[0], varianceSizes[1], VARIANCE_SIZES_LENGTH), d) != 1) ? Entry(at, d) : 0);
     return result;
 }
 
@@ -758,15 +786,10 @@ REAL_VALUE Rate(List at)
 List Entries5(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(inputDimensionCount - lower, 0, 8);
+    result.length = INPUT_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = (Reduced(d) ? 0 : Entry(at, d));
-        }
+    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
+        result.entries[d] = (Reduced(d) ? 0 : Entry(at, d));
     return result;
 }
 
@@ -787,48 +810,14 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
-#if PASS == 0  // Slope
-    const REAL_VALUE entry = SumOf(at);
-    const uint place = (uint)keptSlopeFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
-#elif PASS == 1  // Tilt
-    const REAL_VALUE entry = SumOf2(at);
-    const uint place = (uint)keptTiltFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
-#elif PASS == 2  // OutputGradientTensor
-    const OUTPUT_GRADIENT_VALUE entry = (OUTPUT_GRADIENT_VALUE)RoundingOnce(((Spread(at) * Rate(at)) * (((REAL_VALUE)ReadInputGradient(at) - (ReadKeptSlope(Here(at)) / Count())) - (((Centred(at) * ReadKeptTilt(Here(at))) / Count()) / (Spread2(at) + (REAL_VALUE)epsilon)))), OUTPUT_GRADIENT_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_GRADIENT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputGradientStrides[d / 4][d % 4];
-    StoreOutputGradient(offset, entry);
-#elif PASS == 3  // OutputScaleGradientTensor
-    const OUTPUT_SCALE_GRADIENT_VALUE entry = (OUTPUT_SCALE_GRADIENT_VALUE)RoundingOnce((ReadKeptTilt(at) * Rate(at)), OUTPUT_SCALE_GRADIENT_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SCALE_GRADIENT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputScaleGradientStrides[d / 4][d % 4];
-    StoreOutputScaleGradient(offset, entry);
-#elif PASS == 4  // OutputBiasGradientTensor
-    const OUTPUT_BIAS_GRADIENT_VALUE entry = (OUTPUT_BIAS_GRADIENT_VALUE)RoundingOnce(ReadKeptSlope(at), OUTPUT_BIAS_GRADIENT_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_BIAS_GRADIENT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputBiasGradientStrides[d / 4][d % 4];
-    StoreOutputBiasGradient(offset, entry);
+#if PASS == 0  // Slope, Tilt
+    WriteKeptSlope(first + item, SumOf(at));
+    WriteKeptTilt(first + item, SumOf2(at));
+#elif PASS == 1  // OutputGradientTensor
+    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(((Spread(at) * Rate(at)) * (((REAL_VALUE)ReadInputGradient(at) - (ReadKeptSlope(Here(at)) / Count())) - (((Centred(at) * ReadKeptTilt(Here(at))) / Count()) / (Spread2(at) + (REAL_VALUE)epsilon)))), OUTPUT_GRADIENT_BITS));
+#elif PASS == 2  // OutputScaleGradientTensor
+    WriteOutputScaleGradient(at, (OUTPUT_SCALE_GRADIENT_VALUE)RoundingOnce((ReadKeptTilt(at) * Rate(at)), OUTPUT_SCALE_GRADIENT_BITS));
+#elif PASS == 3  // OutputBiasGradientTensor
+    WriteOutputBiasGradient(at, (OUTPUT_BIAS_GRADIENT_VALUE)RoundingOnce(ReadKeptSlope(at), OUTPUT_BIAS_GRADIENT_BITS));
 #endif
 }

@@ -7,10 +7,10 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... convolution.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
+//   PASS       what is written:
 //              0 OutputTensor
 // For each tensor, X being INPUT or FILTER or BIAS or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -23,6 +23,7 @@
 //   OutputTensor: FLOAT32, FLOAT16
 //   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
 //   X_LENGTH   entries of a list among the constants, whose name X spells
+//   X_BOUND    a number that bounds lists, whose name X spells
 //   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
 //   REAL_STORED  the same
 //   REAL_BITS  its bits
@@ -86,11 +87,9 @@ struct Activation
     uint count;         // elements to write
     uint first;         // the number of the first one
     uint groupColumns;  // thread groups along x
-    int dims;
     int isForward;
     int isConvolution;
     int inputs;
-    int biasDimensionCount;
 };
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
@@ -827,6 +826,15 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    StoreOutput(offset, entry);
+}
+
 // What a fused activation makes of a result
 REAL_VALUE Activate(REAL_VALUE input, int number)
 {
@@ -967,7 +975,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
 bool AnyOf(List at)
 {
     const int dFirst = 0;
-    const int dLast = dims;
+    const int dLast = DIMS_BOUND;
     bool result = false;
     [loop]
     for (int d = dFirst; d < dLast; d++)
@@ -995,15 +1003,10 @@ int Source(List at, int k)
 List Entries2(List at, List w)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(dims - lower, 0, 8);
+    result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = ((Entry(at, (d + 2)) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d)) - (Entry(w, d) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d)));
-        }
+    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
+        result.entries[d] = ((Entry(at, (d + 2)) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d)) - (Entry(w, d) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d)));
     return result;
 }
 
@@ -1024,15 +1027,10 @@ int Chosen2(List at, int d, List w)
 List Entries(List at, List w)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(dims - lower, 0, 8);
+    result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = Chosen2(at, d, w);
-        }
+    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
+        result.entries[d] = Chosen2(at, d, w);
     return result;
 }
 
@@ -1062,15 +1060,10 @@ int Chosen4(int d, List w)
 List Entries3(List w)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(dims - lower, 0, 8);
+    result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = Chosen4(d, w);
-        }
+    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
+        result.entries[d] = Chosen4(d, w);
     return result;
 }
 
@@ -1087,7 +1080,7 @@ REAL_VALUE Filter(List at, int k, List w)
 bool AllOf(List w, List at)
 {
     const int dFirst = 0;
-    const int dLast = dims;
+    const int dLast = DIMS_BOUND;
     bool result = true;
     [loop]
     for (int d = dFirst; d < dLast; d++)
@@ -1113,10 +1106,10 @@ REAL_VALUE SumOf(List at)
     [loop]
     for (bool morew = IsBox(wFirst, wLast); morew; morew = Advance(w, wFirst, wLast))
     {
-        [loop]
-        for (int k = kFirst; k < kLast; k++)
+        if (Hits(at, w))
         {
-            if (Hits(at, w))
+            [loop]
+            for (int k = kFirst; k < kLast; k++)
             {
                 result = result + (REAL_VALUE)((REAL_VALUE)ReadInput(Join(Listed(Entry(at, 0), Source(at, k)), Place(at, w))) * Filter(at, k, w));
             }
@@ -1142,15 +1135,10 @@ REAL_VALUE Chosen(List at)
 List Entries4(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(biasDimensionCount - lower, 0, 8);
+    result.length = BIAS_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(biasSizes[0], biasSizes[1], BIAS_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < BIAS_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(biasSizes[0], biasSizes[1], BIAS_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -1176,11 +1164,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // OutputTensor
-    const OUTPUT_VALUE entry = (OUTPUT_VALUE)RoundingOnce(Activate(((Chosen(at)) + (Chosen5(at))), 0), OUTPUT_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(Activate(((Chosen(at)) + (Chosen5(at))), 0), OUTPUT_BITS));
 #endif
 }

@@ -7,10 +7,10 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... convolution_integer.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
+//   PASS       what is written:
 //              0 OutputTensor
 // For each tensor, X being INPUT or INPUT_ZERO_POINT or FILTER or FILTER_ZERO_POINT or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -24,6 +24,7 @@
 //   OutputTensor: INT32
 //   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
 //   X_LENGTH   entries of a list among the constants, whose name X spells
+//   X_BOUND    a number that bounds lists, whose name X spells
 //   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
 //   REAL_STORED  the same
 //   REAL_BITS  its bits
@@ -60,10 +61,7 @@
     uint count;         // elements to write
     uint first;         // the number of the first one
     uint groupColumns;  // thread groups along x
-    int dims;
-    int inputZeroPointDimensionCount;
     int channels;
-    int filterZeroPointDimensionCount;
     int inputs;
 };
 
@@ -477,6 +475,15 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    StoreOutput(offset, entry);
+}
+
 List Channel(List at)
 {
     return Unflat(Entry(at, 1), ListOf(groupCount[0], groupCount[1], GROUP_COUNT_LENGTH));
@@ -490,15 +497,10 @@ int Source(List at, int k)
 List Entries(List at, List w)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(dims - lower, 0, 8);
+    result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = (((Entry(at, (d + 2)) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) + (Entry(w, d) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d))) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d));
-        }
+    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
+        result.entries[d] = (((Entry(at, (d + 2)) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) + (Entry(w, d) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d))) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d));
     return result;
 }
 
@@ -510,15 +512,10 @@ List Place(List at, List w)
 List Entries2(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(inputZeroPointDimensionCount - lower, 0, 8);
+    result.length = INPUT_ZERO_POINT_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(inputZeroPointSizes[0], inputZeroPointSizes[1], INPUT_ZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < INPUT_ZERO_POINT_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(inputZeroPointSizes[0], inputZeroPointSizes[1], INPUT_ZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -549,15 +546,10 @@ int Filter(List at, int k, List w)
 List Entries3(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(filterZeroPointDimensionCount - lower, 0, 8);
+    result.length = FILTER_ZERO_POINT_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(filterZeroPointSizes[0], filterZeroPointSizes[1], FILTER_ZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < FILTER_ZERO_POINT_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(filterZeroPointSizes[0], filterZeroPointSizes[1], FILTER_ZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -596,10 +588,10 @@ int64_t SumOf(List at)
     [loop]
     for (bool morew = IsBox(wFirst, wLast); morew; morew = Advance(w, wFirst, wLast))
     {
-        [loop]
-        for (int k = kFirst; k < kLast; k++)
+        if (Hits(at, w))
         {
-            if (Hits(at, w))
+            [loop]
+            for (int k = kFirst; k < kLast; k++)
             {
                 result = result + (int64_t)(Value(at, k, w) * Weight(at, k, w));
             }
@@ -621,11 +613,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // OutputTensor
-    const OUTPUT_VALUE entry = (OUTPUT_VALUE)(int)(Exact(at));
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+    WriteOutput(at, (OUTPUT_VALUE)(int)(Exact(at)));
 #endif
 }

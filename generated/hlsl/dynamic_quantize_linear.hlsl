@@ -7,17 +7,16 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... dynamic_quantize_linear.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
-//              0 Low
-//              1 High
-//              2 Scale
-//              3 Point
-//              4 OutputTensor
-//              5 OutputScaleTensor
-//              6 OutputZeroPointTensor
+//   PASS       what is written:
+//              0 Low, High
+//              1 Scale
+//              2 Point
+//              3 OutputTensor
+//              4 OutputScaleTensor
+//              5 OutputZeroPointTensor
 // For each tensor, X being INPUT or OUTPUT or OUTPUT_SCALE or OUTPUT_ZERO_POINT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -554,6 +553,15 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    StoreOutput(offset, entry);
+}
+
 OUTPUT_VALUE QuantizeOutput(REAL_VALUE x)
 {
 #if OUTPUT_FLOATS
@@ -579,6 +587,15 @@ void StoreOutputScale(uint offset, OUTPUT_SCALE_VALUE value)
 #endif
 }
 
+void WriteOutputScale(List at, OUTPUT_SCALE_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SCALE_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputScaleStrides[d / 4][d % 4];
+    StoreOutputScale(offset, entry);
+}
+
 void StoreOutputZeroPoint(uint offset, OUTPUT_ZERO_POINT_VALUE value)
 {
 #if OUTPUT_ZERO_POINT_BITS < 16
@@ -591,6 +608,15 @@ void StoreOutputZeroPoint(uint offset, OUTPUT_ZERO_POINT_VALUE value)
 #else
     outputZeroPointTensor[offset] = (OUTPUT_ZERO_POINT_STORED)value;
 #endif
+}
+
+void WriteOutputZeroPoint(List at, OUTPUT_ZERO_POINT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_ZERO_POINT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputZeroPointStrides[d / 4][d % 4];
+    StoreOutputZeroPoint(offset, entry);
 }
 
 REAL_VALUE ReadKeptLow(List at)
@@ -607,6 +633,19 @@ REAL_VALUE ReadKeptLow(List at)
     return asdouble(scratch[place], scratch[place + 1]);
 #else
     return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptLow(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptLowFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
 #endif
 }
 
@@ -627,6 +666,19 @@ REAL_VALUE ReadKeptHigh(List at)
 #endif
 }
 
+void WriteKeptHigh(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptHighFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 REAL_VALUE ReadKeptScale(List at)
 {
     uint place = 0;
@@ -644,6 +696,19 @@ REAL_VALUE ReadKeptScale(List at)
 #endif
 }
 
+void WriteKeptScale(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptScaleFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 int ReadKeptPoint(List at)
 {
     uint place = 0;
@@ -655,6 +720,12 @@ int ReadKeptPoint(List at)
     }
     place = (uint)keptPointFirst + place * (1);
     return (int)scratch[place];
+}
+
+void WriteKeptPoint(uint number, int entry)
+{
+    const uint place = (uint)keptPointFirst + number * (1);
+    scratch[place] = (uint)entry;
 }
 
 precise REAL_VALUE MinOf()
@@ -706,63 +777,18 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
-#if PASS == 0  // Low
-    const REAL_VALUE entry = Min(MinOf(), (REAL_VALUE)0.0f);
-    const uint place = (uint)keptLowFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
-#elif PASS == 1  // High
-    const REAL_VALUE entry = Max(MaxOf(), (REAL_VALUE)0.0f);
-    const uint place = (uint)keptHighFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
-#elif PASS == 2  // Scale
-    const REAL_VALUE entry = (Chosen());
-    const uint place = (uint)keptScaleFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
-#elif PASS == 3  // Point
-    const int entry = (int)QuantizeOutput(RoundEven((Convert(least, (REAL_VALUE)0) - Divide(ReadKeptLow(ListOf(number[0], number[1], NUMBER_LENGTH)), ReadKeptScale(ListOf(number[0], number[1], NUMBER_LENGTH))))));
-    const uint place = (uint)keptPointFirst + (first + item) * (1);
-    scratch[place] = (uint)entry;
-#elif PASS == 4  // OutputTensor
-    const OUTPUT_VALUE entry = (OUTPUT_VALUE)Coded((REAL_VALUE)ReadInput(at), ReadKeptScale(ListOf(number[0], number[1], NUMBER_LENGTH)), ReadKeptPoint(ListOf(number[0], number[1], NUMBER_LENGTH)));
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
-#elif PASS == 5  // OutputScaleTensor
-    const OUTPUT_SCALE_VALUE entry = (OUTPUT_SCALE_VALUE)RoundingOnce(ReadKeptScale(ListOf(number[0], number[1], NUMBER_LENGTH)), OUTPUT_SCALE_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SCALE_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputScaleStrides[d / 4][d % 4];
-    StoreOutputScale(offset, entry);
-#elif PASS == 6  // OutputZeroPointTensor
-    const OUTPUT_ZERO_POINT_VALUE entry = (OUTPUT_ZERO_POINT_VALUE)(int)(ReadKeptPoint(ListOf(number[0], number[1], NUMBER_LENGTH)));
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_ZERO_POINT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputZeroPointStrides[d / 4][d % 4];
-    StoreOutputZeroPoint(offset, entry);
+#if PASS == 0  // Low, High
+    WriteKeptLow(first + item, Min(MinOf(), (REAL_VALUE)0.0f));
+    WriteKeptHigh(first + item, Max(MaxOf(), (REAL_VALUE)0.0f));
+#elif PASS == 1  // Scale
+    WriteKeptScale(first + item, (Chosen()));
+#elif PASS == 2  // Point
+    WriteKeptPoint(first + item, (int)QuantizeOutput(RoundEven((Convert(least, (REAL_VALUE)0) - Divide(ReadKeptLow(ListOf(number[0], number[1], NUMBER_LENGTH)), ReadKeptScale(ListOf(number[0], number[1], NUMBER_LENGTH)))))));
+#elif PASS == 3  // OutputTensor
+    WriteOutput(at, (OUTPUT_VALUE)Coded((REAL_VALUE)ReadInput(at), ReadKeptScale(ListOf(number[0], number[1], NUMBER_LENGTH)), ReadKeptPoint(ListOf(number[0], number[1], NUMBER_LENGTH))));
+#elif PASS == 4  // OutputScaleTensor
+    WriteOutputScale(at, (OUTPUT_SCALE_VALUE)RoundingOnce(ReadKeptScale(ListOf(number[0], number[1], NUMBER_LENGTH)), OUTPUT_SCALE_BITS));
+#elif PASS == 5  // OutputZeroPointTensor
+    WriteOutputZeroPoint(at, (OUTPUT_ZERO_POINT_VALUE)(int)(ReadKeptPoint(ListOf(number[0], number[1], NUMBER_LENGTH))));
 #endif
 }

@@ -7,10 +7,10 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_quantized_linear_add.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
+//   PASS       what is written:
 //              0 OutputTensor
 // For each tensor, X being A or ASCALE or AZERO_POINT or B or BSCALE or BZERO_POINT or OUTPUT_SCALE or OUTPUT_ZERO_POINT or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -72,12 +72,6 @@
     uint count;         // elements to write
     uint first;         // the number of the first one
     uint groupColumns;  // thread groups along x
-    int aZeroPointDimensionCount;
-    int aScaleDimensionCount;
-    int bZeroPointDimensionCount;
-    int bScaleDimensionCount;
-    int outputScaleDimensionCount;
-    int outputZeroPointDimensionCount;
 };
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
@@ -685,6 +679,15 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    StoreOutput(offset, entry);
+}
+
 OUTPUT_VALUE QuantizeOutput(REAL_VALUE x)
 {
 #if OUTPUT_FLOATS
@@ -699,15 +702,10 @@ OUTPUT_VALUE QuantizeOutput(REAL_VALUE x)
 List Entries(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(aZeroPointDimensionCount - lower, 0, 8);
+    result.length = AZERO_POINT_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(aZeroPointSizes[0], aZeroPointSizes[1], AZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < AZERO_POINT_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(aZeroPointSizes[0], aZeroPointSizes[1], AZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -728,15 +726,10 @@ int Zero(int d, int i)
 List Entries2(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(aScaleDimensionCount - lower, 0, 8);
+    result.length = ASCALE_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(aScaleSizes[0], aScaleSizes[1], ASCALE_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < ASCALE_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(aScaleSizes[0], aScaleSizes[1], ASCALE_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -753,15 +746,10 @@ precise REAL_VALUE Real(List at)
 List Entries3(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(bZeroPointDimensionCount - lower, 0, 8);
+    result.length = BZERO_POINT_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(bZeroPointSizes[0], bZeroPointSizes[1], BZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < BZERO_POINT_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(bZeroPointSizes[0], bZeroPointSizes[1], BZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -782,15 +770,10 @@ int Zero2(int d, int i)
 List Entries4(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(bScaleDimensionCount - lower, 0, 8);
+    result.length = BSCALE_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(bScaleSizes[0], bScaleSizes[1], BSCALE_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < BSCALE_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(bScaleSizes[0], bScaleSizes[1], BSCALE_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -807,15 +790,10 @@ precise REAL_VALUE Real2(List at)
 List Entries5(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(outputScaleDimensionCount - lower, 0, 8);
+    result.length = OUTPUT_SCALE_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(outputScaleSizes[0], outputScaleSizes[1], OUTPUT_SCALE_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < OUTPUT_SCALE_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(outputScaleSizes[0], outputScaleSizes[1], OUTPUT_SCALE_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -827,15 +805,10 @@ precise REAL_VALUE Pick5(int d, int i)
 List Entries6(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(outputZeroPointDimensionCount - lower, 0, 8);
+    result.length = OUTPUT_ZERO_POINT_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(outputZeroPointSizes[0], outputZeroPointSizes[1], OUTPUT_ZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < OUTPUT_ZERO_POINT_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(outputZeroPointSizes[0], outputZeroPointSizes[1], OUTPUT_ZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -866,11 +839,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // OutputTensor
-    const OUTPUT_VALUE entry = (OUTPUT_VALUE)Coded((Real(at) + Real2(at)), Pick5(0, 0), Zero3(0, 0));
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+    WriteOutput(at, (OUTPUT_VALUE)Coded((Real(at) + Real2(at)), Pick5(0, 0), Zero3(0, 0)));
 #endif
 }

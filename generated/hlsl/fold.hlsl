@@ -7,10 +7,10 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... fold.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
+//   PASS       what is written:
 //              0 OutputTensor
 // For each tensor, X being INPUT or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -21,6 +21,7 @@
 //   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
 //   X_LENGTH   entries of a list among the constants, whose name X spells
+//   X_BOUND    a number that bounds lists, whose name X spells
 //   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
 //   REAL_STORED  the same
 //   REAL_BITS  its bits
@@ -47,7 +48,6 @@
     uint count;         // elements to write
     uint first;         // the number of the first one
     uint groupColumns;  // thread groups along x
-    int dimensionCount;
 };
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
@@ -450,6 +450,15 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    StoreOutput(offset, entry);
+}
+
 int Entry2(List at, List w)
 {
     return Flat(Join(Part(at, 1, 2), w), ListOf(outputSizes2[0], outputSizes2[1], OUTPUT_SIZES2_LENGTH));
@@ -458,15 +467,10 @@ int Entry2(List at, List w)
 List Entries2(List at, List w)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(dimensionCount - lower, 0, 8);
+    result.length = clamp(DIMENSION_COUNT_BOUND, 0, 8);
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = ((Entry(at, (d + 2)) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d)) - (Entry(w, d) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d)));
-        }
+    for (int d = 0; d < min(DIMENSION_COUNT_BOUND, 8); d++)
+        result.entries[d] = ((Entry(at, (d + 2)) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d)) - (Entry(w, d) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d)));
     return result;
 }
 
@@ -478,15 +482,10 @@ List Back(List at, List w)
 List Entries(List w, List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(dimensionCount - lower, 0, 8);
+    result.length = clamp(DIMENSION_COUNT_BOUND, 0, 8);
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = FloorQuotient(Entry(Back(at, w), d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d));
-        }
+    for (int d = 0; d < min(DIMENSION_COUNT_BOUND, 8); d++)
+        result.entries[d] = FloorQuotient(Entry(Back(at, w), d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d));
     return result;
 }
 
@@ -498,7 +497,7 @@ List Block(List at, List w)
 bool AllOf(List w, List at)
 {
     const int dFirst = 0;
-    const int dLast = dimensionCount;
+    const int dLast = DIMENSION_COUNT_BOUND;
     bool result = true;
     [loop]
     for (int d = dFirst; d < dLast; d++)
@@ -522,7 +521,7 @@ INPUT_VALUE SumOf(List at)
     [loop]
     for (bool morew = IsBox(wFirst, wLast); morew; morew = Advance(w, wFirst, wLast))
     {
-        if ((Inside(Block(at, w), ListOf(blocksPerDimension[0], blocksPerDimension[1], BLOCKS_PER_DIMENSION_LENGTH)) && OnStride(at, w)))
+        if (Inside(Block(at, w), ListOf(blocksPerDimension[0], blocksPerDimension[1], BLOCKS_PER_DIMENSION_LENGTH)) && OnStride(at, w))
         {
             result = result + (INPUT_VALUE)ReadInput(Listed(Entry(at, 0), Entry2(at, w), Flat(Block(at, w), ListOf(blocksPerDimension[0], blocksPerDimension[1], BLOCKS_PER_DIMENSION_LENGTH))));
         }
@@ -538,11 +537,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // OutputTensor
-    const OUTPUT_VALUE entry = SumOf(at);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+    WriteOutput(at, SumOf(at));
 #endif
 }

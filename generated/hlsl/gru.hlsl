@@ -7,10 +7,10 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... gru.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
+//   PASS       what is written:
 //              0 Fed
 //              1 Reset, one step along dimension 0
 //              2 Hidden, one step along dimension 0
@@ -971,6 +971,15 @@ void StoreOutputSequence(uint offset, OUTPUT_SEQUENCE_VALUE value)
 #endif
 }
 
+void WriteOutputSequence(List at, OUTPUT_SEQUENCE_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SEQUENCE_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputSequenceStrides[d / 4][d % 4];
+    StoreOutputSequence(offset, entry);
+}
+
 void StoreOutputSingle(uint offset, OUTPUT_SINGLE_VALUE value)
 {
 #if OUTPUT_SINGLE_BITS < 16
@@ -983,6 +992,15 @@ void StoreOutputSingle(uint offset, OUTPUT_SINGLE_VALUE value)
 #else
     outputSingleTensor[offset] = (OUTPUT_SINGLE_STORED)value;
 #endif
+}
+
+void WriteOutputSingle(List at, OUTPUT_SINGLE_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SINGLE_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputSingleStrides[d / 4][d % 4];
+    StoreOutputSingle(offset, entry);
 }
 
 REAL_VALUE ReadKeptFed(List at)
@@ -999,6 +1017,19 @@ REAL_VALUE ReadKeptFed(List at)
     return asdouble(scratch[place], scratch[place + 1]);
 #else
     return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptFed(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptFedFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
 #endif
 }
 
@@ -1019,6 +1050,19 @@ REAL_VALUE ReadKeptReset(List at)
 #endif
 }
 
+void WriteKeptReset(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptResetFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 REAL_VALUE ReadKeptHidden(List at)
 {
     uint place = 0;
@@ -1033,6 +1077,19 @@ REAL_VALUE ReadKeptHidden(List at)
     return asdouble(scratch[place], scratch[place + 1]);
 #else
     return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptHidden(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptHiddenFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
 #endif
 }
 
@@ -1360,51 +1417,14 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // Fed
-    const REAL_VALUE entry = (SumOf(at) + Bias(0, Entry(at, 1), Entry(at, 3)));
-    const uint place = (uint)keptFedFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptFed(first + item, (SumOf(at) + Bias(0, Entry(at, 1), Entry(at, 3))));
 #elif PASS == 1  // Reset
-    const REAL_VALUE entry = (Chosen(at));
-    const uint place = (uint)keptResetFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptReset(first + item, (Chosen(at)));
 #elif PASS == 2  // Hidden
-    const REAL_VALUE entry = (Chosen2(at));
-    const uint place = (uint)keptHiddenFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptHidden(first + item, (Chosen2(at)));
 #elif PASS == 3  // OutputSequenceTensor
-    const OUTPUT_SEQUENCE_VALUE entry = (OUTPUT_SEQUENCE_VALUE)RoundingOnce((Chosen4(at)), OUTPUT_SEQUENCE_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SEQUENCE_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputSequenceStrides[d / 4][d % 4];
-    StoreOutputSequence(offset, entry);
+    WriteOutputSequence(at, (OUTPUT_SEQUENCE_VALUE)RoundingOnce((Chosen4(at)), OUTPUT_SEQUENCE_BITS));
 #elif PASS == 4  // OutputSingleTensor
-    const OUTPUT_SINGLE_VALUE entry = (OUTPUT_SINGLE_VALUE)RoundingOnce(ReadKeptHidden(Join(ListOf(sequenceLength2[0], sequenceLength2[1], SEQUENCE_LENGTH2_LENGTH), Part(at, 1, 8))), OUTPUT_SINGLE_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SINGLE_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputSingleStrides[d / 4][d % 4];
-    StoreOutputSingle(offset, entry);
+    WriteOutputSingle(at, (OUTPUT_SINGLE_VALUE)RoundingOnce(ReadKeptHidden(Join(ListOf(sequenceLength2[0], sequenceLength2[1], SEQUENCE_LENGTH2_LENGTH), Part(at, 1, 8))), OUTPUT_SINGLE_BITS));
 #endif
 }

@@ -7,10 +7,10 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... local_response_normalization.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
+//   PASS       what is written:
 //              0 Base
 //              1 OutputTensor
 // For each tensor, X being INPUT or OUTPUT:
@@ -845,6 +845,15 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    StoreOutput(offset, entry);
+}
+
 REAL_VALUE ReadKeptBase(List at)
 {
     uint place = 0;
@@ -862,18 +871,26 @@ REAL_VALUE ReadKeptBase(List at)
 #endif
 }
 
+void WriteKeptBase(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptBaseFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 List Entries(List c, List w)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(4 - lower, 0, 8);
+    result.length = 4;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = ((Entry(c, d) + Entry(w, d)) - Entry(ListOf(before[0], before[1], BEFORE_LENGTH), d));
-        }
+    for (int d = 0; d < 4; d++)
+        result.entries[d] = ((Entry(c, d) + Entry(w, d)) - Entry(ListOf(before[0], before[1], BEFORE_LENGTH), d));
     return result;
 }
 
@@ -907,22 +924,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // Base
-    const REAL_VALUE entry = ((REAL_VALUE)bias + (((REAL_VALUE)alpha / Convert(localSize, (REAL_VALUE)0)) * SumOf(at)));
-    const uint place = (uint)keptBaseFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptBase(first + item, ((REAL_VALUE)bias + (((REAL_VALUE)alpha / Convert(localSize, (REAL_VALUE)0)) * SumOf(at))));
 #elif PASS == 1  // OutputTensor
-    const OUTPUT_VALUE entry = (OUTPUT_VALUE)RoundingOnce(((REAL_VALUE)ReadInput(at) / Pow(ReadKeptBase(at), (REAL_VALUE)beta)), OUTPUT_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(((REAL_VALUE)ReadInput(at) / Pow(ReadKeptBase(at), (REAL_VALUE)beta)), OUTPUT_BITS));
 #endif
 }

@@ -7,10 +7,10 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... lp_normalization.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
+//   PASS       what is written:
 //              0 Norm
 //              1 OutputTensor
 // For each tensor, X being INPUT or OUTPUT:
@@ -47,7 +47,6 @@
     uint groupColumns;  // thread groups along x
     int keptNormFirst;
     int isNumber;
-    int inputDimensionCount;
     int axis;
     float epsilon;
 };
@@ -477,6 +476,15 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    StoreOutput(offset, entry);
+}
+
 REAL_VALUE ReadKeptNorm(List at)
 {
     uint place = 0;
@@ -494,6 +502,19 @@ REAL_VALUE ReadKeptNorm(List at)
 #endif
 }
 
+void WriteKeptNorm(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptNormFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 bool Reduced(int d)
 {
     return d == axis;
@@ -502,15 +523,10 @@ bool Reduced(int d)
 List Entries(List r, List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(inputDimensionCount - lower, 0, 8);
+    result.length = INPUT_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = (Reduced(d) ? Entry(r, d) : Entry(at, d));
-        }
+    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
+        result.entries[d] = (Reduced(d) ? Entry(r, d) : Entry(at, d));
     return result;
 }
 
@@ -559,15 +575,10 @@ REAL_VALUE Chosen(List at)
 List Entries2(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(inputDimensionCount - lower, 0, 8);
+    result.length = INPUT_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = (Reduced(d) ? 0 : Entry(at, d));
-        }
+    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
+        result.entries[d] = (Reduced(d) ? 0 : Entry(at, d));
     return result;
 }
 
@@ -584,22 +595,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // Norm
-    const REAL_VALUE entry = (Chosen(at));
-    const uint place = (uint)keptNormFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptNorm(first + item, (Chosen(at)));
 #elif PASS == 1  // OutputTensor
-    const OUTPUT_VALUE entry = (OUTPUT_VALUE)RoundingOnce(((REAL_VALUE)ReadInput(at) / Max(ReadKeptNorm(Here(at)), (REAL_VALUE)epsilon)), OUTPUT_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(((REAL_VALUE)ReadInput(at) / Max(ReadKeptNorm(Here(at)), (REAL_VALUE)epsilon)), OUTPUT_BITS));
 #endif
 }

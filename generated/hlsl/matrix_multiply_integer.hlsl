@@ -7,10 +7,10 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... matrix_multiply_integer.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
+//   PASS       what is written:
 //              0 OutputTensor
 // For each tensor, X being A or AZERO_POINT or B or BZERO_POINT or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -56,9 +56,7 @@
     int r;
     int rows;
     int r2;
-    int aZeroPointDimensionCount;
     int columns;
-    int bZeroPointDimensionCount;
     int k2;
 };
 
@@ -472,6 +470,15 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    StoreOutput(offset, entry);
+}
+
 int I(List at)
 {
     return Entry(at, r2);
@@ -480,15 +487,10 @@ int I(List at)
 List Entries(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(aZeroPointDimensionCount - lower, 0, 8);
+    result.length = AZERO_POINT_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(aZeroPointSizes[0], aZeroPointSizes[1], AZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < AZERO_POINT_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(aZeroPointSizes[0], aZeroPointSizes[1], AZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -519,15 +521,10 @@ int J(List at)
 List Entries2(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(bZeroPointDimensionCount - lower, 0, 8);
+    result.length = BZERO_POINT_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(bZeroPointSizes[0], bZeroPointSizes[1], BZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < BZERO_POINT_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(bZeroPointSizes[0], bZeroPointSizes[1], BZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -576,11 +573,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // OutputTensor
-    const OUTPUT_VALUE entry = (OUTPUT_VALUE)(int)(Exact(at));
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+    WriteOutput(at, (OUTPUT_VALUE)(int)(Exact(at)));
 #endif
 }

@@ -7,10 +7,10 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... matrix_multiply_integer_to_float.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
+//   PASS       what is written:
 //              0 OutputTensor
 // For each tensor, X being A or ASCALE or AZERO_POINT or B or BSCALE or BZERO_POINT or BIAS or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -68,14 +68,10 @@
     int r;
     int rows;
     int r2;
-    int aZeroPointDimensionCount;
     int columns;
-    int bZeroPointDimensionCount;
     int k2;
     int rows2;
-    int aScaleDimensionCount;
     int columns2;
-    int bScaleDimensionCount;
 };
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
@@ -570,6 +566,15 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    StoreOutput(offset, entry);
+}
+
 int I(List at)
 {
     return Entry(at, r2);
@@ -578,15 +583,10 @@ int I(List at)
 List Entries(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(aZeroPointDimensionCount - lower, 0, 8);
+    result.length = AZERO_POINT_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(aZeroPointSizes[0], aZeroPointSizes[1], AZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < AZERO_POINT_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(aZeroPointSizes[0], aZeroPointSizes[1], AZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -617,15 +617,10 @@ int J(List at)
 List Entries2(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(bZeroPointDimensionCount - lower, 0, 8);
+    result.length = BZERO_POINT_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(bZeroPointSizes[0], bZeroPointSizes[1], BZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < BZERO_POINT_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(bZeroPointSizes[0], bZeroPointSizes[1], BZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -664,15 +659,10 @@ REAL_VALUE SumOf(List at)
 List Entries3(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(aScaleDimensionCount - lower, 0, 8);
+    result.length = ASCALE_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(aScaleSizes[0], aScaleSizes[1], ASCALE_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < ASCALE_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(aScaleSizes[0], aScaleSizes[1], ASCALE_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -684,15 +674,10 @@ REAL_VALUE Pick3(int d, int i)
 List Entries4(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(bScaleDimensionCount - lower, 0, 8);
+    result.length = BSCALE_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(bScaleSizes[0], bScaleSizes[1], BSCALE_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < BSCALE_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(bScaleSizes[0], bScaleSizes[1], BSCALE_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -723,11 +708,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // OutputTensor
-    const OUTPUT_VALUE entry = (OUTPUT_VALUE)RoundingOnce(((SumOf(at) * Factor(at)) + (Chosen(at))), OUTPUT_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(((SumOf(at) * Factor(at)) + (Chosen(at))), OUTPUT_BITS));
 #endif
 }

@@ -7,10 +7,10 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... max_pooling1.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
+//   PASS       what is written:
 //              0 OutputTensor
 //              1 OutputIndicesTensor
 // For each tensor, X being INPUT or OUTPUT or OUTPUT_INDICES:
@@ -23,6 +23,7 @@
 //   OutputIndicesTensor: UINT64, UINT32
 //   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
 //   X_LENGTH   entries of a list among the constants, whose name X spells
+//   X_BOUND    a number that bounds lists, whose name X spells
 //   X_LOWEST   least value of the data type of InputTensor
 //   X_HIGHEST  greatest value of it
 //   X_FLOATS   1 if its elements are floats, else 0
@@ -53,7 +54,6 @@
     uint count;         // elements to write
     uint first;         // the number of the first one
     uint groupColumns;  // thread groups along x
-    int dims;
 };
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
@@ -444,6 +444,15 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    StoreOutput(offset, entry);
+}
+
 void StoreOutputIndices(uint offset, OUTPUT_INDICES_VALUE value)
 {
 #if OUTPUT_INDICES_BITS < 16
@@ -458,6 +467,15 @@ void StoreOutputIndices(uint offset, OUTPUT_INDICES_VALUE value)
 #endif
 }
 
+void WriteOutputIndices(List at, OUTPUT_INDICES_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_INDICES_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputIndicesStrides[d / 4][d % 4];
+    StoreOutputIndices(offset, entry);
+}
+
 int Dilation(int d)
 {
     return 1;
@@ -466,15 +484,10 @@ int Dilation(int d)
 List Entries(List o, List w)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(dims - lower, 0, 8);
+    result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = (((Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) + (Entry(w, d) * Dilation(d))) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d));
-        }
+    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
+        result.entries[d] = (((Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) + (Entry(w, d) * Dilation(d))) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d));
     return result;
 }
 
@@ -566,18 +579,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // OutputTensor
-    const OUTPUT_VALUE entry = MaxOf(at);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+    WriteOutput(at, MaxOf(at));
 #elif PASS == 1  // OutputIndicesTensor
-    const OUTPUT_INDICES_VALUE entry = (OUTPUT_INDICES_VALUE)(int64_t)(Chosen(at));
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_INDICES_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputIndicesStrides[d / 4][d % 4];
-    StoreOutputIndices(offset, entry);
+    WriteOutputIndices(at, (OUTPUT_INDICES_VALUE)(int64_t)(Chosen(at)));
 #endif
 }

@@ -7,10 +7,10 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... max_pooling_grad.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
+//   PASS       what is written:
 //              0 Winner
 //              1 OutputGradientTensor
 // For each tensor, X being INPUT or INPUT_GRADIENT or OUTPUT_GRADIENT:
@@ -23,6 +23,7 @@
 //   OutputGradientTensor: FLOAT32, FLOAT16
 //   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
 //   X_LENGTH   entries of a list among the constants, whose name X spells
+//   X_BOUND    a number that bounds lists, whose name X spells
 //   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
 //   REAL_STORED  the same
 //   REAL_BITS  its bits
@@ -55,7 +56,6 @@
     uint first;         // the number of the first one
     uint groupColumns;  // thread groups along x
     int keptWinnerFirst;
-    int dims;
 };
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
@@ -435,6 +435,15 @@ void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
 #endif
 }
 
+void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_GRADIENT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputGradientStrides[d / 4][d % 4];
+    StoreOutputGradient(offset, entry);
+}
+
 int ReadKeptWinner(List at)
 {
     uint place = 0;
@@ -448,6 +457,12 @@ int ReadKeptWinner(List at)
     return (int)scratch[place];
 }
 
+void WriteKeptWinner(uint number, int entry)
+{
+    const uint place = (uint)keptWinnerFirst + number * (1);
+    scratch[place] = (uint)entry;
+}
+
 int Dilation(int d)
 {
     return Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d);
@@ -456,15 +471,10 @@ int Dilation(int d)
 List Entries(List o, List w)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(dims - lower, 0, 8);
+    result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = (((Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) + (Entry(w, d) * Dilation(d))) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d));
-        }
+    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
+        result.entries[d] = (((Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) + (Entry(w, d) * Dilation(d))) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d));
     return result;
 }
 
@@ -534,15 +544,10 @@ int Chosen(List at)
 List Entries3(List at, List w)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(dims - lower, 0, 8);
+    result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = ((Entry(at, (d + 2)) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d)) - (Entry(w, d) * Dilation(d)));
-        }
+    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
+        result.entries[d] = ((Entry(at, (d + 2)) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d)) - (Entry(w, d) * Dilation(d)));
     return result;
 }
 
@@ -554,15 +559,10 @@ List Back(List at, List w)
 List Entries2(List w, List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(dims - lower, 0, 8);
+    result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = FloorQuotient(Entry(Back(at, w), d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d));
-        }
+    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
+        result.entries[d] = FloorQuotient(Entry(Back(at, w), d), Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d));
     return result;
 }
 
@@ -574,7 +574,7 @@ List Covering(List at, List w)
 bool AllOf(List w, List at)
 {
     const int dFirst = 0;
-    const int dLast = dims;
+    const int dLast = DIMS_BOUND;
     bool result = true;
     [loop]
     for (int d = dFirst; d < dLast; d++)
@@ -603,7 +603,7 @@ REAL_VALUE SumOf(List at)
     [loop]
     for (bool morew = IsBox(wFirst, wLast); morew; morew = Advance(w, wFirst, wLast))
     {
-        if ((Covers(at, w) && (ReadKeptWinner(Join(Part(at, 0, 2), Covering(at, w))) == Flat(at, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)))))
+        if (Covers(at, w) && (ReadKeptWinner(Join(Part(at, 0, 2), Covering(at, w))) == Flat(at, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH))))
         {
             result = result + (REAL_VALUE)(REAL_VALUE)ReadInputGradient(Join(Part(at, 0, 2), Covering(at, w)));
         }
@@ -619,15 +619,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // Winner
-    const int entry = (Chosen(at));
-    const uint place = (uint)keptWinnerFirst + (first + item) * (1);
-    scratch[place] = (uint)entry;
+    WriteKeptWinner(first + item, (Chosen(at)));
 #elif PASS == 1  // OutputGradientTensor
-    const OUTPUT_GRADIENT_VALUE entry = (OUTPUT_GRADIENT_VALUE)RoundingOnce(SumOf(at), OUTPUT_GRADIENT_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_GRADIENT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputGradientStrides[d / 4][d % 4];
-    StoreOutputGradient(offset, entry);
+    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(SumOf(at), OUTPUT_GRADIENT_BITS));
 #endif
 }

@@ -7,11 +7,12 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... max_unpooling.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
-//              0 OutputTensor
+//   PASS       what is written:
+//              0 Last, from zeros, by what counts for each entry
+//              1 OutputTensor
 // For each tensor, X being INPUT or INDICES or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -32,7 +33,8 @@
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<INDICES_STORED> indicesTensor : register(t1);
 [[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
-[[vk::binding(3, 0)]] cbuffer Params : register(b0)
+[[vk::binding(3, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
+[[vk::binding(4, 0)]] cbuffer Params : register(b0)
 {
     int4 sizes[2];  // of the tensor that is written; lists fill two vectors
     int4 inputSizes[2];
@@ -41,10 +43,12 @@
     int4 indicesStrides[2];
     int4 outputSizes[2];
     int4 outputStrides[2];
+    int4 keptLastSizes[2];
     int rank;           // entries of sizes
     uint count;         // elements to write
     uint first;         // the number of the first one
     uint groupColumns;  // thread groups along x
+    int keptLastFirst;
 };
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
@@ -348,12 +352,11 @@ uint Convert(uint64_t x, uint type) { return (uint)x; }
 int64_t Convert(uint64_t x, int64_t type) { return (int64_t)x; }
 uint64_t Convert(uint64_t x, uint64_t type) { return (uint64_t)x; }
 
-// Whether a is smaller than b; false if either is NaN, even where a compiler assumes that there is none
-bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
-bool Less(int a, int b) { return a < b; }
-bool Less(uint a, uint b) { return a < b; }
-bool Less(int64_t a, int64_t b) { return a < b; }
-bool Less(uint64_t a, uint64_t b) { return a < b; }
+// An integer in 64 bits with a sign; what they cannot hold becomes the greatest
+int64_t Integer(int x) { return x; }
+int64_t Integer(uint x) { return x; }
+int64_t Integer(int64_t x) { return x; }
+int64_t Integer(uint64_t x) { return (int64_t)min(x, ~(uint64_t)0 >> 1); }
 
 INPUT_VALUE LoadInput(uint offset)
 {
@@ -419,60 +422,39 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
-bool ComesHere(List at, List p)
+void WriteOutput(List at, OUTPUT_VALUE entry)
 {
-    return (int64_t)ReadIndices(p) == Flat(at, ListOf(outputSizes[0], outputSizes[1], OUTPUT_SIZES_LENGTH));
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    StoreOutput(offset, entry);
 }
 
-bool AnyOf(List at)
+int ReadKeptLast(List at)
 {
-    const List pLast = ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH);
-    const List pFirst = Zeros(pLast.length);
-    bool result = false;
-    List p = pFirst;
-    [loop]
-    for (bool morep = IsBox(pFirst, pLast); morep; morep = Advance(p, pFirst, pLast))
+    uint place = 0;
+    [unroll]
+    for (int d = 0; d < KEPT_LAST_SIZES_LENGTH; d++)
     {
-        result = result || ComesHere(at, p);
+        const int size = keptLastSizes[d / 4][d % 4];
+        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
-    return result;
+    place = (uint)keptLastFirst + place * (1);
+    return (int)scratch[place];
 }
 
-List FirstGreatest(List at)
+void WriteKeptLast(uint number, int entry)
 {
-    const List pLast = ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH);
-    const List pFirst = Zeros(pLast.length);
-    List result = pFirst;
-    int best = (int)0;
-    bool found = false;
-    List p = pFirst;
-    [loop]
-    for (bool morep = IsBox(pFirst, pLast); morep; morep = Advance(p, pFirst, pLast))
-    {
-        if (ComesHere(at, p))
-        {
-            const int value = Flat(p, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH));
-            if (!found || (!IsNan(best) && (IsNan(value) || Less(best, value))))
-            {
-                best = value;
-                result = p;
-            }
-            found = true;
-        }
-    }
-    return result;
-}
-
-List Last(List at)
-{
-    return FirstGreatest(at);
+    const uint place = (uint)keptLastFirst + number * (1);
+    scratch[place] = (uint)entry;
 }
 
 INPUT_VALUE Chosen(List at)
 {
-    if (AnyOf(at))
+    if (ReadKeptLast(at) > 0)
     {
-        return ReadInput(Last(at));
+        return ReadInput(Unflat((ReadKeptLast(at) - 1), ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)));
     }
     return (INPUT_VALUE)0;
 }
@@ -484,12 +466,13 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
-#if PASS == 0  // OutputTensor
-    const OUTPUT_VALUE entry = (Chosen(at));
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+#if PASS == 0  // Last
+    const List p = at;
+    const int64_t key = Integer(ReadIndices(p));
+    const int value = (Flat(p, ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH)) + 1);
+    if (value > 0 && key >= 0 && key < Multiplied(ListOf(keptLastSizes[0], keptLastSizes[1], KEPT_LAST_SIZES_LENGTH)))
+        InterlockedMax(scratch[(uint)keptLastFirst + (uint)key], (uint)value);
+#elif PASS == 1  // OutputTensor
+    WriteOutput(at, (Chosen(at)));
 #endif
 }

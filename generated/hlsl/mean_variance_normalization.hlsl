@@ -7,14 +7,12 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... mean_variance_normalization.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
-//              0 Mean
-//              1 Centre
-//              2 Variance
-//              3 OutputTensor
+//   PASS       what is written:
+//              0 Mean, Centre, Variance
+//              1 OutputTensor
 // For each tensor, X being INPUT or SCALE or BIAS or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -89,13 +87,10 @@ struct Activation
     int keptMeanFirst;
     int keptCentreFirst;
     int keptVarianceFirst;
-    int inputDimensionCount;
     int crossChannel;
     int product;
-    int scaleDimensionCount;
     int normalizeVariance;
     float epsilon;
-    int biasDimensionCount;
 };
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
@@ -861,6 +856,15 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    StoreOutput(offset, entry);
+}
+
 REAL_VALUE ReadKeptMean(List at)
 {
     uint place = 0;
@@ -875,6 +879,19 @@ REAL_VALUE ReadKeptMean(List at)
     return asdouble(scratch[place], scratch[place + 1]);
 #else
     return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptMean(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptMeanFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
 #endif
 }
 
@@ -895,6 +912,19 @@ REAL_VALUE ReadKeptCentre(List at)
 #endif
 }
 
+void WriteKeptCentre(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptCentreFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 REAL_VALUE ReadKeptVariance(List at)
 {
     uint place = 0;
@@ -909,6 +939,19 @@ REAL_VALUE ReadKeptVariance(List at)
     return asdouble(scratch[place], scratch[place + 1]);
 #else
     return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptVariance(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptVarianceFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
 #endif
 }
 
@@ -1057,15 +1100,10 @@ bool Reduced(int d)
 List Entries(List r, List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(inputDimensionCount - lower, 0, 8);
+    result.length = INPUT_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = (Reduced(d) ? Entry(r, d) : Entry(at, d));
-        }
+    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
+        result.entries[d] = (Reduced(d) ? Entry(r, d) : Entry(at, d));
     return result;
 }
 
@@ -1120,15 +1158,10 @@ REAL_VALUE SumOf2(List at)
 List Entries2(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(scaleDimensionCount - lower, 0, 8);
+    result.length = SCALE_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = ((Entry(ListOf(scaleSizes[0], scaleSizes[1], SCALE_SIZES_LENGTH), d) != 1) ? Entry(at, d) : 0);
-        }
+    for (int d = 0; d < SCALE_SIZES_LENGTH; d++)
+        result.entries[d] = ((Entry(ListOf(scaleSizes[0], scaleSizes[1], SCALE_SIZES_LENGTH), d) != 1) ? Entry(at, d) : 0);
     return result;
 }
 
@@ -1149,15 +1182,10 @@ REAL_VALUE Scale(List at)
 List Entries3(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(inputDimensionCount - lower, 0, 8);
+    result.length = INPUT_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = (Reduced(d) ? 0 : Entry(at, d));
-        }
+    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
+        result.entries[d] = (Reduced(d) ? 0 : Entry(at, d));
     return result;
 }
 
@@ -1178,15 +1206,10 @@ REAL_VALUE Chosen(List at)
 List Entries4(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(biasDimensionCount - lower, 0, 8);
+    result.length = BIAS_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = ((Entry(ListOf(biasSizes[0], biasSizes[1], BIAS_SIZES_LENGTH), d) != 1) ? Entry(at, d) : 0);
-        }
+    for (int d = 0; d < BIAS_SIZES_LENGTH; d++)
+        result.entries[d] = ((Entry(ListOf(biasSizes[0], biasSizes[1], BIAS_SIZES_LENGTH), d) != 1) ? Entry(at, d) : 0);
     return result;
 }
 
@@ -1211,45 +1234,11 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
-#if PASS == 0  // Mean
-    const REAL_VALUE entry = (SumOf(at) / Count());
-    const uint place = (uint)keptMeanFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
-#elif PASS == 1  // Centre
-    const REAL_VALUE entry = Centre(at);
-    const uint place = (uint)keptCentreFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
-#elif PASS == 2  // Variance
-    const REAL_VALUE entry = (SumOf2(at) / Count());
-    const uint place = (uint)keptVarianceFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
-#elif PASS == 3  // OutputTensor
-    const OUTPUT_VALUE entry = (OUTPUT_VALUE)RoundingOnce(Activate((((Scale(at) * ((REAL_VALUE)ReadInput(at) - ReadKeptCentre(Here(at)))) / (Chosen(at))) + Bias(at)), 0), OUTPUT_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+#if PASS == 0  // Mean, Centre, Variance
+    WriteKeptMean(first + item, (SumOf(at) / Count()));
+    WriteKeptCentre(first + item, Centre(at));
+    WriteKeptVariance(first + item, (SumOf2(at) / Count()));
+#elif PASS == 1  // OutputTensor
+    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(Activate((((Scale(at) * ((REAL_VALUE)ReadInput(at) - ReadKeptCentre(Here(at)))) / (Chosen(at))) + Bias(at)), 0), OUTPUT_BITS));
 #endif
 }

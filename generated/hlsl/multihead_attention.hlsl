@@ -7,22 +7,20 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... multihead_attention.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
+//   PASS       what is written:
 //              0 Query
 //              1 PresentKey
 //              2 PresentValue
-//              3 Raw
-//              4 Score
-//              5 Peak
-//              6 Sum
-//              7 Mixed
-//              8 Joined
-//              9 OutputTensor
-//              10 OutputPresentKeyTensor
-//              11 OutputPresentValueTensor
+//              3 Raw, Score
+//              4 Peak, Sum
+//              5 Mixed
+//              6 Joined
+//              7 OutputTensor
+//              8 OutputPresentKeyTensor
+//              9 OutputPresentValueTensor
 // For each tensor, X being QUERY or KEY or VALUE or STACKED_QUERY_KEY or STACKED_KEY_VALUE or STACKED_QUERY_KEY_VALUE or BIAS or MASK or RELATIVE_POSITION_BIAS or PAST_KEY or PAST_VALUE or OUTPUT or OUTPUT_PRESENT_KEY or OUTPUT_PRESENT_VALUE:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -125,20 +123,12 @@
     int keptSumFirst;
     int keptMixedFirst;
     int keptJoinedFirst;
-    int queryDimensionCount;
-    int biasDimensionCount;
     int pastSequenceLength;
-    int keyDimensionCount;
     int heads2;
-    int pastKeyDimensionCount;
-    int valueDimensionCount;
     int heads3;
-    int pastValueDimensionCount;
     float scale;
     int headSize;
-    int relativePositionBiasDimensionCount;
     int isKeySequenceLength;
-    int maskDimensionCount;
     int isKeySequenceEndStart;
     int isKeyQuerySequenceLengthStartEnd;
     float maskFilterValue;
@@ -888,6 +878,15 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    StoreOutput(offset, entry);
+}
+
 void StoreOutputPresentKey(uint offset, OUTPUT_PRESENT_KEY_VALUE value)
 {
 #if OUTPUT_PRESENT_KEY_BITS < 16
@@ -900,6 +899,15 @@ void StoreOutputPresentKey(uint offset, OUTPUT_PRESENT_KEY_VALUE value)
 #else
     outputPresentKeyTensor[offset] = (OUTPUT_PRESENT_KEY_STORED)value;
 #endif
+}
+
+void WriteOutputPresentKey(List at, OUTPUT_PRESENT_KEY_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_PRESENT_KEY_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputPresentKeyStrides[d / 4][d % 4];
+    StoreOutputPresentKey(offset, entry);
 }
 
 void StoreOutputPresentValue(uint offset, OUTPUT_PRESENT_VALUE_VALUE value)
@@ -916,6 +924,15 @@ void StoreOutputPresentValue(uint offset, OUTPUT_PRESENT_VALUE_VALUE value)
 #endif
 }
 
+void WriteOutputPresentValue(List at, OUTPUT_PRESENT_VALUE_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_PRESENT_VALUE_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputPresentValueStrides[d / 4][d % 4];
+    StoreOutputPresentValue(offset, entry);
+}
+
 REAL_VALUE ReadKeptQuery(List at)
 {
     uint place = 0;
@@ -930,6 +947,19 @@ REAL_VALUE ReadKeptQuery(List at)
     return asdouble(scratch[place], scratch[place + 1]);
 #else
     return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptQuery(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptQueryFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
 #endif
 }
 
@@ -950,6 +980,19 @@ REAL_VALUE ReadKeptPresentKey(List at)
 #endif
 }
 
+void WriteKeptPresentKey(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptPresentKeyFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 REAL_VALUE ReadKeptPresentValue(List at)
 {
     uint place = 0;
@@ -964,6 +1007,19 @@ REAL_VALUE ReadKeptPresentValue(List at)
     return asdouble(scratch[place], scratch[place + 1]);
 #else
     return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptPresentValue(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptPresentValueFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
 #endif
 }
 
@@ -984,6 +1040,19 @@ REAL_VALUE ReadKeptRaw(List at)
 #endif
 }
 
+void WriteKeptRaw(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptRawFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 REAL_VALUE ReadKeptScore(List at)
 {
     uint place = 0;
@@ -998,6 +1067,19 @@ REAL_VALUE ReadKeptScore(List at)
     return asdouble(scratch[place], scratch[place + 1]);
 #else
     return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptScore(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptScoreFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
 #endif
 }
 
@@ -1018,6 +1100,19 @@ REAL_VALUE ReadKeptPeak(List at)
 #endif
 }
 
+void WriteKeptPeak(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptPeakFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 REAL_VALUE ReadKeptSum(List at)
 {
     uint place = 0;
@@ -1032,6 +1127,19 @@ REAL_VALUE ReadKeptSum(List at)
     return asdouble(scratch[place], scratch[place + 1]);
 #else
     return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptSum(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptSumFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
 #endif
 }
 
@@ -1052,6 +1160,19 @@ REAL_VALUE ReadKeptMixed(List at)
 #endif
 }
 
+void WriteKeptMixed(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptMixedFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 REAL_VALUE ReadKeptJoined(List at)
 {
     uint place = 0;
@@ -1069,9 +1190,22 @@ REAL_VALUE ReadKeptJoined(List at)
 #endif
 }
 
+void WriteKeptJoined(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptJoinedFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 REAL_VALUE Row(int b, int s, int i)
 {
-    return (REAL_VALUE)ReadQuery(Align(Listed(b, s, i), queryDimensionCount, 0));
+    return (REAL_VALUE)ReadQuery(Align(Listed(b, s, i), QUERY_SIZES_LENGTH, 0));
 }
 
 REAL_VALUE Query(int b, int h, int s, int e)
@@ -1091,7 +1225,7 @@ REAL_VALUE Bias(int i)
 {
     if ((BIAS_PRESENT != 0))
     {
-        return (REAL_VALUE)ReadBias(Align(Listed(i), biasDimensionCount, 0));
+        return (REAL_VALUE)ReadBias(Align(Listed(i), BIAS_SIZES_LENGTH, 0));
     }
     return (REAL_VALUE)0.0f;
 }
@@ -1108,7 +1242,7 @@ bool Fresh(int b, int t)
 
 REAL_VALUE Row2(int b, int s, int i)
 {
-    return (REAL_VALUE)ReadKey(Align(Listed(b, s, i), keyDimensionCount, 0));
+    return (REAL_VALUE)ReadKey(Align(Listed(b, s, i), KEY_SIZES_LENGTH, 0));
 }
 
 REAL_VALUE Key(int b, int h, int s, int e)
@@ -1146,14 +1280,14 @@ REAL_VALUE Chosen(List at)
     }
     if (Old(at))
     {
-        return (REAL_VALUE)ReadPastKey(Align(at, pastKeyDimensionCount, 0));
+        return (REAL_VALUE)ReadPastKey(Align(at, PAST_KEY_SIZES_LENGTH, 0));
     }
     return HeldKey();
 }
 
 REAL_VALUE Row3(int b, int s, int i)
 {
-    return (REAL_VALUE)ReadValue(Align(Listed(b, s, i), valueDimensionCount, 0));
+    return (REAL_VALUE)ReadValue(Align(Listed(b, s, i), VALUE_SIZES_LENGTH, 0));
 }
 
 REAL_VALUE Value(int b, int h, int s, int e)
@@ -1187,7 +1321,7 @@ REAL_VALUE Chosen2(List at)
     }
     if (Old2(at))
     {
-        return (REAL_VALUE)ReadPastValue(Align(at, pastValueDimensionCount, 0));
+        return (REAL_VALUE)ReadPastValue(Align(at, PAST_VALUE_SIZES_LENGTH, 0));
     }
     return HeldValue();
 }
@@ -1214,14 +1348,14 @@ REAL_VALUE Chosen3(List at)
 {
     if ((RELATIVE_POSITION_BIAS_PRESENT != 0))
     {
-        return (REAL_VALUE)ReadRelativePositionBias(Align(at, relativePositionBiasDimensionCount, 0));
+        return (REAL_VALUE)ReadRelativePositionBias(Align(at, RELATIVE_POSITION_BIAS_SIZES_LENGTH, 0));
     }
     return (REAL_VALUE)0.0f;
 }
 
 int Mask(List c)
 {
-    return (int)ReadMask(Align(c, maskDimensionCount, 0));
+    return (int)ReadMask(Align(c, MASK_SIZES_LENGTH, 0));
 }
 
 bool Dropped(int b, int t)
@@ -1325,124 +1459,26 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // Query
-    const REAL_VALUE entry = (Query(Entry(at, 0), Entry(at, 1), Entry(at, 2), Entry(at, 3)) + Bias(Flat(Join(Part(at, 1, 2), Part(at, 3, 8)), ListOf(heads[0], heads[1], HEADS_LENGTH))));
-    const uint place = (uint)keptQueryFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptQuery(first + item, (Query(Entry(at, 0), Entry(at, 1), Entry(at, 2), Entry(at, 3)) + Bias(Flat(Join(Part(at, 1, 2), Part(at, 3, 8)), ListOf(heads[0], heads[1], HEADS_LENGTH)))));
 #elif PASS == 1  // PresentKey
-    const REAL_VALUE entry = (Chosen(at));
-    const uint place = (uint)keptPresentKeyFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
+    WriteKeptPresentKey(first + item, (Chosen(at)));
 #elif PASS == 2  // PresentValue
-    const REAL_VALUE entry = (Chosen2(at));
-    const uint place = (uint)keptPresentValueFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
-#elif PASS == 3  // Raw
-    const REAL_VALUE entry = (((REAL_VALUE)scale * SumOf(at)) + (Chosen3(at)));
-    const uint place = (uint)keptRawFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
-#elif PASS == 4  // Score
-    const REAL_VALUE entry = (Chosen4(at));
-    const uint place = (uint)keptScoreFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
-#elif PASS == 5  // Peak
-    const REAL_VALUE entry = MaxOf(at);
-    const uint place = (uint)keptPeakFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
-#elif PASS == 6  // Sum
-    const REAL_VALUE entry = SumOf2(at);
-    const uint place = (uint)keptSumFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
-#elif PASS == 7  // Mixed
-    const REAL_VALUE entry = (SumOf3(at) / ReadKeptSum(Part(at, 0, 3)));
-    const uint place = (uint)keptMixedFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
-#elif PASS == 8  // Joined
-    const REAL_VALUE entry = ReadKeptMixed(Listed(Entry(at, 0), Entry(Unflat(Entry(at, 2), ListOf(heads4[0], heads4[1], HEADS4_LENGTH)), 0), Entry(at, 1), Entry(Unflat(Entry(at, 2), ListOf(heads4[0], heads4[1], HEADS4_LENGTH)), 1)));
-    const uint place = (uint)keptJoinedFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
-#elif PASS == 9  // OutputTensor
-    const OUTPUT_VALUE entry = (OUTPUT_VALUE)RoundingOnce(ReadKeptJoined(Align(at, 3, 0)), OUTPUT_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
-#elif PASS == 10  // OutputPresentKeyTensor
-    const OUTPUT_PRESENT_KEY_VALUE entry = (OUTPUT_PRESENT_KEY_VALUE)RoundingOnce(ReadKeptPresentKey(Align(at, 4, 0)), OUTPUT_PRESENT_KEY_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_PRESENT_KEY_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputPresentKeyStrides[d / 4][d % 4];
-    StoreOutputPresentKey(offset, entry);
-#elif PASS == 11  // OutputPresentValueTensor
-    const OUTPUT_PRESENT_VALUE_VALUE entry = (OUTPUT_PRESENT_VALUE_VALUE)RoundingOnce(ReadKeptPresentValue(Align(at, 4, 0)), OUTPUT_PRESENT_VALUE_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_PRESENT_VALUE_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputPresentValueStrides[d / 4][d % 4];
-    StoreOutputPresentValue(offset, entry);
+    WriteKeptPresentValue(first + item, (Chosen2(at)));
+#elif PASS == 3  // Raw, Score
+    WriteKeptRaw(first + item, (((REAL_VALUE)scale * SumOf(at)) + (Chosen3(at))));
+    WriteKeptScore(first + item, (Chosen4(at)));
+#elif PASS == 4  // Peak, Sum
+    WriteKeptPeak(first + item, MaxOf(at));
+    WriteKeptSum(first + item, SumOf2(at));
+#elif PASS == 5  // Mixed
+    WriteKeptMixed(first + item, (SumOf3(at) / ReadKeptSum(Part(at, 0, 3))));
+#elif PASS == 6  // Joined
+    WriteKeptJoined(first + item, ReadKeptMixed(Listed(Entry(at, 0), Entry(Unflat(Entry(at, 2), ListOf(heads4[0], heads4[1], HEADS4_LENGTH)), 0), Entry(at, 1), Entry(Unflat(Entry(at, 2), ListOf(heads4[0], heads4[1], HEADS4_LENGTH)), 1))));
+#elif PASS == 7  // OutputTensor
+    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(ReadKeptJoined(Align(at, 3, 0)), OUTPUT_BITS));
+#elif PASS == 8  // OutputPresentKeyTensor
+    WriteOutputPresentKey(at, (OUTPUT_PRESENT_KEY_VALUE)RoundingOnce(ReadKeptPresentKey(Align(at, 4, 0)), OUTPUT_PRESENT_KEY_BITS));
+#elif PASS == 9  // OutputPresentValueTensor
+    WriteOutputPresentValue(at, (OUTPUT_PRESENT_VALUE_VALUE)RoundingOnce(ReadKeptPresentValue(Align(at, 4, 0)), OUTPUT_PRESENT_VALUE_BITS));
 #endif
 }

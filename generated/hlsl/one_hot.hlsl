@@ -21,7 +21,7 @@
 //   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   RANK       dimensions, 1 to 8
 //   NUM_THREADS  threads in a group
-//   FROM_END   1 or 0
+//   INDICES_SIGNED 1 or 0
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
 
@@ -260,7 +260,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     for (int d = 0; d < RANK; d++)
         offset1 += (uint)(d == axis ? 0 : at[d]) * dimensions[d].indicesStride;
     const INDICES_VALUE index = LoadIndices(offset1);
-    const bool chosen = (Equal(index, Convert(at[axis], (INDICES_VALUE)0)) || (FROM_END && Equal(index, Convert(at[axis] - extent, (INDICES_VALUE)0))));
+    const bool chosen = (Equal(index, Convert(at[axis], (INDICES_VALUE)0)) || (INDICES_SIGNED && Equal(index, Convert(at[axis] - extent, (INDICES_VALUE)0))));
     uint offset2 = 0;
     [unroll]
     for (int d = 0; d < RANK; d++)

@@ -123,9 +123,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     [unroll]
     for (int d = 0; d < RANK; d++)
         all1 = all1 && ((at[d] - dimensions[d].startPadding) >= 0 && (at[d] - dimensions[d].startPadding) < dimensions[d].inputSizes);
-    const bool inside = all1;
     INPUT_VALUE chosen1;
-    if ((PADDING_MODE != 0 /* CONSTANT */ || inside))
+    if ((PADDING_MODE != 0 /* CONSTANT */ || all1))
     {
         uint offset1 = 0;
         [unroll]

@@ -7,10 +7,10 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... quantized_linear_average_pooling.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
+//   PASS       what is written:
 //              0 OutputTensor
 // For each tensor, X being INPUT or INPUT_SCALE or INPUT_ZERO_POINT or OUTPUT_SCALE or OUTPUT_ZERO_POINT or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -25,6 +25,7 @@
 //   OutputTensor: INT8, UINT8
 //   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
 //   X_LENGTH   entries of a list among the constants, whose name X spells
+//   X_BOUND    a number that bounds lists, whose name X spells
 //   X_LOWEST   least value of the data type of OutputTensor
 //   X_HIGHEST  greatest value of it
 //   X_FLOATS   1 if its elements are floats, else 0
@@ -66,16 +67,11 @@
     uint count;         // elements to write
     uint first;         // the number of the first one
     uint groupColumns;  // thread groups along x
-    int dims;
     int channels;
-    int inputZeroPointDimensionCount;
     int channels2;
-    int inputScaleDimensionCount;
     int includePadding;
     int channels3;
-    int outputScaleDimensionCount;
     int channels4;
-    int outputZeroPointDimensionCount;
 };
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
@@ -608,6 +604,15 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    StoreOutput(offset, entry);
+}
+
 OUTPUT_VALUE QuantizeOutput(REAL_VALUE x)
 {
 #if OUTPUT_FLOATS
@@ -627,15 +632,10 @@ int Dilation(int d)
 List Entries(List o, List w)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(dims - lower, 0, 8);
+    result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = (((Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) + (Entry(w, d) * Dilation(d))) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d));
-        }
+    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
+        result.entries[d] = (((Entry(o, d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) + (Entry(w, d) * Dilation(d))) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d));
     return result;
 }
 
@@ -647,15 +647,10 @@ List Place(List o, List w)
 List Entries2(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(inputZeroPointDimensionCount - lower, 0, 8);
+    result.length = INPUT_ZERO_POINT_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(inputZeroPointSizes[0], inputZeroPointSizes[1], INPUT_ZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < INPUT_ZERO_POINT_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(inputZeroPointSizes[0], inputZeroPointSizes[1], INPUT_ZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -708,15 +703,10 @@ int64_t Exact(List at)
 List Entries3(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(inputScaleDimensionCount - lower, 0, 8);
+    result.length = INPUT_SCALE_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(inputScaleSizes[0], inputScaleSizes[1], INPUT_SCALE_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < INPUT_SCALE_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(inputScaleSizes[0], inputScaleSizes[1], INPUT_SCALE_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -733,15 +723,10 @@ precise REAL_VALUE By(List at)
 List Entries4(List c)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(dims - lower, 0, 8);
+    result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = (Entry(c, d) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d));
-        }
+    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
+        result.entries[d] = (Entry(c, d) + Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d));
     return result;
 }
 
@@ -784,15 +769,10 @@ int64_t Count(List o)
 List Entries5(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(outputScaleDimensionCount - lower, 0, 8);
+    result.length = OUTPUT_SCALE_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(outputScaleSizes[0], outputScaleSizes[1], OUTPUT_SCALE_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < OUTPUT_SCALE_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(outputScaleSizes[0], outputScaleSizes[1], OUTPUT_SCALE_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -809,15 +789,10 @@ precise REAL_VALUE By2(List at)
 List Entries6(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(outputZeroPointDimensionCount - lower, 0, 8);
+    result.length = OUTPUT_ZERO_POINT_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(outputZeroPointSizes[0], outputZeroPointSizes[1], OUTPUT_ZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < OUTPUT_ZERO_POINT_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(outputZeroPointSizes[0], outputZeroPointSizes[1], OUTPUT_ZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -848,11 +823,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // OutputTensor
-    const OUTPUT_VALUE entry = (OUTPUT_VALUE)Coded(Divide((Convert(Exact(at), (REAL_VALUE)0) * By(at)), Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0)), By2(at), Zero2(channels4, Entry(at, 1)));
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+    WriteOutput(at, (OUTPUT_VALUE)Coded(Divide((Convert(Exact(at), (REAL_VALUE)0) * By(at)), Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0)), By2(at), Zero2(channels4, Entry(at, 1))));
 #endif
 }

@@ -7,10 +7,10 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... quantized_linear_convolution.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
+//   PASS       what is written:
 //              0 OutputTensor
 // For each tensor, X being INPUT or INPUT_SCALE or INPUT_ZERO_POINT or FILTER or FILTER_SCALE or FILTER_ZERO_POINT or BIAS or OUTPUT_SCALE or OUTPUT_ZERO_POINT or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -29,6 +29,7 @@
 //   OutputTensor: INT8, UINT8
 //   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
 //   X_LENGTH   entries of a list among the constants, whose name X spells
+//   X_BOUND    a number that bounds lists, whose name X spells
 //   X_LOWEST   least value of the data type of OutputTensor
 //   X_HIGHEST  greatest value of it
 //   X_FLOATS   1 if its elements are floats, else 0
@@ -83,17 +84,9 @@
     uint count;         // elements to write
     uint first;         // the number of the first one
     uint groupColumns;  // thread groups along x
-    int dims;
-    int inputZeroPointDimensionCount;
     int channels;
-    int filterZeroPointDimensionCount;
     int inputs;
-    int biasDimensionCount;
-    int inputScaleDimensionCount;
     int channels2;
-    int filterScaleDimensionCount;
-    int outputScaleDimensionCount;
-    int outputZeroPointDimensionCount;
 };
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
@@ -735,6 +728,15 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    StoreOutput(offset, entry);
+}
+
 OUTPUT_VALUE QuantizeOutput(REAL_VALUE x)
 {
 #if OUTPUT_FLOATS
@@ -759,15 +761,10 @@ int Source(List at, int k)
 List Entries(List at, List w)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(dims - lower, 0, 8);
+    result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = (((Entry(at, (d + 2)) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) + (Entry(w, d) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d))) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d));
-        }
+    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
+        result.entries[d] = (((Entry(at, (d + 2)) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) + (Entry(w, d) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d))) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d));
     return result;
 }
 
@@ -779,15 +776,10 @@ List Place(List at, List w)
 List Entries2(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(inputZeroPointDimensionCount - lower, 0, 8);
+    result.length = INPUT_ZERO_POINT_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(inputZeroPointSizes[0], inputZeroPointSizes[1], INPUT_ZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < INPUT_ZERO_POINT_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(inputZeroPointSizes[0], inputZeroPointSizes[1], INPUT_ZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -818,15 +810,10 @@ int Filter(List at, int k, List w)
 List Entries3(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(filterZeroPointDimensionCount - lower, 0, 8);
+    result.length = FILTER_ZERO_POINT_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(filterZeroPointSizes[0], filterZeroPointSizes[1], FILTER_ZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < FILTER_ZERO_POINT_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(filterZeroPointSizes[0], filterZeroPointSizes[1], FILTER_ZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -865,10 +852,10 @@ int64_t SumOf(List at)
     [loop]
     for (bool morew = IsBox(wFirst, wLast); morew; morew = Advance(w, wFirst, wLast))
     {
-        [loop]
-        for (int k = kFirst; k < kLast; k++)
+        if (Hits(at, w))
         {
-            if (Hits(at, w))
+            [loop]
+            for (int k = kFirst; k < kLast; k++)
             {
                 result = result + (int64_t)(Value(at, k, w) * Weight(at, k, w));
             }
@@ -885,15 +872,10 @@ int64_t Exact(List at)
 List Entries4(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(biasDimensionCount - lower, 0, 8);
+    result.length = BIAS_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(biasSizes[0], biasSizes[1], BIAS_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < BIAS_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(biasSizes[0], biasSizes[1], BIAS_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -914,15 +896,10 @@ int Zero3(int d, int i)
 List Entries5(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(inputScaleDimensionCount - lower, 0, 8);
+    result.length = INPUT_SCALE_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(inputScaleSizes[0], inputScaleSizes[1], INPUT_SCALE_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < INPUT_SCALE_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(inputScaleSizes[0], inputScaleSizes[1], INPUT_SCALE_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -934,15 +911,10 @@ precise REAL_VALUE Pick4(int d, int i)
 List Entries6(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(filterScaleDimensionCount - lower, 0, 8);
+    result.length = FILTER_SCALE_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(filterScaleSizes[0], filterScaleSizes[1], FILTER_SCALE_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < FILTER_SCALE_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(filterScaleSizes[0], filterScaleSizes[1], FILTER_SCALE_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -954,15 +926,10 @@ precise REAL_VALUE Pick5(int d, int i)
 List Entries7(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(outputScaleDimensionCount - lower, 0, 8);
+    result.length = OUTPUT_SCALE_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(outputScaleSizes[0], outputScaleSizes[1], OUTPUT_SCALE_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < OUTPUT_SCALE_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(outputScaleSizes[0], outputScaleSizes[1], OUTPUT_SCALE_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -974,15 +941,10 @@ precise REAL_VALUE Pick6(int d, int i)
 List Entries8(int d, int i)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(outputZeroPointDimensionCount - lower, 0, 8);
+    result.length = OUTPUT_ZERO_POINT_SIZES_LENGTH;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int e = lower + place;
-            result.entries[place] = (((e == d) && (Entry(ListOf(outputZeroPointSizes[0], outputZeroPointSizes[1], OUTPUT_ZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
-        }
+    for (int e = 0; e < OUTPUT_ZERO_POINT_SIZES_LENGTH; e++)
+        result.entries[e] = (((e == d) && (Entry(ListOf(outputZeroPointSizes[0], outputZeroPointSizes[1], OUTPUT_ZERO_POINT_SIZES_LENGTH), e) != 1)) ? i : 0);
     return result;
 }
 
@@ -1013,11 +975,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // OutputTensor
-    const OUTPUT_VALUE entry = (OUTPUT_VALUE)Coded(((Convert(((int64_t)Exact(at) + (int64_t)Zero3(1, Entry(at, 1))), (REAL_VALUE)0) * Pick4(0, 0)) * Pick5(channels2, Entry(at, 1))), Pick6(0, 0), Zero4(0, 0));
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+    WriteOutput(at, (OUTPUT_VALUE)Coded(((Convert(((int64_t)Exact(at) + (int64_t)Zero3(1, Entry(at, 1))), (REAL_VALUE)0) * Pick4(0, 0)) * Pick5(channels2, Entry(at, 1))), Pick6(0, 0), Zero4(0, 0)));
 #endif
 }

@@ -7,10 +7,10 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... resample1.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
+//   PASS       what is written:
 //              0 OutputTensor
 // For each tensor, X being INPUT or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -21,6 +21,7 @@
 //   OutputTensor: FLOAT32, FLOAT16, INT8, UINT8
 //   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
 //   X_LENGTH   entries of a list among the constants, whose name X spells
+//   X_BOUND    a number that bounds lists, whose name X spells
 //   X_LOWEST   least value of the data type of OutputTensor
 //   X_HIGHEST  greatest value of it
 //   X_FLOATS   1 if its elements are floats, else 0
@@ -48,7 +49,6 @@
     uint first;         // the number of the first one
     uint groupColumns;  // thread groups along x
     int isLinear;
-    int dims;
 };
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
@@ -550,6 +550,15 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    StoreOutput(offset, entry);
+}
+
 OUTPUT_VALUE QuantizeOutput(REAL_VALUE x)
 {
 #if OUTPUT_FLOATS
@@ -608,7 +617,7 @@ REAL_VALUE Weight(int d, int o, int i, int size)
 REAL_VALUE ProductOf(List at, List p)
 {
     const int dFirst = 0;
-    const int dLast = dims;
+    const int dLast = DIMS_BOUND;
     REAL_VALUE result = (REAL_VALUE)1;
     [loop]
     for (int d = dFirst; d < dLast; d++)
@@ -660,15 +669,10 @@ precise REAL_VALUE Middle2(int d, int o, int size)
 List Entries(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(dims - lower, 0, 8);
+    result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = (int)max(min((int64_t)Convert(Ceil((Middle2(d, Entry(at, d), Size(d)) + Stretch2(d))), (int64_t)0), (int64_t)Size(d)), (int64_t)1);
-        }
+    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
+        result.entries[d] = (int)max(min((int64_t)Convert(Ceil((Middle2(d, Entry(at, d), Size(d)) + Stretch2(d))), (int64_t)0), (int64_t)Size(d)), (int64_t)1);
     return result;
 }
 
@@ -680,15 +684,10 @@ List Last(List at)
 List Entries2(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(dims - lower, 0, 8);
+    result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = (int)max(min((int64_t)((int64_t)Convert(Floor((Middle2(d, Entry(at, d), Size(d)) - Stretch2(d))), (int64_t)0) + (int64_t)1), (int64_t)(Size(d) - 1)), (int64_t)0);
-        }
+    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
+        result.entries[d] = (int)max(min((int64_t)((int64_t)Convert(Floor((Middle2(d, Entry(at, d), Size(d)) - Stretch2(d))), (int64_t)0) + (int64_t)1), (int64_t)(Size(d) - 1)), (int64_t)0);
     return result;
 }
 
@@ -724,15 +723,10 @@ int Nearest(int d, int o, int size)
 List Entries3(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(dims - lower, 0, 8);
+    result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = Nearest(d, Entry(at, d), Size(d));
-        }
+    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
+        result.entries[d] = Nearest(d, Entry(at, d), Size(d));
     return result;
 }
 
@@ -758,11 +752,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // OutputTensor
-    const OUTPUT_VALUE entry = (Chosen(at));
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+    WriteOutput(at, (Chosen(at)));
 #endif
 }

@@ -7,10 +7,10 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... resample_grad.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
+//   PASS       what is written:
 //              0 OutputGradientTensor
 // For each tensor, X being INPUT_GRADIENT or OUTPUT_GRADIENT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -21,6 +21,7 @@
 //   OutputGradientTensor: FLOAT32, FLOAT16
 //   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
 //   X_LENGTH   entries of a list among the constants, whose name X spells
+//   X_BOUND    a number that bounds lists, whose name X spells
 //   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
 //   REAL_STORED  the same
 //   REAL_BITS  its bits
@@ -45,7 +46,6 @@
     uint first;         // the number of the first one
     uint groupColumns;  // thread groups along x
     int isLinear;
-    int dims;
 };
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
@@ -548,6 +548,15 @@ void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
 #endif
 }
 
+void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_GRADIENT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputGradientStrides[d / 4][d % 4];
+    StoreOutputGradient(offset, entry);
+}
+
 int Size(int d)
 {
     return Entry(ListOf(outputGradientSizes[0], outputGradientSizes[1], OUTPUT_GRADIENT_SIZES_LENGTH), d);
@@ -595,7 +604,7 @@ REAL_VALUE Weight(int d, int o, int i, int size)
 REAL_VALUE ProductOf(List o, List at)
 {
     const int dFirst = 0;
-    const int dLast = dims;
+    const int dLast = DIMS_BOUND;
     REAL_VALUE result = (REAL_VALUE)1;
     [loop]
     for (int d = dFirst; d < dLast; d++)
@@ -652,7 +661,7 @@ precise REAL_VALUE Weight2(int d, int o, int i, int size)
 bool AllOf(List o, List at)
 {
     const int dFirst = 0;
-    const int dLast = dims;
+    const int dLast = DIMS_BOUND;
     bool result = true;
     [loop]
     for (int d = dFirst; d < dLast; d++)
@@ -689,15 +698,10 @@ int Chosen4(List at, int d)
 List Entries(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(dims - lower, 0, 8);
+    result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = Chosen4(at, d);
-        }
+    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
+        result.entries[d] = Chosen4(at, d);
     return result;
 }
 
@@ -718,15 +722,10 @@ int Chosen5(List at, int d)
 List Entries2(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(dims - lower, 0, 8);
+    result.length = clamp(DIMS_BOUND, 0, 8);
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = Chosen5(at, d);
-        }
+    for (int d = 0; d < min(DIMS_BOUND, 8); d++)
+        result.entries[d] = Chosen5(at, d);
     return result;
 }
 
@@ -760,7 +759,7 @@ int Nearest(int d, int o, int size)
 bool AllOf2(List o, List at)
 {
     const int dFirst = 0;
-    const int dLast = dims;
+    const int dLast = DIMS_BOUND;
     bool result = true;
     [loop]
     for (int d = dFirst; d < dLast; d++)
@@ -809,11 +808,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // OutputGradientTensor
-    const OUTPUT_GRADIENT_VALUE entry = (OUTPUT_GRADIENT_VALUE)RoundingOnce((Chosen(at)), OUTPUT_GRADIENT_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_GRADIENT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputGradientStrides[d / 4][d % 4];
-    StoreOutputGradient(offset, entry);
+    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce((Chosen(at)), OUTPUT_GRADIENT_BITS));
 #endif
 }

@@ -7,15 +7,12 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... roi_align.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
-//              0 Starts
-//              1 Lengths
-//              2 Samples
-//              3 Paces
-//              4 OutputTensor
+//   PASS       what is written:
+//              0 Starts, Lengths, Samples, Paces
+//              1 OutputTensor
 // For each tensor, X being INPUT or ROI or BATCH_INDICES or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -62,7 +59,6 @@
     int keptLengthsFirst;
     int keptSamplesFirst;
     int keptPacesFirst;
-    int rOIDimensionCount;
     float spatialScaleY;
     float spatialScaleX;
     int results;
@@ -72,7 +68,6 @@
     int corners;
     int isAverage;
     int isLinear;
-    int batchIndicesDimensionCount;
     int batches;
     float outOfBoundsInputValue;
 };
@@ -427,6 +422,12 @@ uint Convert(uint64_t x, uint type) { return (uint)x; }
 int64_t Convert(uint64_t x, int64_t type) { return (int64_t)x; }
 uint64_t Convert(uint64_t x, uint64_t type) { return (uint64_t)x; }
 
+// An integer in 64 bits with a sign; what they cannot hold becomes the greatest
+int64_t Integer(int x) { return x; }
+int64_t Integer(uint x) { return x; }
+int64_t Integer(int64_t x) { return x; }
+int64_t Integer(uint64_t x) { return (int64_t)min(x, ~(uint64_t)0 >> 1); }
+
 // Whether a is at most b; false if either is NaN, even where a compiler assumes that there is none
 bool LessOrEqual(float a, float b) { return !IsNan(a) && !IsNan(b) && a <= b; }
 bool LessOrEqual(int a, int b) { return a <= b; }
@@ -673,6 +674,15 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    StoreOutput(offset, entry);
+}
+
 REAL_VALUE ReadKeptStarts(List at)
 {
     uint place = 0;
@@ -687,6 +697,19 @@ REAL_VALUE ReadKeptStarts(List at)
     return asdouble(scratch[place], scratch[place + 1]);
 #else
     return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptStarts(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptStartsFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
 #endif
 }
 
@@ -707,6 +730,19 @@ REAL_VALUE ReadKeptLengths(List at)
 #endif
 }
 
+void WriteKeptLengths(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptLengthsFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 int ReadKeptSamples(List at)
 {
     uint place = 0;
@@ -718,6 +754,12 @@ int ReadKeptSamples(List at)
     }
     place = (uint)keptSamplesFirst + place * (1);
     return (int)scratch[place];
+}
+
+void WriteKeptSamples(uint number, int entry)
+{
+    const uint place = (uint)keptSamplesFirst + number * (1);
+    scratch[place] = (uint)entry;
 }
 
 REAL_VALUE ReadKeptPaces(List at)
@@ -737,9 +779,22 @@ REAL_VALUE ReadKeptPaces(List at)
 #endif
 }
 
+void WriteKeptPaces(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptPacesFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 precise REAL_VALUE Corner(int r, int j)
 {
-    return (REAL_VALUE)ReadROI(Align(Listed(r, j), rOIDimensionCount, 0));
+    return (REAL_VALUE)ReadROI(Align(Listed(r, j), ROI_SIZES_LENGTH, 0));
 }
 
 precise REAL_VALUE Factor(int d)
@@ -829,7 +884,7 @@ REAL_VALUE Hat(REAL_VALUE x, int i)
 
 int Batch(int r)
 {
-    return (int)max(min((int64_t)(int64_t)ReadBatchIndices(Align(Listed(r), batchIndicesDimensionCount, 0)), (int64_t)batches), (int64_t)0);
+    return (int)max(min((int64_t)Integer(ReadBatchIndices(Align(Listed(r), BATCH_INDICES_SIZES_LENGTH, 0))), (int64_t)batches), (int64_t)0);
 }
 
 int64_t Low(REAL_VALUE x)
@@ -933,49 +988,12 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
-#if PASS == 0  // Starts
-    const REAL_VALUE entry = (Corner(Entry(at, 0), (1 - Entry(at, 1))) * Factor(Entry(at, 1)));
-    const uint place = (uint)keptStartsFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
-#elif PASS == 1  // Lengths
-    const REAL_VALUE entry = ((Corner(Entry(at, 0), (3 - Entry(at, 1))) * Factor(Entry(at, 1))) - ReadKeptStarts(at));
-    const uint place = (uint)keptLengthsFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
-#elif PASS == 2  // Samples
-    const int entry = (int)max(min((int64_t)Wanted(at), (int64_t)maximumSamplesPerOutput), (int64_t)max_);
-    const uint place = (uint)keptSamplesFirst + (first + item) * (1);
-    scratch[place] = (uint)entry;
-#elif PASS == 3  // Paces
-    const REAL_VALUE entry = (Chosen(at));
-    const uint place = (uint)keptPacesFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
-#elif PASS == 4  // OutputTensor
-    const OUTPUT_VALUE entry = (OUTPUT_VALUE)RoundingOnce((Chosen2(at)), OUTPUT_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+#if PASS == 0  // Starts, Lengths, Samples, Paces
+    WriteKeptStarts(first + item, (Corner(Entry(at, 0), (1 - Entry(at, 1))) * Factor(Entry(at, 1))));
+    WriteKeptLengths(first + item, ((Corner(Entry(at, 0), (3 - Entry(at, 1))) * Factor(Entry(at, 1))) - ReadKeptStarts(at)));
+    WriteKeptSamples(first + item, (int)max(min((int64_t)Wanted(at), (int64_t)maximumSamplesPerOutput), (int64_t)max_));
+    WriteKeptPaces(first + item, (Chosen(at)));
+#elif PASS == 1  // OutputTensor
+    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce((Chosen2(at)), OUTPUT_BITS));
 #endif
 }

@@ -7,19 +7,16 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... roi_align_grad.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
-//              0 Starts
-//              1 Lengths
-//              2 Samples
-//              3 Paces
-//              4 Rows
-//              5 Columns
-//              6 Best
-//              7 OutputGradientTensor
-//              8 OutputROIGradientTensor
+//   PASS       what is written:
+//              0 Starts, Lengths, Samples, Paces
+//              1 Rows
+//              2 Columns
+//              3 Best
+//              4 OutputGradientTensor
+//              5 OutputROIGradientTensor
 // For each tensor, X being INPUT or INPUT_GRADIENT or ROI or BATCH_INDICES or OUTPUT_GRADIENT or OUTPUT_ROIGRADIENT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -82,7 +79,6 @@
     int keptRowsFirst;
     int keptColumnsFirst;
     int keptBestFirst;
-    int rOIDimensionCount;
     float spatialScaleY;
     float spatialScaleX;
     int results;
@@ -93,12 +89,11 @@
     float outputPixelOffset;
     float inputPixelOffset;
     int isLinear;
-    int batchIndicesDimensionCount;
     int batches;
     int isAverage;
     int roiCount;
+    int rOIDimensionCount;
     int rOIDimensionCount2;
-    int rOIDimensionCount3;
     int corners2;
 };
 
@@ -716,6 +711,15 @@ void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
 #endif
 }
 
+void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_GRADIENT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputGradientStrides[d / 4][d % 4];
+    StoreOutputGradient(offset, entry);
+}
+
 void StoreOutputROIGradient(uint offset, OUTPUT_ROIGRADIENT_VALUE value)
 {
 #if OUTPUT_ROIGRADIENT_BITS < 16
@@ -728,6 +732,15 @@ void StoreOutputROIGradient(uint offset, OUTPUT_ROIGRADIENT_VALUE value)
 #else
     outputROIGradientTensor[offset] = (OUTPUT_ROIGRADIENT_STORED)value;
 #endif
+}
+
+void WriteOutputROIGradient(List at, OUTPUT_ROIGRADIENT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_ROIGRADIENT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputROIGradientStrides[d / 4][d % 4];
+    StoreOutputROIGradient(offset, entry);
 }
 
 REAL_VALUE ReadKeptStarts(List at)
@@ -744,6 +757,19 @@ REAL_VALUE ReadKeptStarts(List at)
     return asdouble(scratch[place], scratch[place + 1]);
 #else
     return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptStarts(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptStartsFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
 #endif
 }
 
@@ -764,6 +790,19 @@ REAL_VALUE ReadKeptLengths(List at)
 #endif
 }
 
+void WriteKeptLengths(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptLengthsFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 int ReadKeptSamples(List at)
 {
     uint place = 0;
@@ -775,6 +814,12 @@ int ReadKeptSamples(List at)
     }
     place = (uint)keptSamplesFirst + place * (1);
     return (int)scratch[place];
+}
+
+void WriteKeptSamples(uint number, int entry)
+{
+    const uint place = (uint)keptSamplesFirst + number * (1);
+    scratch[place] = (uint)entry;
 }
 
 REAL_VALUE ReadKeptPaces(List at)
@@ -791,6 +836,19 @@ REAL_VALUE ReadKeptPaces(List at)
     return asdouble(scratch[place], scratch[place + 1]);
 #else
     return asfloat(scratch[place]);
+#endif
+}
+
+void WriteKeptPaces(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptPacesFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
 #endif
 }
 
@@ -811,6 +869,19 @@ REAL_VALUE ReadKeptRows(List at)
 #endif
 }
 
+void WriteKeptRows(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptRowsFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 REAL_VALUE ReadKeptColumns(List at)
 {
     uint place = 0;
@@ -828,6 +899,19 @@ REAL_VALUE ReadKeptColumns(List at)
 #endif
 }
 
+void WriteKeptColumns(uint number, REAL_VALUE entry)
+{
+    const uint place = (uint)keptColumnsFirst + number * (REAL_BITS / 32);
+#if REAL_BITS == 64
+    uint low, high;
+    asuint(entry, low, high);
+    scratch[place] = low;
+    scratch[place + 1] = high;
+#else
+    scratch[place] = asuint(entry);
+#endif
+}
+
 int ReadKeptBest(List at)
 {
     uint place = 0;
@@ -841,9 +925,15 @@ int ReadKeptBest(List at)
     return (int)scratch[place];
 }
 
+void WriteKeptBest(uint number, int entry)
+{
+    const uint place = (uint)keptBestFirst + number * (1);
+    scratch[place] = (uint)entry;
+}
+
 precise REAL_VALUE Corner(int r, int j)
 {
-    return (REAL_VALUE)ReadROI(Align(Listed(r, j), rOIDimensionCount, 0));
+    return (REAL_VALUE)ReadROI(Align(Listed(r, j), ROI_SIZES_LENGTH, 0));
 }
 
 precise REAL_VALUE Factor(int d)
@@ -1005,7 +1095,7 @@ precise REAL_VALUE SumOf2(List at)
 
 int Batch(int r)
 {
-    return (int)max(min((int64_t)(int64_t)ReadBatchIndices(Align(Listed(r), batchIndicesDimensionCount, 0)), (int64_t)batches), (int64_t)0);
+    return (int)max(min((int64_t)(int64_t)ReadBatchIndices(Align(Listed(r), BATCH_INDICES_SIZES_LENGTH, 0)), (int64_t)batches), (int64_t)0);
 }
 
 int64_t Low(REAL_VALUE x)
@@ -1142,13 +1232,16 @@ REAL_VALUE SumOf4(List at)
     [loop]
     for (int r = rFirst; r < rLast; r++)
     {
-        List o = oFirst;
-        [loop]
-        for (bool moreo = IsBox(oFirst, oLast); moreo; moreo = Advance(o, oFirst, oLast))
+        if ((Batch(r) == Entry(at, 0)))
         {
-            if (((Batch(r) == Entry(at, 0)) && Reaches(at, r, o)))
+            List o = oFirst;
+            [loop]
+            for (bool moreo = IsBox(oFirst, oLast); moreo; moreo = Advance(o, oFirst, oLast))
             {
-                result = result + (REAL_VALUE)(Part2(at, r, o) * (REAL_VALUE)ReadInputGradient(Join(Listed(r, Entry(at, 1)), o)));
+                if (Reaches(at, r, o))
+                {
+                    result = result + (REAL_VALUE)(Part2(at, r, o) * (REAL_VALUE)ReadInputGradient(Join(Listed(r, Entry(at, 1)), o)));
+                }
             }
         }
     }
@@ -1157,7 +1250,7 @@ REAL_VALUE SumOf4(List at)
 
 int Region(List at)
 {
-    return Entry(at, rOIDimensionCount2);
+    return Entry(at, rOIDimensionCount);
 }
 
 REAL_VALUE PartOf(List at, int c, List o, List s)
@@ -1175,7 +1268,7 @@ REAL_VALUE PartOf(List at, int c, List o, List s)
 
 int Member(List at)
 {
-    return Entry(at, rOIDimensionCount3);
+    return Entry(at, rOIDimensionCount2);
 }
 
 bool Vertical(List at)
@@ -1345,82 +1438,20 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
-#if PASS == 0  // Starts
-    const REAL_VALUE entry = (Corner(Entry(at, 0), (1 - Entry(at, 1))) * Factor(Entry(at, 1)));
-    const uint place = (uint)keptStartsFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
-#elif PASS == 1  // Lengths
-    const REAL_VALUE entry = ((Corner(Entry(at, 0), (3 - Entry(at, 1))) * Factor(Entry(at, 1))) - ReadKeptStarts(at));
-    const uint place = (uint)keptLengthsFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
-#elif PASS == 2  // Samples
-    const int entry = (int)max(min((int64_t)Wanted(at), (int64_t)maximumSamplesPerOutput), (int64_t)max_);
-    const uint place = (uint)keptSamplesFirst + (first + item) * (1);
-    scratch[place] = (uint)entry;
-#elif PASS == 3  // Paces
-    const REAL_VALUE entry = (Chosen(at));
-    const uint place = (uint)keptPacesFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
-#elif PASS == 4  // Rows
-    const REAL_VALUE entry = Divide(SumOf(at), Convert(Samples(Entry(at, 0), 0), (REAL_VALUE)0));
-    const uint place = (uint)keptRowsFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
-#elif PASS == 5  // Columns
-    const REAL_VALUE entry = Divide(SumOf2(at), Convert(Samples(Entry(at, 0), 1), (REAL_VALUE)0));
-    const uint place = (uint)keptColumnsFirst + (first + item) * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
-#else
-    scratch[place] = asuint(entry);
-#endif
-#elif PASS == 6  // Best
-    const int entry = Flat(FirstGreatest(at), Grid(Entry(at, 0)));
-    const uint place = (uint)keptBestFirst + (first + item) * (1);
-    scratch[place] = (uint)entry;
-#elif PASS == 7  // OutputGradientTensor
-    const OUTPUT_GRADIENT_VALUE entry = (OUTPUT_GRADIENT_VALUE)RoundingOnce(SumOf4(at), OUTPUT_GRADIENT_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_GRADIENT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputGradientStrides[d / 4][d % 4];
-    StoreOutputGradient(offset, entry);
-#elif PASS == 8  // OutputROIGradientTensor
-    const OUTPUT_ROIGRADIENT_VALUE entry = (OUTPUT_ROIGRADIENT_VALUE)RoundingOnce((Chosen2(at)), OUTPUT_ROIGRADIENT_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_ROIGRADIENT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputROIGradientStrides[d / 4][d % 4];
-    StoreOutputROIGradient(offset, entry);
+#if PASS == 0  // Starts, Lengths, Samples, Paces
+    WriteKeptStarts(first + item, (Corner(Entry(at, 0), (1 - Entry(at, 1))) * Factor(Entry(at, 1))));
+    WriteKeptLengths(first + item, ((Corner(Entry(at, 0), (3 - Entry(at, 1))) * Factor(Entry(at, 1))) - ReadKeptStarts(at)));
+    WriteKeptSamples(first + item, (int)max(min((int64_t)Wanted(at), (int64_t)maximumSamplesPerOutput), (int64_t)max_));
+    WriteKeptPaces(first + item, (Chosen(at)));
+#elif PASS == 1  // Rows
+    WriteKeptRows(first + item, Divide(SumOf(at), Convert(Samples(Entry(at, 0), 0), (REAL_VALUE)0)));
+#elif PASS == 2  // Columns
+    WriteKeptColumns(first + item, Divide(SumOf2(at), Convert(Samples(Entry(at, 0), 1), (REAL_VALUE)0)));
+#elif PASS == 3  // Best
+    WriteKeptBest(first + item, Flat(FirstGreatest(at), Grid(Entry(at, 0))));
+#elif PASS == 4  // OutputGradientTensor
+    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(SumOf4(at), OUTPUT_GRADIENT_BITS));
+#elif PASS == 5  // OutputROIGradientTensor
+    WriteOutputROIGradient(at, (OUTPUT_ROIGRADIENT_VALUE)RoundingOnce((Chosen2(at)), OUTPUT_ROIGRADIENT_BITS));
 #endif
 }

@@ -7,10 +7,10 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... roi_pooling.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
+//   PASS       what is written:
 //              0 OutputTensor
 // For each tensor, X being INPUT or ROI or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -514,6 +514,15 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    StoreOutput(offset, entry);
+}
+
 int64_t Corner(List at, int j)
 {
     return Convert(RoundAway(((REAL_VALUE)ReadROI(Listed(0, 0, Entry(at, 0), j)) * (REAL_VALUE)spatialScale)), (int64_t)0);
@@ -527,15 +536,10 @@ int64_t Length(List at, int d)
 List Entries(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(2 - lower, 0, 8);
+    result.length = 2;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = (int)max(min((int64_t)((int64_t)FloorQuotient((int64_t)((int64_t)Entry(at, (d + 2)) * (int64_t)Length(at, d)), (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d)) + (int64_t)Corner(at, (2 - d))), (int64_t)Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), (d + 2))), (int64_t)0);
-        }
+    for (int d = 0; d < 2; d++)
+        result.entries[d] = (int)max(min((int64_t)((int64_t)FloorQuotient((int64_t)((int64_t)Entry(at, (d + 2)) * (int64_t)Length(at, d)), (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d)) + (int64_t)Corner(at, (2 - d))), (int64_t)Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), (d + 2))), (int64_t)0);
     return result;
 }
 
@@ -547,15 +551,10 @@ List First(List at)
 List Entries2(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(2 - lower, 0, 8);
+    result.length = 2;
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = (int)max(min((int64_t)((int64_t)FloorQuotient((int64_t)((int64_t)((int64_t)((int64_t)(Entry(at, (d + 2)) + 1) * (int64_t)Length(at, d)) + (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d)) - (int64_t)1), (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d)) + (int64_t)Corner(at, (2 - d))), (int64_t)Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), (d + 2))), (int64_t)0);
-        }
+    for (int d = 0; d < 2; d++)
+        result.entries[d] = (int)max(min((int64_t)((int64_t)FloorQuotient((int64_t)((int64_t)((int64_t)((int64_t)(Entry(at, (d + 2)) + 1) * (int64_t)Length(at, d)) + (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d)) - (int64_t)1), (int64_t)Entry(ListOf(pooled[0], pooled[1], POOLED_LENGTH), d)) + (int64_t)Corner(at, (2 - d))), (int64_t)Entry(ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH), (d + 2))), (int64_t)0);
     return result;
 }
 
@@ -613,11 +612,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // OutputTensor
-    const OUTPUT_VALUE entry = (OUTPUT_VALUE)RoundingOnce((Chosen(at)), OUTPUT_BITS);
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce((Chosen(at)), OUTPUT_BITS));
 #endif
 }

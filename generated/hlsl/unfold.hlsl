@@ -7,10 +7,10 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... unfold.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// As the operator is defined, in passes that each write one tensor, an intermediate one into `scratch` or an output.
+// As the operator is defined, in passes that each write an intermediate tensor, into `scratch`, or outputs.
 // Each thread works out one element, from its coordinate in that tensor. Sizes and strides are in elements.
 //
-//   PASS       the tensor that is written:
+//   PASS       what is written:
 //              0 OutputTensor
 // For each tensor, X being INPUT or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -21,6 +21,7 @@
 //   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   X_PRESENT  1 where an optional tensor is there, else 0: anything may then stand in for its buffer
 //   X_LENGTH   entries of a list among the constants, whose name X spells
+//   X_BOUND    a number that bounds lists, whose name X spells
 //   REAL_VALUE  type of floats while computing: double where an output is FLOAT64, else float
 //   REAL_STORED  the same
 //   REAL_BITS  its bits
@@ -47,7 +48,6 @@
     uint count;         // elements to write
     uint first;         // the number of the first one
     uint groupColumns;  // thread groups along x
-    int dimensionCount;
 };
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
@@ -440,6 +440,15 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
+void WriteOutput(List at, OUTPUT_VALUE entry)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    StoreOutput(offset, entry);
+}
+
 List Block(List at)
 {
     return Unflat(Entry(at, 2), ListOf(blocksPerDimension[0], blocksPerDimension[1], BLOCKS_PER_DIMENSION_LENGTH));
@@ -453,15 +462,10 @@ List Entry2(List at)
 List Entries(List at)
 {
     List result = (List)0;
-    const int lower = 0;
-    result.length = clamp(dimensionCount - lower, 0, 8);
+    result.length = clamp(DIMENSION_COUNT_BOUND, 0, 8);
     [unroll]
-    for (int place = 0; place < 8; place++)
-        if (place < result.length)
-        {
-            const int d = lower + place;
-            result.entries[place] = (((Entry(Block(at), d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) + (Entry(Entry2(at), (d + 1)) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d))) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d));
-        }
+    for (int d = 0; d < min(DIMENSION_COUNT_BOUND, 8); d++)
+        result.entries[d] = (((Entry(Block(at), d) * Entry(ListOf(strides[0], strides[1], STRIDES_LENGTH), d)) + (Entry(Entry2(at), (d + 1)) * Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d))) - Entry(ListOf(startPadding[0], startPadding[1], START_PADDING_LENGTH), d));
     return result;
 }
 
@@ -487,11 +491,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Unflat((int)(first + item), ListOf(sizes[0], sizes[1], rank));
 #if PASS == 0  // OutputTensor
-    const OUTPUT_VALUE entry = (Chosen(at));
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    StoreOutput(offset, entry);
+    WriteOutput(at, (Chosen(at)));
 #endif
 }

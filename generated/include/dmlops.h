@@ -18995,8 +18995,8 @@ static inline void dmlops_one_hot_tell(const void* description, dmlops_planning*
     const DML_BUFFER_TENSOR_DESC* IndicesTensor = dmlops_buffer(desc->IndicesTensor);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* ValuesTensor = dmlops_buffer(desc->ValuesTensor);
-    const int64_t let_fromEnd = dmlops_signed(dmlops_enum(&IndicesTensor->DataType));
-    dmlops_tell_switch(planning, "FROM_END", let_fromEnd);
+    const int64_t let_indicesSigned = dmlops_signed(dmlops_enum(&IndicesTensor->DataType));
+    dmlops_tell_switch(planning, "INDICES_SIGNED", let_indicesSigned);
     dmlops_tell_integer(planning, (int64_t)desc->Axis);
     const int64_t let_extent = dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, (int64_t)desc->Axis);
     dmlops_tell_integer(planning, let_extent);

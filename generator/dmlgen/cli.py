@@ -67,6 +67,12 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument(
         "--check", action="store_true", help="write nothing; print a diff and exit 1 on any drift"
     )
+    sub.add_argument(
+        "--no-schedules",
+        dest="schedules",
+        action="store_false",
+        help="compute what has a definition as that says, and in no faster way",
+    )
     sub = add("docs", _docs, "Write the reference site: static pages with a search, to be opened as files.")
     site = default("build/docs")
     sub.add_argument("--out", type=Path, metavar="DIR", default=site, help="where to write (%(default)s)")
@@ -90,7 +96,9 @@ def _report(findings: Iterable[Finding], format: Format, stream: TextIO) -> None
 def _generate(options: argparse.Namespace) -> int:
     from dmlgen.generate import generate
 
-    return 2 if _is_in_specs(options) else generate(options.specs, options.out, options.check)
+    if _is_in_specs(options):
+        return 2
+    return generate(options.specs, options.out, options.check, options.schedules)
 
 
 def _docs(options: argparse.Namespace) -> int:

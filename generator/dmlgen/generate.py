@@ -28,16 +28,19 @@ if TYPE_CHECKING:
 _NAMED = 20  # files that a report names
 
 
-def generate(specs: Path, out: Path, check: bool) -> int:
-    """Brings the files below `out` up to date, or only compares them and prints a diff; the exit code."""
+def generate(specs: Path, out: Path, check: bool, schedules: bool = True) -> int:
+    """Brings the files below `out` up to date, or only compares them and prints a diff; the exit code.
+
+    Without `schedules`, what has a definition is computed as that says, and in no faster way.
+    """
     progress = Progress()
     cache = Cache(cache_folder())
-    inputs = digests(specs)
+    inputs = digests(specs) | {"schedules": str(schedules)}
     last = _LastRun.of(cache, out)
     if last.inputs == inputs and writer.is_unchanged(out, last.files):
         print(_matching(len(last.files) - 1, specs, progress))
         return 0
-    outputs = _outputs(specs, cache, progress)
+    outputs = _outputs(specs, cache, progress, schedules)
     if outputs is None:
         return 1
     if check:
@@ -101,14 +104,15 @@ class _LastRun:
         cache.put(json.dumps(vars(self)).encode(), "run", str(out.resolve()))
 
 
-def _outputs(specs: Path, cache: Cache, progress: Progress) -> dict[str, bytes] | None:
+def _outputs(specs: Path, cache: Cache, progress: Progress, schedules: bool) -> dict[str, bytes] | None:
     """All files; None where the specs have faults, which are then printed."""
     registry = _checked(specs, progress)
     if registry is None:
         return None
     from dmlgen.outputs import render_all
 
-    return render_all(registry, TEMPLATES, _matrices(registry, cache, progress), progress)
+    matrices = _matrices(registry, cache, progress)
+    return render_all(registry if schedules else registry.unscheduled, TEMPLATES, matrices, progress)
 
 
 def _checked(specs: Path, progress: Progress) -> Registry | None:

@@ -10,8 +10,10 @@ from pathlib import Path
 
 from dmlgen.diagnostics import Finding, Position, SpecError, nearest
 from dmlgen.expr import ir
+from dmlgen.expr.defined import walk_through
 from dmlgen.names import clashes
 from dmlgen.registry import Operator, Registry, Rule
+from dmlgen.resolve.classes import size_classes
 
 
 def lint(registry: Registry) -> list[Finding]:
@@ -91,6 +93,7 @@ def _operator(registry: Registry, operator: Operator) -> Iterator[Finding]:
     yield from _tables(registry, operator)
     yield from _places(registry, operator)
     yield from _activated_rows(registry, operator)
+    yield from _in_place(operator)
     inferred = {one.tensor for one in operator.inferences if one.field == "Sizes" and one.when is None}
     for output in operator.outputs:
         if not output.count and (output.name in inferred) == (output.name in operator.free):
@@ -132,6 +135,37 @@ def _activated_rows(registry: Registry, operator: Operator) -> Iterator[Finding]
                 yield Finding(operator.position, "activation-of-rows", message)
 
 
+def _in_place(operator: Operator) -> Iterator[Finding]:
+    """One pass writes all outputs that may share inputs' buffers, after it has read what it needs of these.
+
+    So outputs have the same sizes, and each element depends on the same one of such an input alone.
+    """
+    if operator.defines is None or not operator.is_generic or not operator.in_place:
+        return
+    sizes = size_classes(operator.tensors, operator.rules)
+    first, *others = operator.outputs
+    for other in others:
+        if sizes[other.name] != sizes[first.name] or other.optional or first.optional:
+            message = (
+                f"in place, one pass writes all outputs: a rule gives {other.name} the sizes of "
+                f"{first.name}, and neither is optional"
+            )
+            yield Finding(operator.position, "in-place", message)
+    loads = [
+        part
+        for value in operator.defines.outputs.values()
+        for part in walk_through(value)
+        if isinstance(part, ir.Load) and part.coordinate != ir.Local("at", ir.INTS)
+    ]
+    for name in operator.in_place:
+        if any(load.tensor.name == name for load in loads):
+            message = (
+                f"an output may overwrite {name}, so outputs read it at `at`; "
+                "an intermediate tensor may read it anywhere"
+            )
+            yield Finding(operator.position, "in-place", message)
+
+
 def _expressions(operator: Operator) -> Iterator[ir.Expr]:
     """Every expression of the operator, its definitions apart."""
     for rule in operator.rules:
@@ -154,8 +188,7 @@ def _expressions(operator: Operator) -> Iterator[ir.Expr]:
 def _unused_definitions(operator: Operator) -> Iterator[Finding]:
     nodes = [node for expression in _expressions(operator) for node in ir.walk(expression)]
     used = {node.name for node in nodes if isinstance(node, ir.Definition)}
-    computed = operator.compute.definitions if operator.compute and not operator.defines else ()
-    for definition in (*operator.definitions, *computed):
+    for definition in operator.definitions:
         match definition.value:
             case ir.Index(ir.Field(name="Sizes"), ir.Number()):
                 continue  # a name in a `shape`, which may be there for the reader alone

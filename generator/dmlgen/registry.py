@@ -9,7 +9,7 @@ in, names are bound, rules are in the order in which they are judged. Outputs re
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -121,6 +121,7 @@ class Member:
     pointer: bool
     optional: bool
     summary: Text
+    position: Position = field(repr=False, compare=False)
     typed_by: str | None = None
     length: int | None = None
 
@@ -261,17 +262,18 @@ class Support:
 
 @dataclass(frozen=True)
 class Definition:
-    """A name of a `let` block."""
+    """A name of a `let` block; one that a schedule has made has no position."""
 
     name: str
     value: ir.Expr
+    position: Position | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
 class Steps:
     """Parts of a kernel's work that differ by case: expressions of elements, see `ir.STEP_NAMES`, by name.
 
-    `case` is the value of the enumeration that chooses them, "" where there is no choice.
+    `case` is the value of the enumeration that chooses them, ALWAYS where there is no choice.
     """
 
     case: str
@@ -280,12 +282,12 @@ class Steps:
 
 @dataclass(frozen=True)
 class Compute:
-    """What the operator computes.
+    """How a kernel computes an operator: a form of its definition (`schedules`), or an algorithm by name.
 
-    The kernel "map" works element by element: at each coordinate `at` of `over` (the output unless the spec
-    says otherwise; each one in turn, number `index`, where that is an array of tensors) it stores `value` at
-    `place` in `output` (at `at` unless the spec says otherwise). Every other kernel is a function of its own
-    of the `roles`: tensors, and expressions of the description.
+    The kernel "map" works element by element: at each coordinate `at` of `over` (the output, or an array of
+    tensors, each of which in turn is number `index`) it stores `value` at `place` in `output` (None: at
+    `at`). Every other kernel is a function of its own of the `roles`: tensors, and expressions of the
+    description.
     """
 
     kernel: str
@@ -447,6 +449,7 @@ class Operator:
     in_place: tuple[str, ...]  # inputs whose buffer an output may share
     fused_into: Mapping[str, FeatureLevel]  # operators that take it as activation; "any" for all that can
     members: tuple[Member, ...]
+    defaults: Mapping[str, int | float | str]  # what members are where a caller leaves them out
     free: tuple[str, ...]  # outputs whose sizes the caller chooses, integers of which any value is fine
     definitions: tuple[Definition, ...]
     rules: tuple[Rule, ...]
@@ -458,7 +461,6 @@ class Operator:
     data: tuple[DataRequirement, ...]
     errata: tuple[Erratum, ...]
     position: Position = field(repr=False)
-    places: Mapping[str, Position] = field(repr=False, compare=False)  # of members and names of `let`
 
     @property
     def c_name(self) -> str:
@@ -547,6 +549,12 @@ class Registry:
     @cached_property
     def operator(self) -> Mapping[str, Operator]:
         return {operator.name: operator for operator in self.operators}
+
+    @property
+    def unscheduled(self) -> Registry:
+        """The same with nothing but definitions for those operators that have one."""
+        plain = (replace(one, compute=None) if one.defines is not None else one for one in self.operators)
+        return replace(self, operators=tuple(plain))
 
     @cached_property
     def data_types(self) -> tuple[EnumEntry, ...]:

@@ -59,21 +59,14 @@ def _lines(registry: Registry, operator: Operator) -> Iterator[str]:
 
 
 def _computes(compute: Compute) -> Iterator[str]:
-    if compute.value is not None:
-        yield f"computes, at each coordinate `at` of {compute.over}"
-    else:
-        yield f"computes, by the kernel {compute.kernel}"
+    """What an algorithm is told."""
+    yield f"computes {compute.output} by the algorithm {compute.kernel}"
     for definition in compute.definitions:
         yield f"    {definition.name} = {SOURCE.print(definition.value)}"
     for name, role in compute.roles.items():
         yield f"    {name}: {SOURCE.print(role)}"
-    for steps in compute.steps:
-        parts = (f"{name}: {SOURCE.print(part)}" for name, part in steps.expressions.items())
-        yield f"    {steps.case}: {'; '.join(parts)}"
     if compute.place is not None:
-        yield f"    at {SOURCE.print(compute.place)} of {compute.output}:"
-    if compute.value is not None:
-        yield f"    {SOURCE.print(compute.value)}"
+        yield f"    place: {SOURCE.print(compute.place)}"
 
 
 def _reads(registry: Registry, operator: Operator) -> Iterator[str]:

@@ -24,8 +24,10 @@ from typing import Any
 import numpy as np
 
 from . import elements
+from .compute import computation
 from .description import Description
 from .enums import TensorDataType
+from .judgement import tensors
 from .tensor import TensorDesc
 
 BLOCK, BUDGET = 1 << 18, 1 << 22
@@ -36,13 +38,23 @@ BLOCK, BUDGET = 1 << 18, 1 << 22
 class Kept:
     """An intermediate tensor: its NumPy type, its sizes, and its value at a coordinate.
 
-    With `along`, entries depend on those at smaller indices of axis 0.
+    With `along`, entries depend on those at smaller indices of axis 0. With `keyed` the coordinate is one of
+    another box, and an entry is the greatest value of those that name it, or 0.
     """
 
     type: Any
     sizes: Callable[[], Sequence[int]]
     value: Callable[[Any], Any]
     along: bool = False
+    keyed: Keyed | None = None
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """The sizes of a box, and the row-major number of the entry that each of its coordinates names."""
+
+    sizes: Callable[[], Sequence[int]]
+    key: Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
@@ -93,8 +105,10 @@ class Evaluation:
         self.tensors: Mapping[str, Kept] = {}
         self.outputs: Mapping[str, Callable[[Any], Any]] = {}
         self.known: Mapping[str, Callable[[], Any]] = {}  # constants of the shader
-        outputs = [getattr(desc, member.name) for member in desc.MEMBERS if member.role == "output"]
-        doubles = any(o is not None and o.DataType == TensorDataType.FLOAT64 for o in outputs)
+        self.bits: Sequence[str] = ()  # tensors whose elements are taken as the bits that they are
+        self.index = 0  # the place of the output under way in an array of outputs
+        outputs = [tensor for _, member, tensor in tensors(desc) if member.role == "output"]
+        doubles = any(tensor.DataType == TensorDataType.FLOAT64 for tensor in outputs)
         self.real: Any = np.float64 if doubles else np.float32
         self._arrays = arrays
         self._kept: dict[str, np.ndarray] = {}
@@ -104,11 +118,29 @@ class Evaluation:
     # Whole tensors.
 
     def output(self, name: str) -> np.ndarray:
-        """An output, shaped as its Sizes."""
-        tensor = getattr(self.desc, name)
+        """An output, shaped as its Sizes; of an array of outputs the one under way."""
+        tensor = self.tensor(name)
+        assert tensor is not None
         result = np.zeros(tensor.Sizes, tensor.DataType.numpy)
-        self._fill(result, self.outputs[name], lambda value: elements.stored(value, tensor.DataType))
+        store = elements.from_bits if name in self.bits else elements.stored
+        self._fill(result, self.outputs[name], lambda value: store(value, tensor.DataType))
         return result
+
+    def tensor(self, name: str) -> TensorDesc | None:
+        """A tensor of the description: "X[1]" is one of an array, X alone the one under way in it."""
+        tensor: TensorDesc | None = self._one(name, lambda member: getattr(self.desc, member))
+        return tensor
+
+    def _array(self, name: str) -> Any:
+        return self._one(name, self._arrays.get)
+
+    def _one(self, name: str, get: Callable[[str], Any]) -> Any:
+        member, _, place = name.partition("[")
+        found = get(member)
+        if not isinstance(found, tuple | list):
+            return found
+        number = int(place.rstrip("]")) if place else self.index
+        return found[number] if number < len(found) else None
 
     def _fill(
         self,
@@ -142,8 +174,21 @@ class Evaluation:
             for step in steps:
                 for one, kept in group.items():
                     array = self._kept[one]
-                    self._fill(array, kept.value, np.asarray, step)
+                    if kept.keyed is None:
+                        self._fill(array, kept.value, np.asarray, step)
+                    else:
+                        self._raise(array, kept.value, kept.keyed)
         return self._kept[name]
+
+    def _raise(self, array: np.ndarray, value: Callable[[Any], Any], keyed: Keyed) -> None:
+        """Raises each entry to the values that name it; those that name none go nowhere."""
+        sizes = tuple(map(int, keyed.sizes()))
+        for part in _parts(sizes, BLOCK):
+            with self._grid(len(sizes), int(np.prod([p.stop - p.start for p in part], dtype=object))):
+                at = tuple(np.ogrid[part])
+                keys, values = np.broadcast_arrays(keyed.key(at), value(at))
+            inside = (keys >= 0) & (keys < array.size)
+            np.maximum.at(array.reshape(-1), keys[inside], values[inside])
 
     @contextmanager
     def _grid(self, depth: int, volume: int) -> Iterator[None]:
@@ -156,13 +201,27 @@ class Evaluation:
 
     def element(self, name: str, at: Sequence[Any]) -> Any:
         """Elements of an input as they are computed; 0 where it is absent."""
-        if self._arrays.get(name) is None:
+        array, tensor = self._array(name), self.tensor(name)
+        if array is None or tensor is None:
             return np.zeros((), self.real)
-        return elements.computed(_read(self._arrays[name], at), getattr(self.desc, name).DataType)
+        if name in self.bits:
+            return elements.bits_of(_read(array, at))
+        return elements.computed(_read(array, at), tensor.DataType)
+
+    def joined(self, name: str, axis: int, at: Sequence[Any]) -> Any:
+        """Elements of the tensors of an array, put one after the other along an axis."""
+        result, start = None, 0
+        for number, tensor in enumerate(getattr(self.desc, name)):
+            inside = (*at[:axis], at[axis] - start, *at[axis + 1 :])
+            element = self.element(f"{name}[{number}]", inside)
+            result = element if result is None else np.where(inside[axis] >= 0, element, result)
+            start += tensor.Sizes[axis]
+        return result
 
     def integer(self, name: str, at: Sequence[Any]) -> Any:
-        """Elements of a tensor of integers, exactly."""
-        return self._entry(name, at).astype(np.int64)
+        """Elements of a tensor of integers, exactly; what 64 bits with a sign cannot hold is the greatest."""
+        entry = self._entry(name, at)
+        return (np.minimum(entry, 2**63 - 1) if entry.dtype == np.uint64 else entry).astype(np.int64)
 
     def single(self, name: str, at: Sequence[Any]) -> Any:
         """Elements that decide."""
@@ -179,9 +238,8 @@ class Evaluation:
     def _entry(self, name: str, at: Sequence[Any]) -> Any:
         if name in self.tensors:
             return _read(self._entries(name), at)
-        if self._arrays.get(name) is None:
-            return np.zeros(())
-        return _read(self._arrays[name], at)
+        array = self._array(name)
+        return np.zeros(()) if array is None else _read(array, at)
 
     def held(self, name: str, at: Sequence[Any]) -> Any:
         """What an output held before: nothing is known of it here, so that it is 0."""
@@ -206,12 +264,17 @@ class Evaluation:
         return self._limit(name, 1)
 
     def _limit(self, name: str, sign: int) -> Any:
-        data_type = getattr(self.desc, name).DataType
+        data_type = self._data_type(name)
         if data_type.numpy.kind == "f":
             return sign * float("inf")
         signed = data_type.numpy.kind == "i"
         low = -(1 << data_type.bits - 1) if signed else 0
         return low if sign < 0 else (1 << data_type.bits - signed) - 1
+
+    def _data_type(self, name: str) -> TensorDataType:
+        tensor = self.tensor(name)
+        assert tensor is not None
+        return tensor.DataType
 
     def activated(self, value: Any, activation: Any, tensor: str | None = None, at: Any = ()) -> Any:
         """What an activation makes of floats; `tensor` is the intermediate one that has them at `at`."""
@@ -223,12 +286,10 @@ class Evaluation:
             desc = replace(activation, InputTensor=float_, OutputTensor=float_)
             return module.element(desc, (), lambda name, at: np.asarray(value, np.float64))
         if tensor is None:
-            raise NotImplementedError(f"{activation.OPERATOR} needs a whole row; this is one element")
+            array = np.asarray(value, np.float64)
+            return _whole(activation, array.reshape(-1), alone=True).reshape(array.shape)
         if tensor not in self._rows:
-            array = self._entries(tensor).astype(np.float64)
-            whole = TensorDesc(TensorDataType.FLOAT64, array.shape)
-            desc = replace(activation, InputTensor=whole, OutputTensor=whole)
-            self._rows[tensor] = module.computation(desc).run({"InputTensor": array})["OutputTensor"]
+            self._rows[tensor] = _whole(activation, self._entries(tensor).astype(np.float64))
         return _read(self._rows[tensor], at)
 
     def activated_by(self, value: Any, activations: Any, number: Any) -> Any:
@@ -239,20 +300,17 @@ class Evaluation:
         return result
 
     def converted(self, value: Any, name: str) -> Any:
-        """`elements.convert` to a tensor's type."""
-        return self._typed(elements.convert(value, getattr(self.desc, name).DataType), name)
+        """`elements.convert` to a tensor's type; of integers, what it has no bits for is cut off."""
+        data_type = self._data_type(name)
+        converted = elements.convert(value, data_type)
+        return converted if data_type.numpy.kind == "f" else _cut(converted, data_type)
 
     def quantized(self, value: Any, name: str) -> Any:
         """`elements.quantize` to a tensor's type; floats of a floating-point type stay as they are."""
-        data_type = getattr(self.desc, name).DataType
+        data_type = self._data_type(name)
         if data_type.numpy.kind == "f":
             return value
-        return self._typed(elements.quantize(value, data_type), name)
-
-    def _typed(self, value: Any, name: str) -> Any:
-        data_type = getattr(self.desc, name).DataType
-        stored = elements.stored(value, data_type)
-        return stored if data_type.numpy.kind == "f" else elements.computed(stored, data_type)
+        return _cut(elements.quantize(value, data_type), data_type)
 
     # Loops.
 
@@ -443,6 +501,21 @@ class Evaluation:
             return (value.sum(axis=axes, dtype=np.float64) * repeats).astype(value.dtype)
         type_ = np.dtype(np.int64) if value.dtype.kind == "b" else value.dtype
         return value.sum(axis=axes, dtype=type_) * type_.type(repeats)
+
+
+def _cut(value: Any, data_type: TensorDataType) -> Any:
+    """Integers within the bits of a data type."""
+    return elements.computed(elements.stored(value, data_type), data_type)
+
+
+def _whole(activation: Any, array: np.ndarray, alone: bool = False) -> np.ndarray:
+    """What an activation makes of a whole tensor, or of elements that stand each for itself, `alone`."""
+    tensor = TensorDesc(TensorDataType.FLOAT64, array.shape)
+    work = computation(replace(activation, InputTensor=tensor, OutputTensor=tensor))
+    if alone and not isinstance(work, Defined):
+        raise NotImplementedError(f"{activation.OPERATOR} needs a whole row; this is one element")
+    result: np.ndarray = work.run({"InputTensor": array})["OutputTensor"]
+    return result
 
 
 def elements_where(mask: Any, value: Any, other: Any) -> np.ndarray:
@@ -637,14 +710,18 @@ def greatest_of(values: Iterator[Any]) -> Any:
 
 @dataclass(frozen=True)
 class Pass:
-    """A pass of a shader: the tensor that it writes, and the intermediate tensors that it reads.
+    """A pass of a shader: the tensors of one size that it writes, and the intermediate ones that it reads.
 
-    `along`: it is part of a recurrence with the passes beside it that are, too.
+    `along`: it is part of a recurrence with the passes beside it that are, too. `over` is the constant with
+    the sizes of the box that it goes through, where that is not the target; it starts from zeros then.
+    `each`: the array of tensors each of which takes a dispatch.
     """
 
-    target: str
+    targets: tuple[str, ...]
     reads: tuple[str, ...]
-    along: bool
+    along: bool = False
+    over: str = ""
+    each: str = ""
 
 
 @dataclass(frozen=True)
@@ -653,9 +730,10 @@ class Shader:
 
     `tensors` gives, in the order of the bindings, what the names of a tensor's macros and constants begin
     with; `kept` the same of intermediate tensors, and the type of their entries. `lists` and `scalars` are
-    the constants in their order in memory: kind, name, and of a list its macro. `limited` are tensors whose
-    least and greatest values matter, `held` outputs that are read; `fused` is the member with activations,
-    `activations` the operators that it may name.
+    the constants in their order in memory: kind, name, and of a list its macro; `bounds` are integers that
+    are macros themselves. `limited` are tensors whose least and greatest values matter, `held` outputs that
+    are read, `bits` those whose elements are taken as the bits that they are; `fused` is the member with
+    activations, `activations` the operators that it may name.
     """
 
     tensors: Mapping[str, tuple[str, str]]
@@ -663,8 +741,10 @@ class Shader:
     passes: tuple[Pass, ...]
     lists: tuple[tuple[str, str, str], ...]
     scalars: tuple[tuple[str, str], ...]
+    bounds: tuple[tuple[str, str], ...]
     limited: tuple[str, ...]
     held: tuple[str, ...]
+    bits: tuple[str, ...]
     fused: str
     activations: tuple[int, ...]
 
@@ -678,11 +758,17 @@ class Defined:
     shader: Shader
 
     def run(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
-        """The outputs that are present, shaped as their Sizes."""
+        """The outputs that are present, shaped as their Sizes; an array of outputs as a list."""
         evaluation = Evaluation(self.desc, arrays)
+        evaluation.bits = self.shader.bits
         self.define(evaluation)
-        return {
-            name: evaluation.output(name)
-            for name in evaluation.outputs
-            if getattr(self.desc, name) is not None
-        }
+        results: dict[str, Any] = {}
+        for name in evaluation.outputs:
+            match getattr(self.desc, name):
+                case tuple() as several:
+                    results[name] = []
+                    for evaluation.index in range(len(several)):
+                        results[name].append(evaluation.output(name))
+                case TensorDesc():
+                    results[name] = evaluation.output(name)
+        return results

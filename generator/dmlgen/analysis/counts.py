@@ -15,7 +15,8 @@ def dimension_counts(
     """The combinations of dimension counts that a valid description can have."""
     ranks: dict[str, set[int]] = {}
     for row in (row for rows in support.values() for row in rows):
-        ranks.setdefault(row.tensor, set()).update(row.ranks)
+        if members[row.tensor].count is None:  # what rules say of an array's entries holds in loops
+            ranks.setdefault(row.tensor, set()).update(row.ranks)
     arrays = {name: member.count for name, member in members.items() if member.count and not member.is_tensor}
     always = (rule for rule in resolved if rule.until is None and not rule.advice)
     conditions = tuple(

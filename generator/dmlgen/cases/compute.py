@@ -1,6 +1,6 @@
 """What operators compute, one element after the other: a third implementation, beside reference and shaders.
 
-It is slow and plain, shares nothing with the others but the `compute` sections, and says of each element how
+It is slow and plain, shares nothing with the others but what is to be computed, and says of each element how
 far another implementation may be away from it, and on which choices of this registry it rests.
 """
 
@@ -180,8 +180,9 @@ class Computation:
         """The steps of the function that the description names."""
         if "function" not in self.compute.roles:
             return self._steps()
-        function = self._value(self.compute.roles["function"], environment)
-        names = {entry.value: entry.name for entry in self._registry.enums["REDUCE_FUNCTION"].entries}
+        role = self.compute.roles["function"]
+        function = self._value(role, environment)
+        names = {entry.value: entry.name for entry in self._registry.enums[role.type.name or ""].entries}
         return self._functions(next(one for one in self.compute.steps if one.case == names[function]))
 
     def _chosen(

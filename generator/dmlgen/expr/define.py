@@ -16,7 +16,9 @@ from typing import cast
 from dmlgen.diagnostics import Finding, Position, SpecError, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS, FUNCTIONS, OPERATOR
-from dmlgen.expr.parse import Scope, _Parser, syntax
+from dmlgen.expr.parse import BITS, Scope, _Parser, syntax
+
+_OF_BITS = ("bit_not", "bit_count")
 
 MAX_CHAIN, MAX_FUNCTIONS = 40, 400
 """Functions of one definition, each counted once for each combination of types that it is used with."""
@@ -51,6 +53,9 @@ NUMBERS: Mapping[str, str] = {
     "least": "least(T): the least value of a tensor's data type; of floats, minus infinity",
     "greatest": "greatest(T): the greatest value of a tensor's data type; of floats, infinity",
     "held": "held(T): what output T held before, at `at`",
+    "wrap": "wrap(i, n): an index into n entries: a negative one counts from the end, then it is clamped",
+    "joined": "joined(Ts, d): the element at `at` of an array of tensors that are put one after the other "
+    "along dimension d; always the whole value of an output",
     "activated": "activated(x, A): what the fused activation A makes of x; x itself where A is absent. A may "
     "be an entry of an array of activations",
 }
@@ -120,7 +125,8 @@ class Definer:
 
     def element(self, tensor: ir.Tensor) -> ir.Type:
         """The type of a tensor's elements."""
-        return self.kinds.get(tensor.name) or self.scope.element(tensor)
+        element = self.scope.element(tensor)
+        return self.kinds.get(tensor.name) or self.kinds.get(element.name or "") or element
 
     def function(self, parser: _Definition, node: ast.expr, name: str, arguments: list[ir.Expr]) -> ir.Expr:
         """A use of a name of `let`: its text, typed with the types of the arguments."""
@@ -157,6 +163,17 @@ class Definer:
         return ir.Apply(function, tuple(passed))
 
 
+def is_of_bits(node: ir.Expr) -> bool:
+    """Whether a value is the bits of an element: one that is read, or what a bit operation makes of those."""
+    match node:
+        case ir.Binary(op=op):
+            return op in BITS.values() and node.type.kind == "element"
+        case ir.Call(function=function):
+            return function in _OF_BITS
+        case _:
+            return isinstance(node, ir.Load) and node.type.kind == "element"
+
+
 def varies(node: ir.Expr) -> bool:
     """Whether a value may differ from element to element, so that the description alone does not give it."""
     match node:
@@ -168,7 +185,7 @@ def varies(node: ir.Expr) -> bool:
             return True
         case ir.Apply(function=function):
             return function.varies
-        case ir.Call(function="held"):
+        case ir.Call(function="held" | "joined"):
             return True
         case _:
             return any(map(varies, ir.children(node)))
@@ -187,6 +204,8 @@ def structural(node: ir.Expr) -> frozenset[str]:
                 found |= _locals(loop.lower) | _locals(loop.upper)
             case ir.Call(function="align", arguments=(_, length, _)):
                 found |= _locals(length)
+            case ir.Tensor(index=index):
+                found |= _locals(index)
             case ir.Apply(function=function, arguments=arguments):
                 for parameter, argument in zip(function.parameters, arguments, strict=True):
                     if parameter.name in function.structural:
@@ -281,6 +300,14 @@ class _Definition(_Parser):
     def binary(
         self, node: ast.BinOp, op: ast.operator, left: ast.expr, right: ast.expr, depth: int
     ) -> ir.Expr:
+        if type(op) in BITS:
+            a = self.as_bits(self.expression(left, depth))
+            if is_of_bits(a):
+                b = self.as_bits(self.expression(right, depth))
+                self.expect(right, b, a.type)
+                if not is_of_bits(b):
+                    raise self.fail(node, "expression-type", "bits are those of an element as it is read")
+                return ir.Binary(BITS[type(op)], a, b, a.type)
         symbols: dict[type[ast.operator], ir.ArithmeticOp] = {
             ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
         }  # fmt: skip
@@ -356,6 +383,11 @@ class _Definition(_Parser):
             return self.of_number(node, name, arguments, values)
         if name in CONVERSIONS:
             return self.converted(node, name, arguments, values)
+        if name in _OF_BITS:
+            values = [self.as_bits(value) for value in values]
+            if len(values) != 1 or not is_of_bits(values[0]):
+                raise self.fail(node, "expression-type", f"{name}() takes an element as it is read")
+            return ir.Call(name, tuple(values), values[0].type)
         kinds = {value.type.kind for value in values}
         if name in FUNCTIONS and not kinds & {"float", "element"}:
             function = FUNCTIONS[name]
@@ -371,6 +403,12 @@ class _Definition(_Parser):
             if found is not None:
                 return found
         return self.of_floats(node, name, arguments, values)
+
+    def as_bits(self, node: ir.Expr) -> ir.Expr:
+        """An operand whose bits count: an element of a tensor, of integers too."""
+        if isinstance(node, ir.Load) and node.type == ir.INT:
+            return replace(node, type=self.scope.element(node.tensor))
+        return node
 
     def checked(
         self,
@@ -411,6 +449,13 @@ class _Definition(_Parser):
             if type_ not in (ir.INT, ir.FLOAT):
                 self.expect(arguments[0], values[0], ir.INT, ir.FLOAT)
             return self.checked(node, name, arguments, values, (type_,) * 3, type_)
+        if name == "wrap":
+            return self.checked(node, name, arguments, values, (ir.INT, ir.INT), ir.INT)
+        if name == "joined":
+            self.checked(node, name, arguments, values, (ir.TENSORS, ir.INT), ir.INT)
+            assert isinstance(values[0], ir.Tensors)
+            entry = ir.Tensor(values[0].name, ir.Local("index", ir.INT))
+            return ir.Call(name, tuple(values), self.definer.element(entry))
         if len(values) != 1:
             raise self.fail(node, "expression-form", f"{name}() takes 1 argument; {len(values)} given")
         value = values[0]
@@ -430,7 +475,10 @@ class _Definition(_Parser):
             raise self.fail(node, "expression-form", f"{name}() takes a number and a tensor")
         if values[0].type.kind not in ("int", "bool", "float", "element"):
             self.expect(arguments[0], values[0], ir.INT, ir.BOOL, ir.FLOAT)
-        return ir.Call(name, tuple(values), self.definer.element(values[1]))
+        type_ = self.definer.element(values[1])
+        if name == "convert" and values[0].type == type_ and type_.kind == "element":
+            return values[0]
+        return ir.Call(name, tuple(values), type_)
 
     def activated(self, node: ast.Call, arguments: list[ast.expr], depth: int) -> ir.Expr:
         if len(arguments) != 2:

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 
 from dmlgen.expr import ir
 from dmlgen.expr.define import varies
+
+
+def walk_through(node: ir.Expr) -> Iterator[ir.Expr]:
+    """All parts of a value, those of functions that it calls included, each function once."""
+    seen: set[ir.Function] = set()
+    todo = [node]
+    while todo:
+        for part in ir.walk(todo.pop()):
+            yield part
+            if isinstance(part, ir.Apply) and part.function not in seen:
+                seen.add(part.function)
+                todo.append(part.function.body)
 
 
 @cache
@@ -18,7 +30,7 @@ def uses_at(node: ir.Expr) -> bool:
     """Whether a value depends on the coordinate of the tensor being defined, functions included."""
     for part in ir.walk(node):
         match part:
-            case ir.Local(name="at") | ir.Call(function="held"):
+            case ir.Local(name="at") | ir.Call(function="held" | "joined"):
                 return True
             case ir.Apply(function=function) if _function_uses_at(function):
                 return True
@@ -33,7 +45,7 @@ def free_locals(node: ir.Expr) -> dict[str, ir.Local]:
     match node:
         case ir.Local(name=name):
             found[name] = node
-        case ir.Call(function="held"):
+        case ir.Call(function="held" | "joined"):
             found["at"] = ir.Local("at", ir.INTS)
         case ir.Apply(function=function) if _function_uses_at(function):
             found["at"] = ir.Local("at", ir.INTS)
@@ -52,15 +64,18 @@ def _bounds_locals(each: ir.Each) -> set[str]:
 
 
 def is_known(node: ir.Expr) -> bool:
-    """Whether the description alone gives a value, so that a host can tell it to a shader."""
-    return not varies(node) and not free_locals(node)
+    """Whether the description alone gives a value, so that a host can tell it to a shader.
+
+    The number of the output under way, in an array of them, is known, too.
+    """
+    return not varies(node) and free_locals(node).keys() <= {"index"}
 
 
 def asks_presence(node: ir.Expr) -> bool:
     """Whether a value depends on optional tensors being there, functions included."""
     for part in ir.walk(node):
         match part:
-            case ir.Present():
+            case ir.Present(item=ir.Tensor()):
                 return True
             case ir.Apply(function=function) if asks_presence(function.body):
                 return True
@@ -83,7 +98,9 @@ class Widths:
         if node.type != ir.INT or is_known(node):
             return isinstance(node, ir.Number) and abs(node.value) >= 2**31
         match node:
-            case ir.Load(tensor=ir.Tensor(name=name)) | ir.Entry(tensor=name):
+            case ir.Load(tensor=tensor):
+                return self._tensors[tensor.entry]
+            case ir.Entry(tensor=name):
                 return self._tensors[name]
             case ir.Local(name=name):
                 return name in locals_
@@ -97,9 +114,11 @@ class Widths:
                 return self.is_wide(body, locals_)
             case ir.Call(function="int"):
                 return True
+            case ir.Call(function="wrap", arguments=(_, count)):
+                return self.is_wide(count, locals_)
             case ir.Call(function="clamp", arguments=(_, low, high)):
                 return self.is_wide(low, locals_) or self.is_wide(high, locals_)
-            case ir.Call(function="convert" | "quantize", arguments=(_, ir.Tensor(name=name))):
+            case ir.Call(function="convert" | "quantize", arguments=(_, ir.Tensor(entry=name))):
                 return self._tensors[name]
             case ir.Apply(function=function, arguments=arguments):
                 return self.is_wide(function.body, self.parameters(function, arguments, locals_))

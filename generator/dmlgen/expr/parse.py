@@ -36,19 +36,18 @@ _ARITHMETIC: dict[type[ast.operator], ir.ArithmeticOp] = {
     ast.FloorDiv: "//",
     ast.Mod: "%",
 }
-_BITS: dict[type[ast.operator], ir.BitOp] = {
+BITS: dict[type[ast.operator], ir.BitOp] = {
     ast.BitAnd: "&",
     ast.BitOr: "|",
     ast.BitXor: "^",
     ast.LShift: "<<",
     ast.RShift: ">>",
 }
-_OF_ELEMENTS = ("+", "-", "*", "/", *_BITS.values())
+_OF_ELEMENTS = ("+", "-", "*", "/", *BITS.values())
 _OF_NUMBERS = ("+", "-", "*", "//", "%")
 _ARGUMENTS = {
     "float": ir.FLOAT,
     "int": ir.INT,
-    "tensor": ir.TENSOR,
     "activation": OPERATOR,
 }
 _REDUCTIONS: dict[str, ir.Reduction] = {
@@ -223,16 +222,15 @@ class _Parser:
             parts = self.scope.structs[owner.type.name or ""]
             if name not in parts:
                 message = f"{owner.type} has no member {name!r}"
-                raise self.fail(node, "unknown-name", message, nearest(name, parts))
+                raise self.fail(_word_after_dot(node), "unknown-name", message, nearest(name, parts))
             return ir.Part(owner, name, parts[name])
         if not isinstance(owner, ir.Tensor):
             raise self.fail(
                 node, "expression-type", f"{ast.unparse(node.value)} is not a tensor; only those have fields"
             )
         if name not in self.scope.fields:
-            raise self.fail(
-                node, "unknown-name", f"a tensor has no field {name!r}", nearest(name, self.scope.fields)
-            )
+            message = f"a tensor has no field {name!r}"
+            raise self.fail(_word_after_dot(node), "unknown-name", message, nearest(name, self.scope.fields))
         return ir.Field(owner, name, self.scope.fields[name])
 
     def subscript(self, node: ast.Subscript, owner: ir.Expr, index: ast.expr, depth: int) -> ir.Expr:
@@ -254,14 +252,14 @@ class _Parser:
         self, node: ast.BinOp, op: ast.operator, left: ast.expr, right: ast.expr, depth: int
     ) -> ir.Expr:
         a = self.expression(left, depth)
-        if type(op) in _BITS and a.type.kind != "element":
+        if type(op) in BITS and a.type.kind != "element":
             b = self.expression(right, depth, a.type)
             if a.type.kind != "enum" or a.type != b.type:
                 raise self.fail(node, "expression-type", "& and | are for flags of one kind")
             if not isinstance(op, ast.BitAnd | ast.BitOr):
                 raise self.fail(node, "expression-type", "^, << and >> are for elements")
-            return ir.Binary(_BITS[type(op)], a, b, a.type)
-        symbol = {**_ARITHMETIC, **_BITS}.get(type(op))
+            return ir.Binary(BITS[type(op)], a, b, a.type)
+        symbol = {**_ARITHMETIC, **BITS}.get(type(op))
         if symbol is None:
             raise self.fail(node, "expression-form", "operators are + - * / // % & | ^ << >>")
         b = self.expression(right, depth)
@@ -387,9 +385,6 @@ class _Parser:
                 values[place] = self.as_element(argument, values[place], element)
             elif kind != "any":
                 self.expect(argument, values[place], _ARGUMENTS[kind])
-            tensor = values[place]
-            if isinstance(tensor, ir.Tensor):
-                results["tensor"] = self.scope.element(tensor)
         return ir.Call(name, tuple(values), results[function.result])
 
     def reduce(
@@ -451,6 +446,12 @@ class _Parser:
         if BOUNDS.value(low)[0] < 0:
             raise self.fail(node, "unbounded", f"{ast.unparse(node)} may start below 0; write max(..., 0)")
         return low, high
+
+
+def _word_after_dot(node: ast.Attribute) -> ast.expr:
+    """The attribute's name, as something to point at."""
+    assert node.end_col_offset is not None
+    return ast.Name(node.attr, col_offset=node.end_col_offset - len(node.attr))
 
 
 def _mixes(a: ir.Expr, b: ir.Expr) -> bool:

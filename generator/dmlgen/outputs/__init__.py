@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from dmlgen.outputs import c, compute, coverage, definition, hlsl, hlsl_definition, language, matrix, python
+from dmlgen.outputs import (
+    c,
+    compute,
+    coverage,
+    definition,
+    description_schema,
+    hlsl,
+    hlsl_definition,
+    language,
+    matrix,
+    python,
+)
 from dmlgen.outputs.render import Templates
 from dmlgen.progress import Progress
 from dmlgen.registry import Registry
@@ -20,7 +31,7 @@ def render_all(
     """
     environment = Templates(templates)
     outputs: dict[str, bytes] = {}
-    for output in (python, compute, definition, c, hlsl, hlsl_definition, language):
+    for output in (python, description_schema, compute, definition, c, hlsl, hlsl_definition, language):
         progress.say(f"rendering: {len(outputs)} files so far")
         outputs.update(output.render(registry, environment))
     outputs.update(matrix.render(registry, environment, known))

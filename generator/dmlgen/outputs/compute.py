@@ -48,6 +48,7 @@ class ComputeView:
     inputs: Mapping[str, str]  # the tensors that it reads, with the macros of the shader
     output_macro: str
     limited: Mapping[str, str]
+    role_assignments: tuple[AssignmentView, ...]
     roles: tuple[AssignmentView, ...]
     steps: Mapping[str, Mapping[str, str]]
     enum_values: tuple[AssignmentView, ...]
@@ -86,7 +87,7 @@ def bits(operator: Operator) -> tuple[str, ...]:
     """The tensors whose elements are taken as the bits that they are, whatever they stand for."""
     compute = operator.compute
     assert compute is not None
-    operations = [part for node in compute.expressions for part in ir.walk(node) if _works_on_bits(part)]
+    operations = [part for node in compute.expressions for part in ir.walk(node) if works_on_bits(part)]
     inputs = tensors_read(operator, operations)
     return (*inputs, compute.output) if compute.value in operations else tuple(inputs)
 
@@ -105,7 +106,8 @@ def limited(operator: Operator) -> tuple[str, ...]:
     return tuple(dict.fromkeys(target.entry for target in targets if isinstance(target, ir.Tensor)))
 
 
-def _works_on_bits(node: ir.Expr) -> bool:
+def works_on_bits(node: ir.Expr) -> bool:
+    """Whether an operation takes elements as bits."""
     match node:
         case ir.Binary(op=op):
             return op in _BIT_OPERATORS and node.type.kind == "element"
@@ -208,6 +210,7 @@ def _view(registry: Registry, operator: Operator) -> ComputeView:
         inputs={name: macro(plain(name)) for name in tensors_read(operator, compute.expressions)},
         output_macro=macro(plain(compute.output)),
         limited={name: macro(plain(name)) for name in limited(operator)},
+        role_assignments=_assigned(printer, definitions, list(compute.roles.values())),
         roles=roles,
         steps=steps,
         enum_values=tuple(

@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
-from dmlgen.outputs.hlsl_activation import activations_of
-from dmlgen.outputs.hlsl_definition import shader_of
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import Operator, Registry
 
@@ -34,14 +32,6 @@ class Row:
     open: int
     reference: int
     shader: int
-
-
-@dataclass(frozen=True)
-class Left:
-    """Fused activations that the shader of an operator does not take."""
-
-    operator: str
-    activations: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -75,19 +65,12 @@ def render(registry: Registry, templates: Templates, matrices: Mapping[str, byte
         for field in fields(Row)
         if field.name != "operator"
     }
-    left: list[Left] = []
-    for operator in registry.operators:
-        if operator.is_generic and (fused := shader_of(registry, operator).fused):
-            taken = {one.operator for one in activations_of(registry, operator, "REAL")}
-            missing = tuple(name for name in registry.fusable(operator) if name not in taken)
-            left += [Left(f"{operator.name}.{fused}", missing)] if missing else []
     return {
         "coverage.md": templates.render(
             "docs/coverage.md.j2",
             rows=rows,
             gaps=gaps,
             totals=totals,
-            left=left,
             with_data=sum(row.data > 0 for row in rows),
             choices=sorted(choices.items()),
         )

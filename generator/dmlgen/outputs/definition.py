@@ -19,7 +19,8 @@ from dmlgen.names import pascal, snake
 from dmlgen.outputs.hlsl_definition import DefinitionShader, shader_of
 from dmlgen.outputs.python import Imports, imports_of
 from dmlgen.outputs.render import Templates
-from dmlgen.registry import Operator, OutputDefinitions, Registry
+from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
+from dmlgen.schedules.keyed import keyed
 from dmlgen.text import Text
 
 _NUMPY = {"int": "np.int64", "bool": "np.bool_"}
@@ -36,7 +37,7 @@ _RESERVED = ("at", "e", "f", "np", "desc")
 _FLIPPED: dict[ir.CompareOp, ir.CompareOp] = {
     "==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=",
 }  # fmt: skip
-_COORDINATES = {"align", "replace"}
+_COORDINATES = {"align", "replace", "wrap"}
 _OF_FEW = ("total", "multiplied", "least_of", "greatest_of")
 _DEFINED = (
     "entry",
@@ -70,6 +71,7 @@ class TensorView:
     sizes: str
     value: str
     along: bool
+    keyed: tuple[str, str, str] | None = None  # the coordinate's name, its box, the entry's number
 
 
 @dataclass(frozen=True)
@@ -102,18 +104,9 @@ def _view(registry: Registry, operator: Operator) -> DefinitionView:
     assert defines is not None
     shader = shader_of(registry, operator)
     printer = DefinitionPrinter(operator)
-    tensors = tuple(
-        TensorView(
-            name=tensor.name,
-            type="None" if tensor.decides else _NUMPY.get(tensor.type.kind, "np.float64"),
-            sizes=printer.deciding(tensor.sizes),
-            value=printer.deciding(tensor.value) if tensor.decides else printer.free(tensor.value),
-            along=tensor.along,
-        )
-        for tensor in defines.tensors
-    )
+    tensors = tuple(_tensor_view(tensor, printer) for tensor in defines.tensors)
     outputs = tuple((name, printer.free(value)) for name, value in defines.outputs.items())
-    constants = (*shader.lists, *shader.scalars)
+    constants = (*shader.lists, *shader.scalars, *shader.bounds)
     known = tuple((one.name, printer.deciding(one.node)) for one in constants if one.node is not None)
     return DefinitionView(
         operator=operator,
@@ -125,7 +118,8 @@ def _view(registry: Registry, operator: Operator) -> DefinitionView:
                 "typing": ["Any"],
                 "..coordinates": printer.used & _COORDINATES,
                 "..definition": {"Defined", "Evaluation", "Pass", "Shader", *(printer.used - _COORDINATES)}
-                | ({"Kept"} if tensors else set()),
+                | ({"Kept"} if tensors else set())
+                | ({"Keyed"} if any(tensor.keyed for tensor in tensors) else set()),
                 "..enums": printer.enums,
             },
             (),
@@ -136,6 +130,21 @@ def _view(registry: Registry, operator: Operator) -> DefinitionView:
         outputs=outputs,
         known=known,
         shader=shader,
+    )
+
+
+def _tensor_view(tensor: Intermediate, printer: DefinitionPrinter) -> TensorView:
+    found = keyed(tensor)
+    value = tensor.value if found is None else found.value
+    return TensorView(
+        name=tensor.name,
+        type=_NUMPY.get(tensor.type.kind, "None" if tensor.decides else "np.float64"),
+        sizes=printer.deciding(tensor.sizes),
+        value=printer.deciding(value) if tensor.decides else printer.free(value),
+        along=tensor.along,
+        keyed=None
+        if found is None
+        else (_local(found.variable.name), printer.deciding(found.sizes), printer.deciding(found.key)),
     )
 
 
@@ -190,9 +199,13 @@ class DefinitionPrinter(Printer):
                 return f"{self._function(node, node.name, (), value)}()"
             case ir.Member():
                 text = f"desc.{node.name}"
+                if node.type.kind == "element":
+                    return f"{self._of_elements('convert')}({text}, {self._type(node.type)})"
                 return (
                     self._float(f"{self._of_elements('single')}({text})") if node.type == ir.FLOAT else text
                 )
+            case ir.Local(name="index"):
+                return "e.index"
             case ir.Tensors():
                 return f"desc.{node.name}"
             case _:
@@ -249,6 +262,8 @@ class DefinitionPrinter(Printer):
 
     def part(self, node: ir.Part) -> str:
         text = f"desc.{node.member.name}.{node.name}"
+        if self.operator.member[node.member.name].optional:
+            text = f'{self._of_elements("part")}(desc.{node.member.name}, "{node.name}")'
         return self._float(f"{self._of_elements('single')}({text})") if node.type == ir.FLOAT else text
 
     def present(self, node: ir.Present) -> str:
@@ -296,7 +311,7 @@ class DefinitionPrinter(Printer):
         return self._use(name) if name in _OF_FEW else self._of_elements(name)
 
     def load(self, node: ir.Load) -> str:
-        return self._read(node.tensor.name, node.coordinate, node.type)
+        return self._read(node.tensor.entry, node.coordinate, node.type)
 
     def _read(self, name: str, coordinate: ir.Expr, type_: ir.Type) -> str:
         methods = {"int": "integer", "element": "element", "bool": "truth"}
@@ -378,7 +393,11 @@ class DefinitionPrinter(Printer):
             assert isinstance(target, ir.Tensor)
             function = "e.converted" if name == "convert" else "e.quantized"
             text = self.print(arguments[0]) if node.type == ir.FLOAT else self.deciding(arguments[0])
-            return f'{function}({text}, "{target.name}")'
+            return f'{function}({text}, "{target.entry}")'
+        if name == "joined":
+            tensors, axis = arguments
+            assert isinstance(tensors, ir.Tensors)
+            return f'e.joined("{tensors.name}", {self.deciding(axis)}, at)'
         if name in ("least", "greatest", "held"):
             target = arguments[0]
             assert isinstance(target, ir.Tensor)
@@ -399,7 +418,7 @@ class DefinitionPrinter(Printer):
             return f"{self._use(_LIST_FOLDS[name])}({listed})"
         if name == "clamp" or name in PLACES:
             return f"{self._use(name)}({listed})"
-        if name in ("align", "replace"):
+        if name in _COORDINATES:
             return f"{self._use(name)}({listed})"
         assert name not in NUMBERS
         return f"{self._of_elements(_ELEMENT_NAMES.get(name, name))}({listed})"

@@ -8,6 +8,7 @@ from dmlgen.expr import ir
 from dmlgen.outputs.hlsl_printer import HlslPrinter
 from dmlgen.outputs.uniforms import ACTIVATION_PARAMETERS, Uniforms, camel, uniforms_of
 from dmlgen.registry import Operator, Registry
+from dmlgen.schedules import elementwise
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,16 @@ def activations_of(registry: Registry, operator: Operator, macro: str) -> tuple[
 
     They are those that work element by element and have few members: no SOFTMAX, no ELEMENT_WISE_CLIP.
     """
+    others = map(registry.operator.__getitem__, registry.fusable(operator))
+    computes = [
+        (other, elementwise.recognise(other.defines, other.member))
+        for other in others
+        if other.defines is not None and len(other.attributes) <= ACTIVATION_PARAMETERS
+    ]
     return tuple(
-        _activation(other, other.compute.value, uniforms_of(other.compute), macro)
-        for other in map(registry.operator.__getitem__, registry.fusable(operator))
-        if other.compute is not None
-        and other.compute.value is not None
-        and len(other.attributes) <= ACTIVATION_PARAMETERS
+        _activation(other, compute.value, uniforms_of(compute), macro)
+        for other, compute in computes
+        if compute is not None and compute.value is not None
     )
 
 

@@ -280,8 +280,6 @@ class HlslPrinter(Printer):
             case ir.Call(function="activated", arguments=(item, _)):
                 self.activates = True
                 return f"Activate({self.print(item)})"
-            case ir.Call(function="integer", arguments=(item,)):
-                return f"(int){self.print(item, ATOM)}"
             case ir.Call(function="max", arguments=(item, ir.Number(value=0))) if (
                 node.type == ir.INT
                 and 0 <= self.bounds.value(item)[0] <= self.bounds.value(item)[1] <= LARGEST

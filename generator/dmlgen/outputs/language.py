@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dmlgen.catalogue import ALGORITHMS, KINDS
 from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, PRELUDE
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import Registry
@@ -16,5 +17,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         places={name: meaning for name, (_, _, meaning) in PLACES.items()},
         numbers=NUMBERS,
         prelude=PRELUDE,
+        algorithms=ALGORITHMS,
+        kinds=KINDS,
     )
     return {"definitions.md": page}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from collections.abc import Mapping as Map
 from dataclasses import replace
 
@@ -13,20 +13,15 @@ from dmlgen.diagnostics import nearest
 from dmlgen.expr import ir
 from dmlgen.expr.deciding import deciding_tensors
 from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, PRELUDE, Definer, Formula, signature
+from dmlgen.expr.defined import walk_through
 from dmlgen.expr.parse import Scope
 from dmlgen.expr.ranks import Counts, Lengths
 from dmlgen.registry import Intermediate, Member, OutputDefinitions, Rule, Support
-from dmlgen.resolve.compute import element_classes
+from dmlgen.resolve.classes import element_classes
 from dmlgen.resolve.nodes import Faults, fault, integer, mapping, place, required, scalar, text
 from dmlgen.source import Entry, Mapping, Scalar
 
 _TYPES = {"float": ir.FLOAT, "int": ir.INT, "bool": ir.BOOL}
-_KERNEL_KEYS = ("kernel", "output", "over", "value", "place", "with", "steps")
-
-
-def is_definition(node: Mapping) -> bool:
-    """Whether a spec's `compute` section defines outputs, rather than naming a kernel."""
-    return mapping(node, "compute").get("outputs") is not None
 
 
 def resolve_definition(
@@ -34,26 +29,16 @@ def resolve_definition(
     members: Map[str, Member],
     resolved: tuple[Rule, ...],
     support: Map[str, tuple[Support, ...]],
-    kinds: Map[str, str],
-    scope: Scope,
+    definer: Definer,
 ) -> OutputDefinitions:
-    """What a spec says of each output; `kinds` gives the kind of every data type, "float" or an integer's."""
+    """What a spec says of each output."""
     compute = mapping(node, "compute")
-    for key in _KERNEL_KEYS:
-        if compute.get(key) is not None:
-            message = f"{key!r} belongs to a kernel; a definition has let, tensors and outputs"
-            raise fault(place(compute, key), "compute-form", message)
     tensors = {member.name: member for member in members.values() if member.is_tensor}
-    classes = element_classes(members.values(), resolved)
-    scope = replace(scope, elements=classes)
-    scope = scope.with_names({"at": ir.Local("at", ir.INTS)})
     faults = Faults()
-    formulas = list(_formulas(mapping(compute, "let"), scope, faults))
-    definer = Definer(scope, _kinds(support, kinds), formulas, compute.position)
     listed = mapping(compute, "tensors")
     for entry in listed.entries:
         with faults:
-            if entry.name in scope.names or entry.name in definer.formulas:
+            if entry.name in definer.scope.names or entry.name in definer.formulas:
                 raise fault(entry.key.position, "name-clash", f"{entry.name} is a name already")
             definer.kept[entry.name] = _TYPES[text(mapping(listed, entry.name), "type", "float")]
     faults.stop()
@@ -70,20 +55,77 @@ def resolve_definition(
     if missing and not faults:
         message = f"nothing defines {missing[0]}"
         raise fault(place(compute, "outputs"), "output-undefined", message)
-    for entry in mapping(compute, "let").entries:
-        shared = entry.key.position.file != node.position.file
-        if not faults and not shared and signature(entry.name)[0] not in definer.used:
-            with faults:
-                raise fault(entry.key.position, "unused-definition", f"nothing uses {entry.name}")
+    values = (*(one.value for one in kept), *outputs.values())
+    unused_names(node, definer, faults, set().union(*map(entries_read, values)))
     faults.stop()
     counts = dimension_counts(members, resolved, support)
     for name, node_, misfit in _misfits(kept, outputs, counts):
         with faults:
             raise fault(definer.place(node_), "coordinate-length", f"{misfit}, in {name}")
+    for name, value in [*((one.name, one.value) for one in kept), *outputs.items()]:
+        for misread in _misreads(value, members, name in outputs):
+            with faults:
+                group = mapping(compute, "outputs" if name in outputs else "tensors")
+                raise fault(place(group, name), "expression-form", f"{misread}, in {name}")
     faults.stop()
     decides = deciding_tensors(kept, outputs.values())
     kept = [replace(one, decides=one.name in decides) for one in kept]
-    return OutputDefinitions(tuple(kept), outputs, classes)
+    return OutputDefinitions(tuple(kept), outputs, definer.scope.elements)
+
+
+def definer_of(
+    compute: Mapping,
+    members: Map[str, Member],
+    resolved: tuple[Rule, ...],
+    support: Map[str, tuple[Support, ...]],
+    kinds: Map[str, str],
+    scope: Scope,
+) -> Definer:
+    """What types the expressions of a `compute` section, with the names of its `let`.
+
+    `kinds` gives the kind of every data type, "float" or an integer's.
+    """
+    classes = element_classes(members.values(), resolved)
+    unions = {
+        member.name: ir.Member(member.name, ir.element_of(classes[member.typed_by]))
+        for member in members.values()
+        if member.typed_by in classes
+    }
+    scope = replace(scope, elements=classes).with_names({**unions, "at": ir.Local("at", ir.INTS)})
+    if any(member.is_tensor and member.role == "output" and member.count for member in members.values()):
+        scope = scope.with_names({"index": ir.Local("index", ir.INT)})
+    faults = Faults()
+    formulas = _formulas(mapping(compute, "let"), scope, faults)
+    faults.stop()
+    return Definer(scope, _kinds(support, kinds), formulas, compute.position)
+
+
+def unused_names(node: Mapping, definer: Definer, faults: Faults, kept: Collection[str] = ()) -> None:
+    """A name of an operator's own `let` that nothing uses is a fault, and so is a tensor of its own.
+
+    `kept` are the tensors that are read. Where there are faults, not everything has been looked at; then a
+    name is at fault if no other text has it.
+    """
+    compute = mapping(node, "compute")
+    written = {word for text_ in _texts(compute) for word in re.findall(r"[A-Za-z_]\w*", text_)}
+    used: Collection[str] = definer.used
+    named = [(entry, signature(entry.name)[0], used) for entry in mapping(compute, "let").entries]
+    named += [(entry, entry.name, kept) for entry in mapping(compute, "tensors").entries]
+    broken = bool(faults)
+    for entry, name, read in named:
+        own = entry.key.position.file == node.position.file
+        if own and name not in (written if broken else read):
+            with faults:
+                raise fault(entry.key.position, "unused-definition", f"nothing uses {name}")
+
+
+def _texts(node: Mapping) -> Iterator[str]:
+    """All texts below a mapping, its keys apart."""
+    for entry in node.entries:
+        if isinstance(entry.value, Mapping):
+            yield from _texts(entry.value)
+        elif isinstance(entry.value, Scalar):
+            yield str(entry.value.value)
 
 
 def _formulas(node: Mapping, scope: Scope, faults: Faults) -> list[Formula]:
@@ -155,17 +197,21 @@ def _check_order(listed: Mapping, kept: list[Intermediate], faults: Faults) -> N
 
 def entries_read(node: ir.Expr) -> set[str]:
     """The intermediate tensors that an expression reads, functions included."""
-    found: set[str] = set()
-    seen: set[ir.Function] = set()
-    todo = [node]
-    while todo:  # each function is looked into once
-        for part in ir.walk(todo.pop()):
-            if isinstance(part, ir.Entry):
-                found.add(part.tensor)
-            elif isinstance(part, ir.Apply) and part.function not in seen:
-                seen.add(part.function)
-                todo.append(part.function.body)
-    return found
+    return {part.tensor for part in walk_through(node) if isinstance(part, ir.Entry)}
+
+
+def _misreads(value: ir.Expr, members: Map[str, Member], is_output: bool) -> Iterator[str]:
+    """Reads of elements that no target has."""
+    for part in walk_through(value):
+        match part:
+            case ir.Load(tensor=ir.Tensor(name=name)) if members[name].role == "output":
+                yield f"{name} is an output, and those are never read"
+            case ir.Load(tensor=ir.Tensor(name=name, index=index)) if not isinstance(index, ir.Number | None):
+                yield f"which of {name} is read must be a written number"
+            case ir.Call(function="joined") if part is not value or not is_output:
+                yield "joined() is the whole value of an output"
+            case ir.Call("joined", (ir.Tensors(name=name), _)) if members[name].role == "output":
+                yield f"{name} is an output, and those are never read"
 
 
 def _misfits(
@@ -194,4 +240,6 @@ def _output(entry: Entry, tensors: Map[str, Member], definer: Definer) -> ir.Exp
         raise fault(entry.key.position, "unknown-name", message, nearest(entry.name, outputs))
     value = entry.value
     assert isinstance(value, Scalar)
-    return definer.parse(str(value.value), value.at, definer.element(ir.Tensor(entry.name)), ir.BOOL)
+    output = ir.Tensor(entry.name)
+    stored = dict.fromkeys((definer.element(output), ir.BOOL, definer.scope.element(output)))
+    return definer.parse(str(value.value), value.at, *stored)

@@ -4,21 +4,26 @@ A spec defines outputs and says nothing of how they are computed. Each module he
 definitions, and gives for those that have it the kernel that computes them. Where no form fits, the generic
 reference and the generic shader follow the definition itself: slow, and right.
 
-`recognise(defines, members)` of a module is a `Compute`, or None; `members` are the operator's.
+`recognise(defines, members)` of a module is a `Compute`, or None; `members` are the operator's. Forms that
+rest on rules and tables, too, are told all that `described` says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 
-from dmlgen.registry import Compute, Member, OutputDefinitions
-from dmlgen.schedules import elementwise, gather
-
-_FORMS = (gather, elementwise)
-"""The forms, in the order in which they are tried."""
+from dmlgen.registry import Compute, OutputDefinitions
+from dmlgen.schedules import elementwise, gather, reduction, scan
+from dmlgen.schedules.described import Described
 
 
-def schedule_of(defines: OutputDefinitions, members: Mapping[str, Member]) -> Compute | None:
-    """The fast way to compute a definition, if there is one."""
-    found = (form.recognise(defines, members) for form in _FORMS)
-    return next((compute for compute in found if compute is not None), None)
+def schedule_of(defines: OutputDefinitions, described: Described) -> Compute | None:
+    """The fast way to compute a definition, if there is one: the first form that fits."""
+    return next((compute for compute in _forms(defines, described) if compute is not None), None)
+
+
+def _forms(defines: OutputDefinitions, described: Described) -> Iterator[Compute | None]:
+    yield gather.recognise(defines, described.members)
+    yield elementwise.recognise(defines, described.members)
+    yield reduction.recognise(defines, described)
+    yield scan.recognise(defines, described)

@@ -4,9 +4,61 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dmlgen.registry import Compute, Member, OutputDefinitions
+from dmlgen.expr import ir
+from dmlgen.registry import Compute, Definition, Member, OutputDefinitions
+from dmlgen.schedules.elements import InElements, Unfit
+
+_AT, _INDEX, _START = ir.Local("at", ir.INTS), ir.Local("index", ir.INT), "start"
 
 
 def recognise(defines: OutputDefinitions, members: Mapping[str, Member]) -> Compute | None:
-    """The computation of a definition of this form."""
-    return None
+    """An expression of elements at coordinates of which each entry can be worked out on its own."""
+    if defines.tensors or len(defines.outputs) != 1:
+        return None
+    [(output, value)] = defines.outputs.items()
+    elements = InElements(defines.classes)
+    match value:
+        case ir.Call("joined", (ir.Tensors(name=name), axis)):
+            return _joined(output, name, axis, elements.type(ir.Tensor(name, _INDEX)))
+    try:
+        found = elements.stored(ir.Tensor(output), value)
+    except Unfit:
+        return None
+    reads = [node for node in ir.walk(found) if isinstance(node, ir.Load)]
+    if not all(_is_by_entry(read.coordinate) for read in reads):
+        return None
+    return Compute("map", output, output, elements.definitions, found, None, {}, ())
+
+
+def _joined(output: str, tensors: str, axis: ir.Expr, type_: ir.Type) -> Compute:
+    """Each tensor in turn is copied to where it begins: after those before it."""
+    number = ir.Local("i", ir.INT)
+    sizes = ir.Field(ir.Tensor(tensors, number), "Sizes", ir.INTS)
+    before = ir.Loop(number, ir.Number(0, ir.INT), _INDEX, None)
+    start = ir.Reduce("sum", before, ir.Index(sizes, axis), ir.INT)
+    moved = ir.Binary("+", ir.Index(_AT, axis), ir.Definition(_START, start), ir.INT)
+    return Compute(
+        kernel="map",
+        output=output,
+        over=tensors,
+        definitions=(Definition(_START, start),),
+        value=ir.Load(ir.Tensor(tensors, _INDEX), _AT, type_),
+        place=ir.Call("replace", (_AT, axis, moved), ir.INTS),
+        roles={},
+        steps=(),
+    )
+
+
+def _is_by_entry(coordinate: ir.Expr) -> bool:
+    """Whether each entry of a coordinate can be worked out where it is wanted."""
+    match coordinate:
+        case ir.Local() | ir.ListOf() | ir.Reduce():
+            return True
+        case ir.Definition(value=value):
+            return _is_by_entry(value)
+        case ir.Call(function="replace", arguments=(sequence, *_)):
+            return _is_by_entry(sequence)
+        case ir.Conditional(then=then, otherwise=otherwise):
+            return _is_by_entry(then) and _is_by_entry(otherwise)
+        case _:
+            return False

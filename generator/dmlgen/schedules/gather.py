@@ -1,12 +1,62 @@
-"""Definitions that copy elements from places that other tensors name."""
+"""Definitions that copy elements from places that another tensor names."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+from dmlgen.expr import ir
 from dmlgen.registry import Compute, Member, OutputDefinitions
+from dmlgen.schedules.elements import InElements, Unfit
 
 
 def recognise(defines: OutputDefinitions, members: Mapping[str, Member]) -> Compute | None:
-    """The computation of a definition of this form."""
-    return None
+    """One output, the value of which is a read at a coordinate with entries that are `wrap(another read)`."""
+    if defines.tensors or len(defines.outputs) != 1:
+        return None
+    [(output, value)] = defines.outputs.items()
+    elements = InElements(defines.classes)
+    try:
+        found = elements.stored(ir.Tensor(output), value)
+    except Unfit:
+        return None
+    if not isinstance(found, ir.Load) or not _looks_up(found.coordinate):
+        return None
+    return Compute("gather", output, output, elements.definitions, found, None, {}, ())
+
+
+def _looks_up(coordinate: ir.Expr) -> bool:
+    """Whether a coordinate has an entry that is looked up, and uses what is looked up for nothing else."""
+    lookups = [entry for entry in _entries(coordinate) if _is_lookup(entry)]
+    everything = [
+        node for node in ir.walk(coordinate) if isinstance(node, ir.Call) and node.function == "wrap"
+    ]
+    return bool(lookups) and len(everything) == len(lookups)
+
+
+def _entries(coordinate: ir.Expr) -> Iterator[ir.Expr]:
+    """The numbers that a coordinate is put together from."""
+    match coordinate:
+        case ir.Definition(value=value):
+            yield from _entries(value)
+        case ir.ListOf(items=items):
+            yield from items
+        case ir.Reduce(body=body):
+            yield body
+        case ir.Binary(left=left, right=right):
+            yield from _entries(left)
+            yield from _entries(right)
+        case ir.Call(function="replace", arguments=(sequence, _, entry)):
+            yield from _entries(sequence)
+            yield entry
+        case ir.Call(function="align", arguments=(sequence, *_)) | ir.Slice(sequence=sequence):
+            yield from _entries(sequence)
+
+
+def _is_lookup(node: ir.Expr) -> bool:
+    match node:
+        case ir.Definition(value=value):
+            return _is_lookup(value)
+        case ir.Call(function="wrap", arguments=(ir.Load(), _)):
+            return True
+        case _:
+            return False

@@ -55,9 +55,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputParametersTensor", (), False),
-        Pass("OutputFirstMomentTensor", (), False),
-        Pass("OutputSecondMomentTensor", (), False),
+        Pass(('OutputParametersTensor', 'OutputFirstMomentTensor', 'OutputSecondMomentTensor'), ()),
     ),
     lists=(
         ("ints", "inputParametersSizes", "INPUT_PARAMETERS_SIZES"),
@@ -84,8 +82,11 @@ SHADER = Shader(
         ("float", "beta1"),
         ("float", "epsilon"),
     ),
+    bounds=(
+    ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -47,8 +47,8 @@ def define(e: Evaluation) -> None:
         "spatial": lambda: spatial(),
         "windowSize": lambda: desc.WindowSize,
         "paddedSizes": lambda: padded_sizes(),
-        "dims": lambda: dims(),
         "includePadding": lambda: desc.IncludePadding,
+        "dims": lambda: dims(),
     }
 
 
@@ -60,7 +60,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputTensor", (), False),
+        Pass(('OutputTensor',), ()),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -74,11 +74,14 @@ SHADER = Shader(
         ("ints", "paddedSizes", "PADDED_SIZES"),
     ),
     scalars=(
-        ("int", "dims"),
         ("int", "includePadding"),
+    ),
+    bounds=(
+        ("dims", "DIMS"),
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -58,8 +58,8 @@ def define(e: Evaluation) -> None:
         "spatial": lambda: spatial(),
         "windowSize": lambda: desc.WindowSize,
         "inputGradientSizes2": lambda: desc.InputGradientTensor.Sizes[2:],
-        "dims": lambda: dims(),
         "includePadding": lambda: desc.IncludePadding,
+        "dims": lambda: dims(),
     }
 
 
@@ -71,7 +71,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputGradientTensor", (), False),
+        Pass(('OutputGradientTensor',), ()),
     ),
     lists=(
         ("ints", "inputGradientSizes", "INPUT_GRADIENT_SIZES"),
@@ -86,11 +86,14 @@ SHADER = Shader(
         ("ints", "inputGradientSizes2", "INPUT_GRADIENT_SIZES2"),
     ),
     scalars=(
-        ("int", "dims"),
         ("int", "includePadding"),
+    ),
+    bounds=(
+        ("dims", "DIMS"),
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

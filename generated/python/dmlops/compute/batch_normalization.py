@@ -31,11 +31,7 @@ def define(e: Evaluation) -> None:
         "OutputTensor": lambda at: e.activated(spread(at) * (e.double("InputTensor", at) - spread2(at)) / f.sqrt(spread3(at) + e.as_double(f.single(desc.Epsilon))) + spread4(at), desc.FusedActivation),
     }
     e.known = {
-        "scaleDimensionCount": lambda: desc.ScaleTensor.DimensionCount,
-        "meanDimensionCount": lambda: desc.MeanTensor.DimensionCount,
-        "varianceDimensionCount": lambda: desc.VarianceTensor.DimensionCount,
         "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
-        "biasDimensionCount": lambda: desc.BiasTensor.DimensionCount,
     }
 
 
@@ -51,7 +47,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputTensor", (), False),
+        Pass(('OutputTensor',), ()),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -68,14 +64,13 @@ SHADER = Shader(
         ("ints", "outputStrides", "OUTPUT_STRIDES"),
     ),
     scalars=(
-        ("int", "scaleDimensionCount"),
-        ("int", "meanDimensionCount"),
-        ("int", "varianceDimensionCount"),
         ("float", "epsilon"),
-        ("int", "biasDimensionCount"),
+    ),
+    bounds=(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="FusedActivation",
     activations=(
         35,

@@ -60,10 +60,6 @@ def define(e: Evaluation) -> None:
     }
     e.known = {
         "extent": lambda: extent(),
-        "inputDimensionCount": lambda: desc.InputTensor.DimensionCount,
-        "meanDimensionCount": lambda: desc.MeanTensor.DimensionCount,
-        "scaleDimensionCount": lambda: desc.ScaleTensor.DimensionCount,
-        "varianceDimensionCount": lambda: desc.VarianceTensor.DimensionCount,
         "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
     }
 
@@ -84,11 +80,10 @@ SHADER = Shader(
         "Tilt": ("KEPT_TILT", "keptTilt", "REAL_VALUE"),
     },
     passes=(
-        Pass("Slope", (), False),
-        Pass("Tilt", (), False),
-        Pass("OutputGradientTensor", (), False),
-        Pass("OutputScaleGradientTensor", ('Tilt',), False),
-        Pass("OutputBiasGradientTensor", ('Slope',), False),
+        Pass(('Slope', 'Tilt'), ()),
+        Pass(('OutputGradientTensor',), ()),
+        Pass(('OutputScaleGradientTensor',), ('Tilt',)),
+        Pass(('OutputBiasGradientTensor',), ('Slope',)),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -114,14 +109,13 @@ SHADER = Shader(
     scalars=(
         ("int", "keptSlopeFirst"),
         ("int", "keptTiltFirst"),
-        ("int", "inputDimensionCount"),
-        ("int", "meanDimensionCount"),
-        ("int", "scaleDimensionCount"),
-        ("int", "varianceDimensionCount"),
         ("float", "epsilon"),
+    ),
+    bounds=(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -71,11 +71,8 @@ def define(e: Evaluation) -> None:
     }
     e.known = {
         "extent": lambda: extent(),
-        "inputDimensionCount": lambda: desc.InputTensor.DimensionCount,
         "product": lambda: multiplied(extent()),
-        "scaleDimensionCount": lambda: desc.ScaleTensor.DimensionCount,
         "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
-        "biasDimensionCount": lambda: desc.BiasTensor.DimensionCount,
     }
 
 
@@ -95,12 +92,10 @@ SHADER = Shader(
         "Variance": ("KEPT_VARIANCE", "keptVariance", "REAL_VALUE"),
     },
     passes=(
-        Pass("Mean", (), False),
-        Pass("Centre", ('Mean',), False),
-        Pass("Variance", ('Centre',), False),
-        Pass("OutputTensor", ('Mean', 'Variance'), False),
-        Pass("OutputMeanTensor", ('Mean',), False),
-        Pass("OutputVarianceTensor", ('Variance',), False),
+        Pass(('Mean', 'Centre', 'Variance'), ('Centre', 'Mean')),
+        Pass(('OutputTensor',), ('Mean', 'Variance')),
+        Pass(('OutputMeanTensor',), ('Mean',)),
+        Pass(('OutputVarianceTensor',), ('Variance',)),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -126,14 +121,14 @@ SHADER = Shader(
         ("int", "keptMeanFirst"),
         ("int", "keptCentreFirst"),
         ("int", "keptVarianceFirst"),
-        ("int", "inputDimensionCount"),
         ("int", "product"),
-        ("int", "scaleDimensionCount"),
         ("float", "epsilon"),
-        ("int", "biasDimensionCount"),
+    ),
+    bounds=(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="FusedActivation",
     activations=(
         35,

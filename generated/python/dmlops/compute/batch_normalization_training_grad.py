@@ -66,10 +66,6 @@ def define(e: Evaluation) -> None:
     }
     e.known = {
         "extent": lambda: extent(),
-        "inputDimensionCount": lambda: desc.InputTensor.DimensionCount,
-        "meanDimensionCount": lambda: desc.MeanTensor.DimensionCount,
-        "scaleDimensionCount": lambda: desc.ScaleTensor.DimensionCount,
-        "varianceDimensionCount": lambda: desc.VarianceTensor.DimensionCount,
         "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
         "product": lambda: multiplied(extent()),
     }
@@ -91,11 +87,10 @@ SHADER = Shader(
         "Tilt": ("KEPT_TILT", "keptTilt", "REAL_VALUE"),
     },
     passes=(
-        Pass("Slope", (), False),
-        Pass("Tilt", (), False),
-        Pass("OutputGradientTensor", ('Slope', 'Tilt'), False),
-        Pass("OutputScaleGradientTensor", ('Tilt',), False),
-        Pass("OutputBiasGradientTensor", ('Slope',), False),
+        Pass(('Slope', 'Tilt'), ()),
+        Pass(('OutputGradientTensor',), ('Slope', 'Tilt')),
+        Pass(('OutputScaleGradientTensor',), ('Tilt',)),
+        Pass(('OutputBiasGradientTensor',), ('Slope',)),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -121,15 +116,14 @@ SHADER = Shader(
     scalars=(
         ("int", "keptSlopeFirst"),
         ("int", "keptTiltFirst"),
-        ("int", "inputDimensionCount"),
-        ("int", "meanDimensionCount"),
-        ("int", "scaleDimensionCount"),
-        ("int", "varianceDimensionCount"),
         ("float", "epsilon"),
         ("int", "product"),
     ),
+    bounds=(
+    ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

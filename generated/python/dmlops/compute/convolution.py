@@ -83,11 +83,10 @@ def define(e: Evaluation) -> None:
         "startPadding": lambda: desc.StartPadding,
         "window": lambda: window(),
         "inputSizes2": lambda: desc.InputTensor.Sizes[2:],
-        "dims": lambda: dims(),
         "isForward": lambda: desc.Direction == ConvolutionDirection.FORWARD,
         "isConvolution": lambda: desc.Mode == ConvolutionMode.CONVOLUTION,
         "inputs": lambda: inputs(),
-        "biasDimensionCount": lambda: rank_of(desc.BiasTensor),
+        "dims": lambda: dims(),
     }
 
 
@@ -101,7 +100,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputTensor", (), False),
+        Pass(('OutputTensor',), ()),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -122,14 +121,16 @@ SHADER = Shader(
         ("ints", "inputSizes2", "INPUT_SIZES2"),
     ),
     scalars=(
-        ("int", "dims"),
         ("int", "isForward"),
         ("int", "isConvolution"),
         ("int", "inputs"),
-        ("int", "biasDimensionCount"),
+    ),
+    bounds=(
+        ("dims", "DIMS"),
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="FusedActivation",
     activations=(
         35,

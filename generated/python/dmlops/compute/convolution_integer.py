@@ -88,11 +88,9 @@ def define(e: Evaluation) -> None:
         "startPadding": lambda: desc.StartPadding,
         "inputSizes2": lambda: desc.InputTensor.Sizes[2:],
         "window": lambda: window(),
-        "dims": lambda: dims(),
-        "inputZeroPointDimensionCount": lambda: rank_of(desc.InputZeroPointTensor),
         "channels": lambda: channels(),
-        "filterZeroPointDimensionCount": lambda: rank_of(desc.FilterZeroPointTensor),
         "inputs": lambda: inputs(),
+        "dims": lambda: dims(),
     }
 
 
@@ -107,7 +105,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputTensor", (), False),
+        Pass(('OutputTensor',), ()),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -129,14 +127,15 @@ SHADER = Shader(
         ("ints", "window", "WINDOW"),
     ),
     scalars=(
-        ("int", "dims"),
-        ("int", "inputZeroPointDimensionCount"),
         ("int", "channels"),
-        ("int", "filterZeroPointDimensionCount"),
         ("int", "inputs"),
+    ),
+    bounds=(
+        ("dims", "DIMS"),
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -13,8 +13,8 @@ from ..kernels.map import Map, Shader, Uniforms
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
-    channels = desc.OutputTensor.Sizes[1]
     place = remainder(at[2], desc.BlockSize) * desc.BlockSize + remainder(at[3], desc.BlockSize)
+    channels = desc.OutputTensor.Sizes[1]
     return load("InputTensor", (at[0], place * channels + at[1], quotient(at[2], desc.BlockSize), quotient(at[3], desc.BlockSize)))  # fmt: skip
 
 

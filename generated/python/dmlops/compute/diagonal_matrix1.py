@@ -13,8 +13,8 @@ from ..kernels.map import Map, Shader, Uniforms
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
-    inverted = desc.DiagonalFillEnd < desc.DiagonalFillBegin
     diagonal = at[desc.OutputTensor.DimensionCount - 1] - at[desc.OutputTensor.DimensionCount - 2]
+    inverted = desc.DiagonalFillEnd < desc.DiagonalFillBegin
     filled = either(diagonal >= desc.DiagonalFillBegin, diagonal < desc.DiagonalFillEnd) if inverted else both(diagonal >= desc.DiagonalFillBegin, diagonal < desc.DiagonalFillEnd)  # fmt: skip
     return where(filled, convert(desc.Value, desc.OutputTensor.DataType), load("InputTensor", at) if desc.InputTensor is not None else 0)  # fmt: skip
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .. import elements as f
 from ..definition import Defined, Evaluation, Kept, Pass, Shader, box, choose
 
@@ -35,7 +37,7 @@ def define(e: Evaluation) -> None:
             value=lambda at: choose(e.single("High", (0,)) > e.single("Low", (0,)), (e.single("High", (0,)) - e.single("Low", (0,))) / e.as_single(e.greatest("OutputTensor") - e.least("OutputTensor")), 1.0),
         ),
         "Point": Kept(
-            None,
+            np.int64,
             sizes=lambda: (1,),
             value=lambda at: e.quantized(f.round_even(e.as_single(e.least("OutputTensor")) - e.single("Low", (0,)) / e.single("Scale", (0,))), "OutputTensor"),
         ),
@@ -66,13 +68,12 @@ SHADER = Shader(
         "Point": ("KEPT_POINT", "keptPoint", "int"),
     },
     passes=(
-        Pass("Low", (), False),
-        Pass("High", (), False),
-        Pass("Scale", ('High', 'Low'), False),
-        Pass("Point", ('Low', 'Scale'), False),
-        Pass("OutputTensor", ('Point', 'Scale'), False),
-        Pass("OutputScaleTensor", ('Scale',), False),
-        Pass("OutputZeroPointTensor", ('Point',), False),
+        Pass(('Low', 'High'), ()),
+        Pass(('Scale',), ('High', 'Low')),
+        Pass(('Point',), ('Low', 'Scale')),
+        Pass(('OutputTensor',), ('Point', 'Scale')),
+        Pass(('OutputScaleTensor',), ('Scale',)),
+        Pass(('OutputZeroPointTensor',), ('Point',)),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -97,8 +98,11 @@ SHADER = Shader(
         ("int", "greatest"),
         ("int", "least"),
     ),
+    bounds=(
+    ),
     limited=('OutputTensor',),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

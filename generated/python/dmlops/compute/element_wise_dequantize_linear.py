@@ -14,7 +14,7 @@ from ..kernels.map import Map, Shader, Uniforms
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
     zero = load("ZeroPointTensor", at) if desc.ZeroPointTensor is not None else 0
-    return difference(load("InputTensor", at), zero, desc.OutputTensor.DataType) * load("ScaleTensor", at)
+    return difference(load("InputTensor", at), zero, desc.ScaleTensor.DataType) * load("ScaleTensor", at)
 
 
 def uniforms(desc: Any) -> Uniforms:

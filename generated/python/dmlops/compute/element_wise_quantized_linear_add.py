@@ -54,14 +54,6 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputTensor": lambda at: coded(real(at) + real2(at), pick5(0, 0), zero3(0, 0)),
     }
-    e.known = {
-        "aZeroPointDimensionCount": lambda: rank_of(desc.AZeroPointTensor),
-        "aScaleDimensionCount": lambda: desc.AScaleTensor.DimensionCount,
-        "bZeroPointDimensionCount": lambda: rank_of(desc.BZeroPointTensor),
-        "bScaleDimensionCount": lambda: desc.BScaleTensor.DimensionCount,
-        "outputScaleDimensionCount": lambda: desc.OutputScaleTensor.DimensionCount,
-        "outputZeroPointDimensionCount": lambda: rank_of(desc.OutputZeroPointTensor),
-    }
 
 
 SHADER = Shader(
@@ -79,7 +71,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputTensor", (), False),
+        Pass(('OutputTensor',), ()),
     ),
     lists=(
         ("ints", "aSizes", "A_SIZES"),
@@ -102,15 +94,12 @@ SHADER = Shader(
         ("ints", "outputStrides", "OUTPUT_STRIDES"),
     ),
     scalars=(
-        ("int", "aZeroPointDimensionCount"),
-        ("int", "aScaleDimensionCount"),
-        ("int", "bZeroPointDimensionCount"),
-        ("int", "bScaleDimensionCount"),
-        ("int", "outputScaleDimensionCount"),
-        ("int", "outputZeroPointDimensionCount"),
+    ),
+    bounds=(
     ),
     limited=('OutputTensor',),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

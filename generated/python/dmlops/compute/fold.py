@@ -46,6 +46,9 @@ def define(e: Evaluation) -> None:
         "strides": lambda: desc.Strides,
         "blocksPerDimension": lambda: blocks_per_dimension(),
         "windowSizes": lambda: desc.WindowSizes,
+        "len": lambda: len(desc.Strides),
+        "len2": lambda: len(desc.StartPadding),
+        "len3": lambda: len(desc.WindowSizes),
         "dimensionCount": lambda: desc.DimensionCount,
     }
 
@@ -58,7 +61,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputTensor", (), False),
+        Pass(('OutputTensor',), ()),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -73,10 +76,16 @@ SHADER = Shader(
         ("ints", "windowSizes", "WINDOW_SIZES"),
     ),
     scalars=(
-        ("int", "dimensionCount"),
+    ),
+    bounds=(
+        ("len", "LEN"),
+        ("len2", "LEN2"),
+        ("len3", "LEN3"),
+        ("dimensionCount", "DIMENSION_COUNT"),
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -62,8 +62,8 @@ SHADER = Shader(
         "Product": ("KEPT_PRODUCT", "keptProduct", "REAL_VALUE"),
     },
     passes=(
-        Pass("Product", (), False),
-        Pass("OutputTensor", ('Product',), False),
+        Pass(('Product',), ()),
+        Pass(('OutputTensor',), ('Product',)),
     ),
     lists=(
         ("ints", "aSizes", "A_SIZES"),
@@ -86,8 +86,11 @@ SHADER = Shader(
         ("int", "k2"),
         ("float", "beta"),
     ),
+    bounds=(
+    ),
     limited=(),
     held=(),
+    bits=(),
     fused="FusedActivation",
     activations=(
         35,

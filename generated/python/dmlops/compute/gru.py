@@ -144,11 +144,11 @@ SHADER = Shader(
         "Hidden": ("KEPT_HIDDEN", "keptHidden", "REAL_VALUE"),
     },
     passes=(
-        Pass("Fed", (), False),
-        Pass("Reset", ('Fed', 'Hidden'), True),
-        Pass("Hidden", ('Fed', 'Hidden', 'Reset'), True),
-        Pass("OutputSequenceTensor", ('Hidden',), False),
-        Pass("OutputSingleTensor", ('Hidden',), False),
+        Pass(('Fed',), ()),
+        Pass(('Reset',), ('Fed', 'Hidden'), along=True),
+        Pass(('Hidden',), ('Fed', 'Hidden', 'Reset'), along=True),
+        Pass(('OutputSequenceTensor',), ('Hidden',)),
+        Pass(('OutputSingleTensor',), ('Hidden',)),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -186,8 +186,11 @@ SHADER = Shader(
         ("int", "functionCount"),
         ("int", "linearBeforeReset"),
     ),
+    bounds=(
+    ),
     limited=(),
     held=(),
+    bits=(),
     fused="ActivationDescs",
     activations=(
         35,

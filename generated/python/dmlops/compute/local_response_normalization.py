@@ -61,8 +61,8 @@ SHADER = Shader(
         "Base": ("KEPT_BASE", "keptBase", "REAL_VALUE"),
     },
     passes=(
-        Pass("Base", (), False),
-        Pass("OutputTensor", ('Base',), False),
+        Pass(('Base',), ()),
+        Pass(('OutputTensor',), ('Base',)),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -80,8 +80,11 @@ SHADER = Shader(
         ("int", "localSize"),
         ("float", "beta"),
     ),
+    bounds=(
+    ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -68,8 +68,8 @@ SHADER = Shader(
         "Base": ("KEPT_BASE", "keptBase", "REAL_VALUE"),
     },
     passes=(
-        Pass("Base", (), False),
-        Pass("OutputGradientTensor", ('Base',), False),
+        Pass(('Base',), ()),
+        Pass(('OutputGradientTensor',), ('Base',)),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -89,8 +89,11 @@ SHADER = Shader(
         ("int", "localSize"),
         ("float", "beta"),
     ),
+    bounds=(
+    ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -45,7 +45,6 @@ def define(e: Evaluation) -> None:
     e.known = {
         "extent": lambda: extent(),
         "isNumber": lambda: desc.P == 1,
-        "inputDimensionCount": lambda: desc.InputTensor.DimensionCount,
         "axis": lambda: desc.Axis,
         "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
     }
@@ -60,8 +59,8 @@ SHADER = Shader(
         "Norm": ("KEPT_NORM", "keptNorm", "REAL_VALUE"),
     },
     passes=(
-        Pass("Norm", (), False),
-        Pass("OutputTensor", ('Norm',), False),
+        Pass(('Norm',), ()),
+        Pass(('OutputTensor',), ('Norm',)),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -74,12 +73,14 @@ SHADER = Shader(
     scalars=(
         ("int", "keptNormFirst"),
         ("int", "isNumber"),
-        ("int", "inputDimensionCount"),
         ("int", "axis"),
         ("float", "epsilon"),
     ),
+    bounds=(
+    ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -38,8 +38,8 @@ def define(e: Evaluation) -> None:
         "startPadding": lambda: desc.StartPadding,
         "spatial": lambda: spatial(),
         "windowSize": lambda: desc.WindowSize,
-        "dims": lambda: dims(),
         "p": lambda: desc.P,
+        "dims": lambda: dims(),
     }
 
 
@@ -51,7 +51,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputTensor", (), False),
+        Pass(('OutputTensor',), ()),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -64,11 +64,14 @@ SHADER = Shader(
         ("ints", "windowSize", "WINDOW_SIZE"),
     ),
     scalars=(
-        ("int", "dims"),
         ("int", "p"),
+    ),
+    bounds=(
+        ("dims", "DIMS"),
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

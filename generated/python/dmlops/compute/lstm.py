@@ -163,12 +163,11 @@ SHADER = Shader(
         "Hidden": ("KEPT_HIDDEN", "keptHidden", "REAL_VALUE"),
     },
     passes=(
-        Pass("Fed", (), False),
-        Pass("Cell", ('Cell', 'Fed', 'Hidden'), True),
-        Pass("Hidden", ('Cell', 'Fed', 'Hidden'), True),
-        Pass("OutputSequenceTensor", ('Hidden',), False),
-        Pass("OutputSingleTensor", ('Hidden',), False),
-        Pass("OutputCellSingleTensor", ('Cell',), False),
+        Pass(('Fed',), ()),
+        Pass(('Cell', 'Hidden'), ('Cell', 'Fed', 'Hidden'), along=True),
+        Pass(('OutputSequenceTensor',), ('Hidden',)),
+        Pass(('OutputSingleTensor',), ('Hidden',)),
+        Pass(('OutputCellSingleTensor',), ('Cell',)),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -215,8 +214,11 @@ SHADER = Shader(
         ("float", "clipThreshold"),
         ("int", "functionCount"),
     ),
+    bounds=(
+    ),
     limited=(),
     held=(),
+    bits=(),
     fused="ActivationDescs",
     activations=(
         35,

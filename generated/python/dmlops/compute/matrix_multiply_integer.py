@@ -60,9 +60,7 @@ def define(e: Evaluation) -> None:
         "r": lambda: r() - 1,
         "rows": lambda: rows(),
         "r2": lambda: r() - 2,
-        "aZeroPointDimensionCount": lambda: rank_of(desc.AZeroPointTensor),
         "columns": lambda: columns(),
-        "bZeroPointDimensionCount": lambda: rank_of(desc.BZeroPointTensor),
         "k2": lambda: k2(),
     }
 
@@ -78,7 +76,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputTensor", (), False),
+        Pass(('OutputTensor',), ()),
     ),
     lists=(
         ("ints", "aSizes", "A_SIZES"),
@@ -96,13 +94,14 @@ SHADER = Shader(
         ("int", "r"),
         ("int", "rows"),
         ("int", "r2"),
-        ("int", "aZeroPointDimensionCount"),
         ("int", "columns"),
-        ("int", "bZeroPointDimensionCount"),
         ("int", "k2"),
+    ),
+    bounds=(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

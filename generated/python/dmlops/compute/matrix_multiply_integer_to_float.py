@@ -72,14 +72,10 @@ def define(e: Evaluation) -> None:
         "r": lambda: r() - 1,
         "rows": lambda: rows(),
         "r2": lambda: r() - 2,
-        "aZeroPointDimensionCount": lambda: rank_of(desc.AZeroPointTensor),
         "columns": lambda: columns(),
-        "bZeroPointDimensionCount": lambda: rank_of(desc.BZeroPointTensor),
         "k2": lambda: k2(),
         "rows2": lambda: rows2(),
-        "aScaleDimensionCount": lambda: desc.AScaleTensor.DimensionCount,
         "columns2": lambda: columns2(),
-        "bScaleDimensionCount": lambda: desc.BScaleTensor.DimensionCount,
     }
 
 
@@ -97,7 +93,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputTensor", (), False),
+        Pass(('OutputTensor',), ()),
     ),
     lists=(
         ("ints", "aSizes", "A_SIZES"),
@@ -121,17 +117,16 @@ SHADER = Shader(
         ("int", "r"),
         ("int", "rows"),
         ("int", "r2"),
-        ("int", "aZeroPointDimensionCount"),
         ("int", "columns"),
-        ("int", "bZeroPointDimensionCount"),
         ("int", "k2"),
         ("int", "rows2"),
-        ("int", "aScaleDimensionCount"),
         ("int", "columns2"),
-        ("int", "bScaleDimensionCount"),
+    ),
+    bounds=(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -49,7 +49,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputTensor", (), False),
+        Pass(('OutputTensor',), ()),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -62,10 +62,13 @@ SHADER = Shader(
         ("ints", "windowSize", "WINDOW_SIZE"),
     ),
     scalars=(
-        ("int", "dims"),
+    ),
+    bounds=(
+        ("dims", "DIMS"),
     ),
     limited=('InputTensor',),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -54,8 +54,8 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputTensor", (), False),
-        Pass("OutputIndicesTensor", (), False),
+        Pass(('OutputTensor',), ()),
+        Pass(('OutputIndicesTensor',), ()),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -70,10 +70,13 @@ SHADER = Shader(
         ("ints", "windowSize", "WINDOW_SIZE"),
     ),
     scalars=(
-        ("int", "dims"),
+    ),
+    bounds=(
+        ("dims", "DIMS"),
     ),
     limited=('InputTensor',),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

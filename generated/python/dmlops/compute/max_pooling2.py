@@ -55,8 +55,8 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputTensor", (), False),
-        Pass("OutputIndicesTensor", (), False),
+        Pass(('OutputTensor',), ()),
+        Pass(('OutputIndicesTensor',), ()),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -72,10 +72,13 @@ SHADER = Shader(
         ("ints", "windowSize", "WINDOW_SIZE"),
     ),
     scalars=(
-        ("int", "dims"),
+    ),
+    bounds=(
+        ("dims", "DIMS"),
     ),
     limited=('InputTensor',),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .. import elements as f
 from ..definition import (
     Defined,
@@ -60,7 +62,7 @@ def define(e: Evaluation) -> None:
 
     e.tensors = {
         "Winner": Kept(
-            None,
+            np.int64,
             sizes=lambda: desc.InputGradientTensor.Sizes,
             value=lambda at: choose(e.any(lambda w: valid(at, w), box(desc.WindowSize)), flat(at[:2] + place(at[2:], greatest_at(at)), desc.InputTensor.Sizes), -1),
         ),
@@ -89,8 +91,8 @@ SHADER = Shader(
         "Winner": ("KEPT_WINNER", "keptWinner", "int"),
     },
     passes=(
-        Pass("Winner", (), False),
-        Pass("OutputGradientTensor", ('Winner',), False),
+        Pass(('Winner',), ()),
+        Pass(('OutputGradientTensor',), ('Winner',)),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -109,10 +111,13 @@ SHADER = Shader(
     ),
     scalars=(
         ("int", "keptWinnerFirst"),
-        ("int", "dims"),
+    ),
+    bounds=(
+        ("dims", "DIMS"),
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -7,22 +7,26 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .. import elements as f
-from ..definition import Defined, Evaluation, Pass, Shader, box, choose, flat
+from ..definition import Defined, Evaluation, Kept, Keyed, Pass, Shader, choose, flat, unflat
 
 
 def define(e: Evaluation) -> None:
     """Gives an evaluation the intermediate tensors and the outputs, as functions of a coordinate."""
     desc: Any = e.desc
 
-    def comes_here(at: Any, p: Any) -> Any:
-        return e.integer("IndicesTensor", p) == flat(at, desc.OutputTensor.Sizes)
-
-    def last(at: Any) -> Any:
-        return e.argmax(lambda p: flat(p, desc.InputTensor.Sizes), box(desc.InputTensor.Sizes), where=lambda p: comes_here(at, p))
-
+    e.tensors = {
+        "Last": Kept(
+            np.int64,
+            sizes=lambda: desc.OutputTensor.Sizes,
+            value=lambda p: flat(p, desc.InputTensor.Sizes) + 1,
+            keyed=Keyed(lambda: desc.InputTensor.Sizes, lambda p: e.integer("IndicesTensor", p)),
+        ),
+    }
     e.outputs = {
-        "OutputTensor": lambda at: choose(e.any(lambda p: comes_here(at, p), box(desc.InputTensor.Sizes)), e.element("InputTensor", last(at)), f.convert(0, desc.InputTensor.DataType)),
+        "OutputTensor": lambda at: choose(e.integer("Last", at) > 0, e.element("InputTensor", unflat(e.integer("Last", at) - 1, desc.InputTensor.Sizes)), f.convert(0, desc.InputTensor.DataType)),
     }
 
 
@@ -33,9 +37,11 @@ SHADER = Shader(
         "OutputTensor": ("OUTPUT", "output"),
     },
     kept={
+        "Last": ("KEPT_LAST", "keptLast", "int"),
     },
     passes=(
-        Pass("OutputTensor", (), False),
+        Pass(('Last',), (), over="inputSizes"),
+        Pass(('OutputTensor',), ('Last',)),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -44,11 +50,16 @@ SHADER = Shader(
         ("ints", "indicesStrides", "INDICES_STRIDES"),
         ("ints", "outputSizes", "OUTPUT_SIZES"),
         ("ints", "outputStrides", "OUTPUT_STRIDES"),
+        ("ints", "keptLastSizes", "KEPT_LAST_SIZES"),
     ),
     scalars=(
+        ("int", "keptLastFirst"),
+    ),
+    bounds=(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

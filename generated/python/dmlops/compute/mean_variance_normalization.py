@@ -75,13 +75,10 @@ def define(e: Evaluation) -> None:
     }
     e.known = {
         "extent": lambda: extent(),
-        "inputDimensionCount": lambda: desc.InputTensor.DimensionCount,
         "crossChannel": lambda: 1 if desc.CrossChannel else 2,
         "product": lambda: multiplied(extent()),
-        "scaleDimensionCount": lambda: rank_of(desc.ScaleTensor),
         "normalizeVariance": lambda: desc.NormalizeVariance,
         "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
-        "biasDimensionCount": lambda: rank_of(desc.BiasTensor),
     }
 
 
@@ -98,10 +95,8 @@ SHADER = Shader(
         "Variance": ("KEPT_VARIANCE", "keptVariance", "REAL_VALUE"),
     },
     passes=(
-        Pass("Mean", (), False),
-        Pass("Centre", ('Mean',), False),
-        Pass("Variance", ('Centre',), False),
-        Pass("OutputTensor", ('Centre', 'Variance'), False),
+        Pass(('Mean', 'Centre', 'Variance'), ('Centre', 'Mean')),
+        Pass(('OutputTensor',), ('Centre', 'Variance')),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -121,16 +116,16 @@ SHADER = Shader(
         ("int", "keptMeanFirst"),
         ("int", "keptCentreFirst"),
         ("int", "keptVarianceFirst"),
-        ("int", "inputDimensionCount"),
         ("int", "crossChannel"),
         ("int", "product"),
-        ("int", "scaleDimensionCount"),
         ("int", "normalizeVariance"),
         ("float", "epsilon"),
-        ("int", "biasDimensionCount"),
+    ),
+    bounds=(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="FusedActivation",
     activations=(
         35,

@@ -76,13 +76,10 @@ def define(e: Evaluation) -> None:
     e.known = {
         "axes": lambda: desc.Axes,
         "extent": lambda: extent(),
-        "inputDimensionCount": lambda: desc.InputTensor.DimensionCount,
         "len": lambda: len(desc.Axes),
         "product": lambda: multiplied(extent()),
-        "scaleDimensionCount": lambda: rank_of(desc.ScaleTensor),
         "normalizeVariance": lambda: desc.NormalizeVariance,
         "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
-        "biasDimensionCount": lambda: rank_of(desc.BiasTensor),
     }
 
 
@@ -99,10 +96,8 @@ SHADER = Shader(
         "Variance": ("KEPT_VARIANCE", "keptVariance", "REAL_VALUE"),
     },
     passes=(
-        Pass("Mean", (), False),
-        Pass("Centre", ('Mean',), False),
-        Pass("Variance", ('Centre',), False),
-        Pass("OutputTensor", ('Centre', 'Variance'), False),
+        Pass(('Mean', 'Centre', 'Variance'), ('Centre', 'Mean')),
+        Pass(('OutputTensor',), ('Centre', 'Variance')),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -123,16 +118,16 @@ SHADER = Shader(
         ("int", "keptMeanFirst"),
         ("int", "keptCentreFirst"),
         ("int", "keptVarianceFirst"),
-        ("int", "inputDimensionCount"),
         ("int", "len"),
         ("int", "product"),
-        ("int", "scaleDimensionCount"),
         ("int", "normalizeVariance"),
         ("float", "epsilon"),
-        ("int", "biasDimensionCount"),
+    ),
+    bounds=(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="FusedActivation",
     activations=(
         35,

@@ -76,14 +76,11 @@ def define(e: Evaluation) -> None:
     e.known = {
         "axes": lambda: desc.Axes,
         "extent": lambda: extent(),
-        "inputDimensionCount": lambda: desc.InputTensor.DimensionCount,
         "len": lambda: len(desc.Axes),
         "product": lambda: multiplied(extent()),
         "useMean": lambda: desc.UseMean,
-        "scaleDimensionCount": lambda: rank_of(desc.ScaleTensor),
         "useVariance": lambda: desc.UseVariance,
         "epsilon": lambda: e.as_single(f.single(desc.Epsilon)),
-        "biasDimensionCount": lambda: rank_of(desc.BiasTensor),
     }
 
 
@@ -100,10 +97,8 @@ SHADER = Shader(
         "Variance": ("KEPT_VARIANCE", "keptVariance", "REAL_VALUE"),
     },
     passes=(
-        Pass("Mean", (), False),
-        Pass("Centre", ('Mean',), False),
-        Pass("Variance", ('Centre',), False),
-        Pass("OutputTensor", ('Centre', 'Variance'), False),
+        Pass(('Mean', 'Centre', 'Variance'), ('Centre', 'Mean')),
+        Pass(('OutputTensor',), ('Centre', 'Variance')),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -124,17 +119,17 @@ SHADER = Shader(
         ("int", "keptMeanFirst"),
         ("int", "keptCentreFirst"),
         ("int", "keptVarianceFirst"),
-        ("int", "inputDimensionCount"),
         ("int", "len"),
         ("int", "product"),
         ("int", "useMean"),
-        ("int", "scaleDimensionCount"),
         ("int", "useVariance"),
         ("float", "epsilon"),
-        ("int", "biasDimensionCount"),
+    ),
+    bounds=(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="FusedActivation",
     activations=(
         35,

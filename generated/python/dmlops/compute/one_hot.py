@@ -15,21 +15,21 @@ from ..kernels.map import Map, Shader, Uniforms
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
     index = load("IndicesTensor", replace(at, desc.Axis, 0))
-    from_end = desc.IndicesTensor.DataType in SIGNED
     extent = desc.OutputTensor.Sizes[desc.Axis]
-    chosen = either(index == convert(at[desc.Axis], desc.IndicesTensor.DataType), both(from_end, index == convert(at[desc.Axis] - extent, desc.IndicesTensor.DataType)))  # fmt: skip
+    indices_signed = desc.IndicesTensor.DataType in SIGNED
+    chosen = either(index == convert(at[desc.Axis], desc.IndicesTensor.DataType), both(indices_signed, index == convert(at[desc.Axis] - extent, desc.IndicesTensor.DataType)))  # fmt: skip
     on_dimension = max((d for d in range(desc.ValuesTensor.DimensionCount) if desc.ValuesTensor.Sizes[d] > 1), default=0)  # fmt: skip
     return load("ValuesTensor", tuple(where(both(chosen, d == on_dimension), 1, 0) for d in range(desc.ValuesTensor.DimensionCount)))  # fmt: skip
 
 
 def uniforms(desc: Any) -> Uniforms:
     """What the shader is told: macros, and constants that all elements share."""
-    from_end = desc.IndicesTensor.DataType in SIGNED
     extent = desc.OutputTensor.Sizes[desc.Axis]
+    indices_signed = desc.IndicesTensor.DataType in SIGNED
     on_dimension = max((d for d in range(desc.ValuesTensor.DimensionCount) if desc.ValuesTensor.Sizes[d] > 1), default=0)  # fmt: skip
     return Uniforms(
         switches={
-            "FROM_END": from_end,
+            "INDICES_SIGNED": indices_signed,
         },
         scalars={
             "axis": desc.Axis,

@@ -20,11 +20,10 @@ PADDING_MODE_WRAP = PaddingMode.WRAP
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
     place = tuple(at[d] - desc.StartPadding[d] for d in range(desc.InputTensor.DimensionCount))
-    inside = every(both(place[d] >= 0, place[d] < desc.InputTensor.Sizes[d]) for d in range(desc.InputTensor.DimensionCount))  # fmt: skip
     period = tuple(max(2 * desc.InputTensor.Sizes[d] - 2, 1) if desc.PaddingMode == PADDING_MODE_REFLECTION else 2 * desc.InputTensor.Sizes[d] for d in range(desc.InputTensor.DimensionCount))  # fmt: skip
     turn = tuple(period[d] - (0 if desc.PaddingMode == PADDING_MODE_REFLECTION else 1) for d in range(desc.InputTensor.DimensionCount))  # fmt: skip
     source = tuple(minimum(maximum(place[d], 0), desc.InputTensor.Sizes[d] - 1) if desc.PaddingMode in (PADDING_MODE_CONSTANT, PADDING_MODE_EDGE) else place[d] % desc.InputTensor.Sizes[d] if desc.PaddingMode == PADDING_MODE_WRAP else minimum(place[d] % period[d], turn[d] - place[d] % period[d]) for d in range(desc.InputTensor.DimensionCount))  # fmt: skip
-    return where(either(desc.PaddingMode != PADDING_MODE_CONSTANT, inside), load("InputTensor", source), convert(single(desc.PaddingValue), desc.OutputTensor.DataType))  # fmt: skip
+    return where(either(desc.PaddingMode != PADDING_MODE_CONSTANT, every(both(place[d] >= 0, place[d] < desc.InputTensor.Sizes[d]) for d in range(desc.InputTensor.DimensionCount))), load("InputTensor", source), convert(single(desc.PaddingValue), desc.OutputTensor.DataType))  # fmt: skip
 
 
 def uniforms(desc: Any) -> Uniforms:

@@ -106,16 +106,12 @@ def define(e: Evaluation) -> None:
         "spatial": lambda: spatial(),
         "windowSize": lambda: desc.WindowSize,
         "paddedSizes": lambda: padded_sizes(),
-        "dims": lambda: dims(),
         "channels": lambda: channels(),
-        "inputZeroPointDimensionCount": lambda: rank_of(desc.InputZeroPointTensor),
         "channels2": lambda: channels2(),
-        "inputScaleDimensionCount": lambda: desc.InputScaleTensor.DimensionCount,
         "includePadding": lambda: desc.IncludePadding,
         "channels3": lambda: channels3(),
-        "outputScaleDimensionCount": lambda: desc.OutputScaleTensor.DimensionCount,
         "channels4": lambda: channels4(),
-        "outputZeroPointDimensionCount": lambda: rank_of(desc.OutputZeroPointTensor),
+        "dims": lambda: dims(),
     }
 
 
@@ -131,7 +127,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputTensor", (), False),
+        Pass(('OutputTensor',), ()),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -154,19 +150,18 @@ SHADER = Shader(
         ("ints", "paddedSizes", "PADDED_SIZES"),
     ),
     scalars=(
-        ("int", "dims"),
         ("int", "channels"),
-        ("int", "inputZeroPointDimensionCount"),
         ("int", "channels2"),
-        ("int", "inputScaleDimensionCount"),
         ("int", "includePadding"),
         ("int", "channels3"),
-        ("int", "outputScaleDimensionCount"),
         ("int", "channels4"),
-        ("int", "outputZeroPointDimensionCount"),
+    ),
+    bounds=(
+        ("dims", "DIMS"),
     ),
     limited=('OutputTensor',),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

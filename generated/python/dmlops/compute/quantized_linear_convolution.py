@@ -116,17 +116,10 @@ def define(e: Evaluation) -> None:
         "startPadding": lambda: desc.StartPadding,
         "inputSizes2": lambda: desc.InputTensor.Sizes[2:],
         "window": lambda: window(),
-        "dims": lambda: dims(),
-        "inputZeroPointDimensionCount": lambda: rank_of(desc.InputZeroPointTensor),
         "channels": lambda: channels(),
-        "filterZeroPointDimensionCount": lambda: rank_of(desc.FilterZeroPointTensor),
         "inputs": lambda: inputs(),
-        "biasDimensionCount": lambda: rank_of(desc.BiasTensor),
-        "inputScaleDimensionCount": lambda: desc.InputScaleTensor.DimensionCount,
         "channels2": lambda: channels2(),
-        "filterScaleDimensionCount": lambda: desc.FilterScaleTensor.DimensionCount,
-        "outputScaleDimensionCount": lambda: desc.OutputScaleTensor.DimensionCount,
-        "outputZeroPointDimensionCount": lambda: rank_of(desc.OutputZeroPointTensor),
+        "dims": lambda: dims(),
     }
 
 
@@ -146,7 +139,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputTensor", (), False),
+        Pass(('OutputTensor',), ()),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -178,20 +171,16 @@ SHADER = Shader(
         ("ints", "window", "WINDOW"),
     ),
     scalars=(
-        ("int", "dims"),
-        ("int", "inputZeroPointDimensionCount"),
         ("int", "channels"),
-        ("int", "filterZeroPointDimensionCount"),
         ("int", "inputs"),
-        ("int", "biasDimensionCount"),
-        ("int", "inputScaleDimensionCount"),
         ("int", "channels2"),
-        ("int", "filterScaleDimensionCount"),
-        ("int", "outputScaleDimensionCount"),
-        ("int", "outputZeroPointDimensionCount"),
+    ),
+    bounds=(
+        ("dims", "DIMS"),
     ),
     limited=('OutputTensor',),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

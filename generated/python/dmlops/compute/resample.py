@@ -91,7 +91,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputTensor", (), False),
+        Pass(('OutputTensor',), ()),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -102,10 +102,13 @@ SHADER = Shader(
     ),
     scalars=(
         ("int", "isLinear"),
-        ("int", "dims"),
+    ),
+    bounds=(
+        ("dims", "DIMS"),
     ),
     limited=('OutputTensor',),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -81,8 +81,8 @@ def define(e: Evaluation) -> None:
         "outputPixelOffsets": lambda: desc.OutputPixelOffsets,
         "inputPixelOffsets": lambda: desc.InputPixelOffsets,
         "isLinear": lambda: desc.InterpolationMode == InterpolationMode.LINEAR,
-        "dims": lambda: dims(),
         "isDecreasing": lambda: desc.RoundingDirection == AxisDirection.DECREASING,
+        "dims": lambda: dims(),
     }
 
 
@@ -94,7 +94,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputTensor", (), False),
+        Pass(('OutputTensor',), ()),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -107,11 +107,14 @@ SHADER = Shader(
     ),
     scalars=(
         ("int", "isLinear"),
-        ("int", "dims"),
         ("int", "isDecreasing"),
+    ),
+    bounds=(
+        ("dims", "DIMS"),
     ),
     limited=('OutputTensor',),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

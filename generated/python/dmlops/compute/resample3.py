@@ -85,8 +85,8 @@ def define(e: Evaluation) -> None:
         "inputPixelOffsets": lambda: desc.InputPixelOffsets,
         "isLinear": lambda: desc.InterpolationMode == InterpolationMode.LINEAR,
         "antialiased": lambda: desc.Antialiased,
-        "dims": lambda: dims(),
         "isDecreasing": lambda: desc.RoundingDirection == AxisDirection.DECREASING,
+        "dims": lambda: dims(),
     }
 
 
@@ -98,7 +98,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputTensor", (), False),
+        Pass(('OutputTensor',), ()),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -112,11 +112,14 @@ SHADER = Shader(
     scalars=(
         ("int", "isLinear"),
         ("int", "antialiased"),
-        ("int", "dims"),
         ("int", "isDecreasing"),
+    ),
+    bounds=(
+        ("dims", "DIMS"),
     ),
     limited=('OutputTensor',),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

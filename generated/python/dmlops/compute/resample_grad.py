@@ -102,7 +102,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputGradientTensor", (), False),
+        Pass(('OutputGradientTensor',), ()),
     ),
     lists=(
         ("ints", "inputGradientSizes", "INPUT_GRADIENT_SIZES"),
@@ -115,10 +115,13 @@ SHADER = Shader(
     ),
     scalars=(
         ("int", "isLinear"),
-        ("int", "dims"),
+    ),
+    bounds=(
+        ("dims", "DIMS"),
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

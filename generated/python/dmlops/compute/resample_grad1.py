@@ -90,8 +90,8 @@ def define(e: Evaluation) -> None:
         "outputPixelOffsets": lambda: desc.OutputPixelOffsets,
         "inputPixelOffsets": lambda: desc.InputPixelOffsets,
         "isLinear": lambda: desc.InterpolationMode == InterpolationMode.LINEAR,
-        "dims": lambda: dims(),
         "isDecreasing": lambda: desc.RoundingDirection == AxisDirection.DECREASING,
+        "dims": lambda: dims(),
     }
 
 
@@ -103,7 +103,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputGradientTensor", (), False),
+        Pass(('OutputGradientTensor',), ()),
     ),
     lists=(
         ("ints", "inputGradientSizes", "INPUT_GRADIENT_SIZES"),
@@ -116,11 +116,14 @@ SHADER = Shader(
     ),
     scalars=(
         ("int", "isLinear"),
-        ("int", "dims"),
         ("int", "isDecreasing"),
+    ),
+    bounds=(
+        ("dims", "DIMS"),
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -126,10 +126,10 @@ SHADER = Shader(
         "Hidden": ("KEPT_HIDDEN", "keptHidden", "REAL_VALUE"),
     },
     passes=(
-        Pass("Fed", (), False),
-        Pass("Hidden", ('Fed', 'Hidden'), True),
-        Pass("OutputSequenceTensor", ('Hidden',), False),
-        Pass("OutputSingleTensor", ('Hidden',), False),
+        Pass(('Fed',), ()),
+        Pass(('Hidden',), ('Fed', 'Hidden'), along=True),
+        Pass(('OutputSequenceTensor',), ('Hidden',)),
+        Pass(('OutputSingleTensor',), ('Hidden',)),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -164,8 +164,11 @@ SHADER = Shader(
         ("int", "hiddenSize"),
         ("int", "functionCount"),
     ),
+    bounds=(
+    ),
     limited=(),
     held=(),
+    bits=(),
     fused="ActivationDescs",
     activations=(
         35,

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .. import elements as f
 from ..coordinates import align
 from ..definition import (
@@ -115,7 +117,7 @@ def define(e: Evaluation) -> None:
             value=lambda at: corner(at[0], 3 - at[1]) * factor(at[1]) - e.single("Starts", at),
         ),
         "Samples": Kept(
-            None,
+            np.int64,
             sizes=lambda: (regions(), 2),
             value=lambda at: clamp(wanted(at), larger(desc.MinimumSamplesPerOutput, 1), desc.MaximumSamplesPerOutput),
         ),
@@ -129,7 +131,6 @@ def define(e: Evaluation) -> None:
         "OutputTensor": lambda at: e.sum(lambda s: read(at[0], at[1], at[2:], s), box(grid(at[0]))) / e.as_double(multiplied(grid(at[0]))) if desc.ReductionFunction == ReduceFunction.AVERAGE else e.max(lambda s: read(at[0], at[1], at[2:], s), box(grid(at[0])), least=-float("inf")),
     }
     e.known = {
-        "rOIDimensionCount": lambda: desc.ROITensor.DimensionCount,
         "spatialScaleY": lambda: e.as_single(f.single(desc.SpatialScaleY)),
         "spatialScaleX": lambda: e.as_single(f.single(desc.SpatialScaleX)),
         "results": lambda: results(0),
@@ -139,7 +140,6 @@ def define(e: Evaluation) -> None:
         "corners": lambda: not corners(),
         "isAverage": lambda: desc.ReductionFunction == ReduceFunction.AVERAGE,
         "isLinear": lambda: desc.InterpolationMode == InterpolationMode.LINEAR,
-        "batchIndicesDimensionCount": lambda: desc.BatchIndicesTensor.DimensionCount,
         "batches": lambda: batches() - 1,
         "outOfBoundsInputValue": lambda: e.as_single(f.single(desc.OutOfBoundsInputValue)),
     }
@@ -159,11 +159,8 @@ SHADER = Shader(
         "Paces": ("KEPT_PACES", "keptPaces", "REAL_VALUE"),
     },
     passes=(
-        Pass("Starts", (), False),
-        Pass("Lengths", ('Starts',), False),
-        Pass("Samples", ('Lengths',), False),
-        Pass("Paces", ('Lengths', 'Samples'), False),
-        Pass("OutputTensor", ('Paces', 'Samples', 'Starts'), False),
+        Pass(('Starts', 'Lengths', 'Samples', 'Paces'), ('Lengths', 'Samples', 'Starts')),
+        Pass(('OutputTensor',), ('Paces', 'Samples', 'Starts')),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -184,7 +181,6 @@ SHADER = Shader(
         ("int", "keptLengthsFirst"),
         ("int", "keptSamplesFirst"),
         ("int", "keptPacesFirst"),
-        ("int", "rOIDimensionCount"),
         ("float", "spatialScaleY"),
         ("float", "spatialScaleX"),
         ("int", "results"),
@@ -194,12 +190,14 @@ SHADER = Shader(
         ("int", "corners"),
         ("int", "isAverage"),
         ("int", "isLinear"),
-        ("int", "batchIndicesDimensionCount"),
         ("int", "batches"),
         ("float", "outOfBoundsInputValue"),
     ),
+    bounds=(
+    ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .. import elements as f
 from ..coordinates import align
 from ..definition import (
@@ -203,7 +205,7 @@ def define(e: Evaluation) -> None:
             value=lambda at: corner(at[0], 3 - at[1]) * factor(at[1]) - e.single("Starts", at),
         ),
         "Samples": Kept(
-            None,
+            np.int64,
             sizes=lambda: (regions(), 2),
             value=lambda at: clamp(wanted(at), larger(desc.MinimumSamplesPerOutput, 1), desc.MaximumSamplesPerOutput),
         ),
@@ -223,7 +225,7 @@ def define(e: Evaluation) -> None:
             value=lambda at: e.as_single(e.sum(lambda s: share(at[0], 1, at[1], s, at[2]), Range(0, samples(at[0], 1)))) / e.as_single(samples(at[0], 1)),
         ),
         "Best": Kept(
-            None,
+            np.int64,
             sizes=lambda: desc.InputGradientTensor.Sizes,
             value=lambda at: flat(e.argmax(lambda s: read(at[0], at[1], at[2:], s), box(grid(at[0]))), grid(at[0])),
         ),
@@ -235,7 +237,6 @@ def define(e: Evaluation) -> None:
     e.known = {
         "inputGradientSizes2": lambda: desc.InputGradientTensor.Sizes[2:],
         "inputGradientSizes3": lambda: desc.InputGradientTensor.Sizes[1:],
-        "rOIDimensionCount": lambda: desc.ROITensor.DimensionCount,
         "spatialScaleY": lambda: e.as_single(f.single(desc.SpatialScaleY)),
         "spatialScaleX": lambda: e.as_single(f.single(desc.SpatialScaleX)),
         "results": lambda: results(0),
@@ -246,12 +247,11 @@ def define(e: Evaluation) -> None:
         "outputPixelOffset": lambda: e.as_single(f.single(desc.OutputPixelOffset)),
         "inputPixelOffset": lambda: e.as_single(f.single(desc.InputPixelOffset)),
         "isLinear": lambda: desc.InterpolationMode == InterpolationMode.LINEAR,
-        "batchIndicesDimensionCount": lambda: desc.BatchIndicesTensor.DimensionCount,
         "batches": lambda: batches() - 1,
         "isAverage": lambda: desc.ReductionFunction == ReduceFunction.AVERAGE,
         "roiCount": lambda: roi_count(),
-        "rOIDimensionCount2": lambda: desc.ROITensor.DimensionCount - 2,
-        "rOIDimensionCount3": lambda: desc.ROITensor.DimensionCount - 1,
+        "rOIDimensionCount": lambda: desc.ROITensor.DimensionCount - 2,
+        "rOIDimensionCount2": lambda: desc.ROITensor.DimensionCount - 1,
         "corners2": lambda: 1 if corners() else 0,
     }
 
@@ -275,15 +275,12 @@ SHADER = Shader(
         "Best": ("KEPT_BEST", "keptBest", "int"),
     },
     passes=(
-        Pass("Starts", (), False),
-        Pass("Lengths", ('Starts',), False),
-        Pass("Samples", ('Lengths',), False),
-        Pass("Paces", ('Lengths', 'Samples'), False),
-        Pass("Rows", ('Paces', 'Samples', 'Starts'), False),
-        Pass("Columns", ('Paces', 'Samples', 'Starts'), False),
-        Pass("Best", ('Paces', 'Samples', 'Starts'), False),
-        Pass("OutputGradientTensor", ('Best', 'Columns', 'Paces', 'Rows', 'Samples', 'Starts'), False),
-        Pass("OutputROIGradientTensor", ('Best', 'Paces', 'Samples', 'Starts'), False),
+        Pass(('Starts', 'Lengths', 'Samples', 'Paces'), ('Lengths', 'Samples', 'Starts')),
+        Pass(('Rows',), ('Paces', 'Samples', 'Starts')),
+        Pass(('Columns',), ('Paces', 'Samples', 'Starts')),
+        Pass(('Best',), ('Paces', 'Samples', 'Starts')),
+        Pass(('OutputGradientTensor',), ('Best', 'Columns', 'Paces', 'Rows', 'Samples', 'Starts')),
+        Pass(('OutputROIGradientTensor',), ('Best', 'Paces', 'Samples', 'Starts')),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -316,7 +313,6 @@ SHADER = Shader(
         ("int", "keptRowsFirst"),
         ("int", "keptColumnsFirst"),
         ("int", "keptBestFirst"),
-        ("int", "rOIDimensionCount"),
         ("float", "spatialScaleY"),
         ("float", "spatialScaleX"),
         ("int", "results"),
@@ -327,16 +323,18 @@ SHADER = Shader(
         ("float", "outputPixelOffset"),
         ("float", "inputPixelOffset"),
         ("int", "isLinear"),
-        ("int", "batchIndicesDimensionCount"),
         ("int", "batches"),
         ("int", "isAverage"),
         ("int", "roiCount"),
+        ("int", "rOIDimensionCount"),
         ("int", "rOIDimensionCount2"),
-        ("int", "rOIDimensionCount3"),
         ("int", "corners2"),
+    ),
+    bounds=(
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

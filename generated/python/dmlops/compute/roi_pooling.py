@@ -52,7 +52,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputTensor", (), False),
+        Pass(('OutputTensor',), ()),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -67,8 +67,11 @@ SHADER = Shader(
         ("float", "spatialScale"),
         ("int", "inputSizesEntry"),
     ),
+    bounds=(
+    ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

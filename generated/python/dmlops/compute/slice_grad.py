@@ -15,8 +15,8 @@ from ..kernels.map import Map, Shader, Uniforms
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputGradientTensor at a coordinate; `load` gives those of other tensors."""
     first = tuple(desc.InputWindowOffsets[d] + (0 if desc.InputWindowStrides[d] > 0 else desc.InputWindowSizes[d] - 1) for d in range(desc.OutputGradientTensor.DimensionCount))  # fmt: skip
-    step = tuple(min(abs(desc.InputWindowStrides[d]), desc.InputWindowSizes[d]) for d in range(desc.OutputGradientTensor.DimensionCount))  # fmt: skip
     distance = tuple(at[d] - first[d] if desc.InputWindowStrides[d] > 0 else first[d] - at[d] for d in range(desc.OutputGradientTensor.DimensionCount))  # fmt: skip
+    step = tuple(min(abs(desc.InputWindowStrides[d]), desc.InputWindowSizes[d]) for d in range(desc.OutputGradientTensor.DimensionCount))  # fmt: skip
     taken = every(both(distance[d] >= 0, remainder(distance[d], step[d]) == 0, quotient(distance[d], step[d]) < desc.InputGradientTensor.Sizes[d]) for d in range(desc.OutputGradientTensor.DimensionCount))  # fmt: skip
     return where(taken, load("InputGradientTensor", tuple(quotient(distance[d], step[d]) for d in range(desc.InputGradientTensor.DimensionCount))), 0)  # fmt: skip
 

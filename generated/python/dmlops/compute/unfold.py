@@ -44,6 +44,9 @@ def define(e: Evaluation) -> None:
         "startPadding": lambda: desc.StartPadding,
         "inputSizes3": lambda: desc.InputTensor.Sizes[2:],
         "dimensionCount": lambda: desc.DimensionCount,
+        "len": lambda: len(desc.Strides),
+        "len2": lambda: len(desc.StartPadding),
+        "len3": lambda: len(desc.WindowSizes),
     }
 
 
@@ -55,7 +58,7 @@ SHADER = Shader(
     kept={
     },
     passes=(
-        Pass("OutputTensor", (), False),
+        Pass(('OutputTensor',), ()),
     ),
     lists=(
         ("ints", "inputSizes", "INPUT_SIZES"),
@@ -70,10 +73,16 @@ SHADER = Shader(
         ("ints", "inputSizes3", "INPUT_SIZES3"),
     ),
     scalars=(
-        ("int", "dimensionCount"),
+    ),
+    bounds=(
+        ("dimensionCount", "DIMENSION_COUNT"),
+        ("len", "LEN"),
+        ("len2", "LEN2"),
+        ("len3", "LEN3"),
     ),
     limited=(),
     held=(),
+    bits=(),
     fused="",
     activations=(
     ),

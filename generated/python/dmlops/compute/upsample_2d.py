@@ -18,19 +18,19 @@ INTERPOLATION_MODE_LINEAR = InterpolationMode.LINEAR
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
     height = desc.InputTensor.DimensionCount - 2
-    width = desc.InputTensor.DimensionCount - 1
-    row = quotient(at[height], desc.ScaleSize.Height)
-    column = quotient(at[width], desc.ScaleSize.Width)
     down = 2 * remainder(at[height], desc.ScaleSize.Height) + 1 - desc.ScaleSize.Height
+    width = desc.InputTensor.DimensionCount - 1
     right = 2 * remainder(at[width], desc.ScaleSize.Width) + 1 - desc.ScaleSize.Width
+    row = quotient(at[height], desc.ScaleSize.Height)
     top = row - (where(down < 0, 1, 0))
-    left = column - (where(right < 0, 1, 0))
     upper = replace(at, height, maximum(top, 0))
-    lower = replace(at, height, minimum(top + 1, desc.InputTensor.Sizes[height] - 1))
+    column = quotient(at[width], desc.ScaleSize.Width)
+    left = column - (where(right < 0, 1, 0))
     before = maximum(left, 0)
+    after_weight = divide(convert(right + (where(right < 0, 2 * desc.ScaleSize.Width, 0)), desc.InputTensor.DataType), convert(2 * desc.ScaleSize.Width, desc.InputTensor.DataType))  # fmt: skip
     after = minimum(left + 1, desc.InputTensor.Sizes[width] - 1)
     lower_weight = divide(convert(down + (where(down < 0, 2 * desc.ScaleSize.Height, 0)), desc.InputTensor.DataType), convert(2 * desc.ScaleSize.Height, desc.InputTensor.DataType))  # fmt: skip
-    after_weight = divide(convert(right + (where(right < 0, 2 * desc.ScaleSize.Width, 0)), desc.InputTensor.DataType), convert(2 * desc.ScaleSize.Width, desc.InputTensor.DataType))  # fmt: skip
+    lower = replace(at, height, minimum(top + 1, desc.InputTensor.Sizes[height] - 1))
     return (1 - lower_weight) * ((1 - after_weight) * load("InputTensor", replace(upper, width, before)) + after_weight * load("InputTensor", replace(upper, width, after))) + lower_weight * ((1 - after_weight) * load("InputTensor", replace(lower, width, before)) + after_weight * load("InputTensor", replace(lower, width, after))) if desc.InterpolationMode == INTERPOLATION_MODE_LINEAR else load("InputTensor", replace(replace(at, height, row), width, column))  # fmt: skip
 
 

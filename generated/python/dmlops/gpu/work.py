@@ -19,7 +19,7 @@ MAX_GROUPS = 65535  # in one dimension: the limit of Direct3D 12 and of many Vul
 
 @dataclass(frozen=True)
 class Dispatch:
-    """One run of the operator's shader.
+    """One run of the operator's shader, or of that of the operator whose name is `shader`.
 
     `buffers` are the names of what its resources are, in the order of their bindings: tensors by member, as
     "InputTensor" or "InputTensors[1]", or scratch buffers. `defines` are the shader's macros, `constants` the
@@ -30,6 +30,7 @@ class Dispatch:
     buffers: tuple[str, ...]
     constants: bytes
     groups: tuple[int, int]
+    shader: str | None = None
 
     def renamed(self, places: Mapping[str, str]) -> Dispatch:
         """The same over other buffers: `places` gives the new names of some."""
@@ -47,6 +48,14 @@ class Work:
     dispatches: tuple[Dispatch, ...]
     scratch: Mapping[str, int] = field(default_factory=dict)
     cleared: tuple[str, ...] = ()
+
+    def renamed(self, places: Mapping[str, str]) -> Work:
+        """The same over other buffers: `places` gives the new names of some."""
+        return Work(
+            tuple(dispatch.renamed(places) for dispatch in self.dispatches),
+            {places.get(name, name): size for name, size in self.scratch.items()},
+            tuple(places.get(name, name) for name in self.cleared),
+        )
 
 
 def work_of(computation: Any) -> Work:

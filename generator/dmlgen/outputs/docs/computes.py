@@ -51,25 +51,9 @@ def parts(operator: Operator) -> tuple[Part, ...]:
 
     names = tuple(line(one.name, one.value, f"let-{one.name}") for one in compute.definitions)
     found = [Part("Names", names)] if names else []
-    if compute.roles:
-        found.append(
-            Part("What it works on", tuple(line(name, role) for name, role in compute.roles.items()))
-        )
-    steps = tuple(
-        line(name, value, note=f"for {one.case}" if one.case else "")
-        for one in compute.steps
-        for name, value in one.expressions.items()
-    )
-    found += [Part("Steps", steps)] if steps else []
-    if compute.value is not None:
-        place = "" if compute.place is None else f"stored at {SOURCE.print(compute.place)}"
-        over = "" if compute.over == compute.output else f"for each coordinate of {compute.over}"
-        note = "; ".join(one for one in (over, place) if one)
-        formula = formulas.entry(compute.output, compute.value)
-        text = f"{compute.output}[at] = {SOURCE.print(compute.value)}"
-        value = _line(compute.output, "", note, formula, text, links)
-        found.append(Part("Output", (value,)))
-    return tuple(found)
+    told = [line(name, role) for name, role in compute.roles.items()]
+    told += [line("place", compute.place)] if compute.place is not None else []
+    return (*found, Part("What it works on", tuple(told)))
 
 
 def _defines(operator: Operator) -> tuple[Part, ...]:

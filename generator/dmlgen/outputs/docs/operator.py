@@ -69,7 +69,7 @@ class OperatorView:
     changes: list[support.Change]
     inferences: tuple[InferenceView, ...]
     parts: tuple[computes.Part, ...]
-    kernel: str
+    algorithm: str
     shader: Shader
     snippets: tuple[tuple[str, str], ...]
     level: str  # at which the snippets are valid
@@ -122,7 +122,7 @@ class Operators:
             changes=self.changes[operator.name],
             inferences=tuple(map(_inference, operator.inferences)),
             parts=computes.parts(operator),
-            kernel="" if operator.compute is None or operator.compute.value else operator.compute.kernel,
+            algorithm="" if operator.compute is None or operator.defines else operator.compute.kernel,
             shader=self._shader(operator),
             snippets=() if minimal is None else example.snippets(registry, operator, minimal),
             level="" if minimal is None else minimal["feature_level"],

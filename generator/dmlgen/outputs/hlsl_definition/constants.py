@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
@@ -15,8 +15,9 @@ from dmlgen.outputs.uniforms import camel, macro
 class Constant:
     """A constant of the shader: a number, or a list of up to MAX_RANK ones whose length is a macro.
 
-    `kind` is "int", "float", "ints" or "floats"; `macro` is what that macro begins with, `node` what it is,
-    None for what belongs to a tensor.
+    `kind` is "int", "float", "element" (of a tensor's type, in two words), "ints", "floats", or "bound" for
+    an integer that bounds lists and is a macro itself, so that their loops can be unrolled; `macro` is what
+    the macro begins with, `node` what the constant is, None for what belongs to a tensor.
     """
 
     kind: str
@@ -40,7 +41,13 @@ class Constants:
 
     @property
     def scalars(self) -> tuple[Constant, ...]:
-        return tuple(one for one in self._all.values() if one.kind in ("int", "float"))
+        """Those in two words come first, so that none crosses the border of a vector of four."""
+        pairs = tuple(one for one in self._all.values() if one.kind == "element")
+        return (*pairs, *(one for one in self._all.values() if one.kind in ("int", "float")))
+
+    @property
+    def bounds(self) -> tuple[Constant, ...]:
+        return tuple(one for one in self._all.values() if one.kind == "bound")
 
     def add_list(self, local: str, macro: str, what: str) -> None:
         """Sizes or strides of a tensor."""
@@ -55,20 +62,30 @@ class Constants:
         """Lets a constant that is there be the value of an expression."""
         self._known[node] = name
 
+    def add_bound(self, node: ir.Expr) -> None:
+        """Makes an integer that bounds lists a macro."""
+        self._add(node, "bound")
+
     def of(self, node: ir.Expr) -> Constant:
         """The constant that has the value of an expression."""
         if node not in self._known:
-            name = free(camel(pascal(word(node))), self._all, self._variables, WORDS)
-            kind = {"bool": "int", "enum": "int"}.get(node.type.kind, node.type.kind)
-            self._known[node] = name
-            self._all[name] = Constant(kind, name, macro(name), node)
+            self._add(node, {"bool": "int", "enum": "int"}.get(node.type.kind, node.type.kind))
         return self._all[self._known[node]]
+
+    def _add(self, node: ir.Expr, kind: str) -> None:
+        name = free(camel(pascal(word(node))), self._all, self._variables, WORDS)
+        self._known[node] = name
+        self._all[name] = Constant(kind, name, macro(name), node)
 
 
 def is_constant(node: ir.Expr) -> bool:
     """Whether a part of an expression is told to the shader as a constant."""
-    if isinstance(node, ir.Number | ir.EnumValue | ir.Constant | ir.Present | ir.Tensor | ir.Tensors):
+    if isinstance(node, ir.Number | ir.EnumValue | ir.Constant | ir.Tensor | ir.Tensors):
         return False
+    if is_dimension_count(node):  # the shader knows how many sizes there are
+        return False
+    if node.type.kind == "element":
+        return isinstance(node, ir.Member)
     if node.type.kind not in ("int", "bool", "enum", "ints", "float", "floats") or not is_known(node):
         return False
     if node.type == ir.BOOL:
@@ -76,3 +93,15 @@ def is_constant(node: ir.Expr) -> bool:
     if node.type == ir.FLOAT:  # arithmetic on floats is the shader's, in its own precision
         return isinstance(node, ir.Member | ir.Part | ir.Index)
     return True
+
+
+def is_dimension_count(node: ir.Expr) -> bool:
+    return isinstance(node, ir.Field) and node.name == "DimensionCount"
+
+
+def bounds_of_lists(whole: Iterable[ir.Expr]) -> Iterator[ir.Expr]:
+    """The constants between which lists are written entry by entry: as small as dimension counts."""
+    for value in whole:
+        for node in ir.walk(value):
+            if isinstance(node, ir.Reduce):
+                yield from filter(is_constant, (node.loop.lower, node.loop.upper))

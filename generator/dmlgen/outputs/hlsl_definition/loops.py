@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
+from dmlgen.expr.defined import free_locals
 from dmlgen.expr.printer import ATOM
+from dmlgen.outputs.hlsl_definition.constants import is_dimension_count
 from dmlgen.outputs.hlsl_definition.functions import braced
 from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.tensors import TensorPrinter
@@ -35,17 +37,19 @@ class LoopPrinter(TensorPrinter):
         variable, loop = local(node.loop.variable.name), node.loop
 
         def body() -> list[str]:
+            lower, upper = self._narrow(loop.lower), self._narrow(loop.upper)
+            shift = "" if lower == "0" else f" - {lower}"
+            count, last = f"clamp({upper}{shift}, 0, {MAX_RANK})", f"min({upper}, {MAX_RANK})"
+            if shift:
+                last = f"min({upper}, {lower} + {MAX_RANK})"
+            elif isinstance(loop.upper, ir.Number) or is_dimension_count(loop.upper):
+                count = last = upper
             return [
                 "List result = (List)0;",
-                f"const int lower = {self._narrow(loop.lower)};",
-                f"result.length = clamp({self._narrow(loop.upper)} - lower, 0, {MAX_RANK});",
+                f"result.length = {count};",
                 "[unroll]",
-                f"for (int place = 0; place < {MAX_RANK}; place++)",
-                "    if (place < result.length)",
-                "    {",
-                f"        const int {variable} = lower + place;",
-                f"        result.entries[place] = {self._narrow(node.body)};",
-                "    }",
+                f"for (int {variable} = {lower}; {variable} < {last}; {variable}++)",
+                f"    result.entries[{variable}{shift}] = {self._narrow(node.body)};",
                 "return result;",
             ]
 
@@ -68,11 +72,11 @@ class LoopPrinter(TensorPrinter):
             if node.kind in ("min", "max"):
                 self.called |= {"Min", "Max"}
             turn = [_TURN[node.kind].format(text)]
-        if node.condition is not None:
-            turn = [f"if ({self.deciding(node.condition)})", *braced(turn)]
+        tests = self._tests(node)
         self._locals = outer
         bounds: list[str] = []
-        for each in reversed(node.loops):
+        for each, test in reversed(list(zip(node.loops, tests, strict=True))):
+            turn = [f"if ({' && '.join(test)})", *braced(turn)] if test else turn
             turn = [*self._loop(each, bounds), *braced(turn)]
         precise = "precise " if self._single and node.type == ir.FLOAT and not chooses else ""
         start = self._start(node)
@@ -83,6 +87,19 @@ class LoopPrinter(TensorPrinter):
             *turn,
             "return result;",
         ]
+
+    def _tests(self, node: ir.Fold) -> list[list[str]]:
+        """What a turn of each loop depends on: every part of the condition as far outside as it can stand."""
+        tests: list[list[str]] = [[] for _ in node.loops]
+        condition = node.condition
+        parts = (
+            condition.operands if isinstance(condition, ir.Logic) and condition.op == "and" else (condition,)
+        )
+        for part in (part for part in parts if part is not None):
+            names = free_locals(part)
+            inner = [number for number, each in enumerate(node.loops) if each.variable.name in names]
+            tests[max(inner, default=0)].append(self.deciding(part, ATOM if len(parts) > 1 else 0))
+        return tests
 
     def _loop(self, each: ir.Each, bounds: list[str]) -> list[str]:
         """The head of a loop, and what stands before all loops: its bounds."""

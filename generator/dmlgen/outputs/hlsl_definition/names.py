@@ -58,6 +58,8 @@ def word(node: ir.Expr) -> str:
             return function.name
         case ir.Part(member=member, name=name):
             return member.name + name
+        case ir.Present(item=ir.Member(name=name)):
+            return f"Has{name}"
         case ir.Field(tensor=tensor, name=name):
             return plain(tensor.name) + name
         case ir.Tensor(name=name):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from dmlgen.expr import ir
-from dmlgen.expr.bounds import MAX_RANK
+from dmlgen.expr.bounds import BOUNDS, MAX_RANK
 from dmlgen.expr.define import NUMBERS
 from dmlgen.expr.printer import ATOM, COMPARISON
-from dmlgen.outputs.hlsl_definition.constants import Constants, is_constant
+from dmlgen.outputs.hlsl_definition.constants import Constants, bounds_of_lists, is_constant
 from dmlgen.outputs.hlsl_definition.functions import REAL, type_name
 from dmlgen.outputs.hlsl_definition.loops import LoopPrinter
 from dmlgen.outputs.hlsl_definition.names import local, variables
@@ -27,10 +27,15 @@ class ShaderPrinter(LoopPrinter):
         self.constants = Constants({local(name) for name in variables(defines.whole)})
         self.fused = ""
         self.most_listed = 1
+        self.longest = 2 * MAX_RANK if any(map(_is_long, defines.whole)) else MAX_RANK
+        for bound in dict.fromkeys(bounds_of_lists(defines.whole)):
+            self.constants.add_bound(bound)
         for name, tensor in self.tensors.items():
             self.constants.add_list(tensor.local, tensor.macro, "Sizes")
             self.constants.add_list(tensor.local, tensor.macro, "Strides")
-            field = ir.Field(ir.Tensor(name), "Sizes", ir.INTS)
+            member, _, place = name.partition("[")
+            number = ir.Number(int(place.rstrip("]")), ir.INT) if place else None
+            field = ir.Field(ir.Tensor(member, number), "Sizes", ir.INTS)
             self.constants.stands_for(f"{tensor.local}Sizes", field)
         for kept in self.kept.values():
             self.constants.add_list(kept.name, kept.macro, "Sizes")
@@ -55,9 +60,13 @@ class ShaderPrinter(LoopPrinter):
     def _constant(self, node: ir.Expr) -> str:
         constant = self.constants.of(node)
         name = constant.name
+        if constant.kind == "bound":
+            return f"{constant.macro}_BOUND"
         if constant.kind in ("ints", "floats"):
             of = "ListOf" if constant.kind == "ints" else "RealsOf"
             return f"{of}({name}[0], {name}[1], {constant.macro}_LENGTH)"
+        if constant.kind == "element":
+            return self._call("Unpack", name, f"({type_name(node.type)})0")
         if node.type == ir.BOOL:
             return f"({name} != 0)"
         return name if constant.kind == "int" else f"({REAL}){name}"
@@ -90,7 +99,7 @@ class ShaderPrinter(LoopPrinter):
 
     def slice(self, node: ir.Slice) -> str:
         lower = "0" if node.lower is None else self._narrow(node.lower)
-        upper = str(MAX_RANK) if node.upper is None else self._narrow(node.upper)
+        upper = str(self.longest) if node.upper is None else self._narrow(node.upper)
         return f"Part({self.print(node.sequence)}, {lower}, {upper})"
 
     def list_of(self, items: tuple[ir.Expr, ...]) -> str:
@@ -115,6 +124,8 @@ class ShaderPrinter(LoopPrinter):
                     self.called.add(text.lstrip("!").partition("(")[0])
                     return text.format(a, b), ATOM
                 return f"{a} {op} {b}", COMPARISON
+            case ir.Negate(operand=operand) if node.type == ir.INT:
+                return f"(0 - {self.print(operand, ATOM)})", ATOM
             case ir.Negate(operand=operand):
                 return f"(-{self.print(operand, ATOM)})", ATOM
         return super()._node(node)
@@ -137,6 +148,8 @@ class ShaderPrinter(LoopPrinter):
             return f"{'FloorQuotient' if node.op == '//' else 'FloorRemainder'}({left}, {right})", ATOM
         if node.op == "/" and node.type.kind == "element":
             return self._call("Quotient", left, right), ATOM
+        if node.op in ("<<", ">>"):
+            return self._call("ShiftLeft" if node.op == "<<" else "ShiftRight", left, right), ATOM
         if node.op == "/" and self._single:
             return self._call("Divide", left, right), ATOM
         return f"({left} {node.op} {right})", ATOM
@@ -153,8 +166,14 @@ class ShaderPrinter(LoopPrinter):
     def call(self, node: ir.Call) -> str:
         name, arguments = node.function, node.arguments
         match name:
-            case "element":
+            case "element" if isinstance(arguments[0], ir.Number):
                 return f"({type_name(node.type)}){self.print(arguments[0], ATOM)}"
+            case "element":
+                return self._call("Convert", self.print(arguments[0]), f"({type_name(node.type)})0")
+            case "wrap":
+                index, count = arguments  # an element in its own type, which may have 64 bits and no sign
+                text = self._element(index) if isinstance(index, ir.Load) else self.deciding(index)
+                return self._call("Wrap", text, self._narrow(count))
             case "activated":
                 return self._activated(*arguments)
             case "convert" | "quantize":
@@ -217,4 +236,14 @@ def _is_work(node: ir.Expr) -> bool:
     """Whether a value takes more than a few instructions."""
     return any(
         isinstance(part, ir.Apply | ir.Fold | ir.Load | ir.Entry | ir.Reduce) for part in ir.walk(node)
+    )
+
+
+def _is_long(node: ir.Expr) -> bool:
+    """Whether lists may have more entries than a tensor has dimensions."""
+    return any(
+        isinstance(part, ir.Call)
+        and part.function == "align"
+        and BOUNDS.value(part.arguments[1])[1] > MAX_RANK
+        for part in ir.walk(node)
     )

@@ -2,32 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
+from dmlgen.expr.defined import walk_through
+from dmlgen.outputs.compute import works_on_bits
 from dmlgen.outputs.hlsl import Tensor
 from dmlgen.outputs.hlsl_activation import Activation, activations_of
 from dmlgen.outputs.hlsl_definition.constants import Constant
+from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.outputs.hlsl_functions import Functions
 from dmlgen.outputs.render import Templates
-from dmlgen.registry import Operator, Registry
+from dmlgen.outputs.uniforms import tensors_read
+from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
 from dmlgen.resolve.definition import entries_read
+from dmlgen.schedules.keyed import keyed
 from dmlgen.text import Text
+
+AT = ir.Local("at", ir.INTS)
+
+
+@dataclass(frozen=True)
+class KeyedPass:
+    """The coordinate's name, the constant that has the sizes of its box, and the number of the entry."""
+
+    variable: str
+    sizes: str
+    key: str
 
 
 @dataclass(frozen=True)
 class Pass:
-    """A pass: the tensor that it writes, its value, and the intermediate tensors that it reads.
+    """A pass: the tensors that it writes, each with its value, and the intermediate tensors that it reads.
 
-    `along`: it is one of a recurrence, and one dispatch writes one step of it.
+    `along`: it is one of a recurrence, and one dispatch writes one step of it. `keyed`: it writes maxima, and
+    goes through the coordinates of another box, each of which names the entry that it counts for. `each`: the
+    array of tensors each of which takes a dispatch. `where`: the coordinates that are written, all where it
+    is empty.
     """
 
-    target: str
-    value: str
+    values: Mapping[str, str]
     reads: tuple[str, ...]
-    along: bool
+    along: bool = False
+    keyed: KeyedPass | None = None
+    each: str = ""
+    where: str = ""
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        return tuple(self.values)
 
 
 @dataclass(frozen=True)
@@ -36,7 +63,7 @@ class DefinitionShader:
 
     operator: str
     summary: Text
-    moves: tuple[str, ...]
+    moves: tuple[str, ...]  # tensors whose elements are taken as bits
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
     held: tuple[str, ...]
@@ -46,11 +73,13 @@ class DefinitionShader:
     passes: tuple[Pass, ...]
     lists: tuple[Constant, ...]
     scalars: tuple[Constant, ...]
+    bounds: tuple[Constant, ...]
     texts: tuple[str, ...]
     fused: str  # the member with activations
     activations: tuple[Activation, ...]
     functions: tuple[str, ...]  # of the library
     max_rank: int
+    longest: int  # list
     most_listed: int
 
     @property
@@ -79,28 +108,18 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
     defines = operator.defines
     assert defines is not None
     printer = ShaderPrinter(registry, operator, frozenset() if functions is None else functions.names)
-    passes = [
-        Pass(
-            tensor.name,
-            printer.value(tensor.value, tensor.decides),
-            tuple(sorted(entries_read(tensor.value))),
-            tensor.along,
-        )
-        for tensor in defines.tensors
-    ]
-    for name, value in defines.outputs.items():
-        text = printer.stored(name, value)
-        passes.append(Pass(name, text, tuple(sorted(entries_read(value))), False))
+    passes = [_pass(printer, tensors) for tensors in _in_step(defines.tensors)]
+    passes += [_output_pass(printer, operator, names) for names in _together(operator)]
     activations = activations_of(registry, operator, "REAL") if printer.fused else ()
-    tensors = printer.tensors
+    tensors, inputs = printer.tensors, [member.name for member in operator.inputs]
     called = printer.called.union(*(one.functions for one in activations))
     types = {value for tensor in tensors.values() for value in tensor.values}
     types |= {"float", "int", "int64_t"}
     return DefinitionShader(
         operator=operator.name,
         summary=operator.summary,
-        moves=(),
-        inputs=tuple(tensors[member.name] for member in operator.inputs),
+        moves=_taken_as_bits(operator, defines),
+        inputs=tuple(tensor for name, tensor in tensors.items() if name.partition("[")[0] in inputs),
         outputs=tuple(tensors[name] for name in defines.outputs),
         held=tuple(printer.held),
         limited=tuple(printer.limited),
@@ -109,10 +128,104 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
         passes=tuple(passes),
         lists=printer.constants.lists,
         scalars=printer.constants.scalars,
+        bounds=printer.constants.bounds,
         texts=tuple(printer.texts),
         fused=printer.fused,
         activations=activations,
         functions=() if functions is None else functions.closure(called, types),
         max_rank=MAX_RANK,
+        longest=printer.longest,
         most_listed=printer.most_listed,
     )
+
+
+def _one_by_one(operator: Operator, name: str, value: ir.Expr) -> tuple[str, ir.Expr | None, ir.Expr]:
+    """The array whose entries an output is computed from, or is, one by one; of the one under way, which
+    coordinates of the output belong to it, None for all, and the value there."""
+    match value:
+        case ir.Call("joined", (ir.Tensors(name=array), axis)):
+            index, number = ir.Local("index", ir.INT), ir.Local("i", ir.INT)
+            sizes = ir.Field(ir.Tensor(array, number), "Sizes", ir.INTS)
+            before = (ir.Each(number, None, index),)
+            start = ir.Fold("sum", before, None, ir.Index(sizes, axis), ir.INT, unrolled=True)
+            at, tensor = ir.Local("at", ir.INTS), ir.Tensor(array, index)
+            moved = ir.Binary("-", ir.Index(at, axis), start, ir.INT)
+            inner = ir.Call("replace", (at, axis, moved), ir.INTS)
+            where = ir.Call("inside", (inner, ir.Field(tensor, "Sizes", ir.INTS)), ir.BOOL)
+            return array, where, ir.Load(tensor, inner, value.type)
+    return (name if operator.member[name].count else ""), None, value
+
+
+def _taken_as_bits(operator: Operator, defines: OutputDefinitions) -> tuple[str, ...]:
+    """The tensors whose elements are taken as the bits that they are."""
+    operations = [node for whole in defines.whole for node in ir.walk(whole) if works_on_bits(node)]
+    outputs = [name for name, value in defines.outputs.items() if value in operations]
+    return (*tensors_read(operator, operations), *outputs)
+
+
+def _in_step(tensors: Iterable[Intermediate]) -> list[list[Intermediate]]:
+    """The intermediate tensors that each pass writes: neighbours of which an element needs no other one's."""
+    passes: list[list[Intermediate]] = []
+    for tensor in tensors:
+        if passes and _goes_with(tensor, passes[-1]):
+            passes[-1].append(tensor)
+        else:
+            passes.append([tensor])
+    return passes
+
+
+def _goes_with(tensor: Intermediate, others: list[Intermediate]) -> bool:
+    """Whether a thread can work out an element right after those of others at the same coordinate."""
+    alike = all(
+        (one.sizes, one.along, keyed(one)) == (tensor.sizes, tensor.along, None) for one in (tensor, *others)
+    )
+    names = {one.name for one in others}
+    return alike and all(
+        part.coordinate == AT or (tensor.along and _is_earlier(part.coordinate))
+        for part in walk_through(tensor.value)
+        if isinstance(part, ir.Entry) and part.tensor in names
+    )
+
+
+def _is_earlier(coordinate: ir.Expr) -> bool:
+    """Whether a coordinate is one of an earlier step: it begins with at[0] less a number."""
+    match coordinate:
+        case ir.Binary(op="+", left=left):
+            return _is_earlier(left)
+        case ir.ListOf((ir.Binary("-", ir.Index(ir.Local("at"), ir.Number(0)), ir.Number(steps)), *_)):
+            return steps > 0
+    return False
+
+
+def _pass(printer: ShaderPrinter, tensors: list[Intermediate]) -> Pass:
+    """The pass that writes intermediate tensors."""
+    tensor = tensors[0]
+    read = tuple(sorted(set().union(*(entries_read(one.value) for one in tensors))))
+    found = keyed(tensor)
+    if found is None or printer.kept[tensor.name].type != "int":  # of one word
+        values = {one.name: printer.value(one.value, one.decides) for one in tensors}
+        return Pass(values, read, tensor.along)
+    sizes = printer.constants.of(found.sizes).name
+    key = KeyedPass(local(found.variable.name), sizes, printer.deciding(found.key))
+    return Pass({tensor.name: printer.deciding(found.value)}, read, keyed=key)
+
+
+def _output_pass(printer: ShaderPrinter, operator: Operator, names: tuple[str, ...]) -> Pass:
+    """The pass that writes outputs; one of an array of tensors stands alone."""
+    assert operator.defines is not None
+    values: dict[str, str] = {}
+    read: set[str] = set()
+    each = condition = ""
+    for name in names:
+        each, where, value = _one_by_one(operator, name, operator.defines.outputs[name])
+        condition = "" if where is None else printer.deciding(where)
+        values[name] = printer.stored(name, value)
+        read |= entries_read(value)
+    return Pass(values, tuple(sorted(read)), each=each, where=condition)
+
+
+def _together(operator: Operator) -> list[tuple[str, ...]]:
+    """The outputs that each pass writes: all in one where they may overwrite inputs that others need."""
+    assert operator.defines is not None
+    names = tuple(operator.defines.outputs)
+    return [names] if operator.in_place else [(name,) for name in names]

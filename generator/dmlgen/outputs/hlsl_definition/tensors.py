@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
@@ -39,9 +40,7 @@ class TensorPrinter(FunctionPrinter):
         """`taken` are names that functions must not have."""
         defines = operator.defines
         assert defines is not None
-        self.tensors = {
-            member.name: tensor_of(registry, operator, member.name) for member in operator.tensors
-        }
+        self.tensors = {name: tensor_of(registry, operator, name) for name in _buffers(operator, defines)}
         self.held: dict[str, None] = {}
         self.limited: dict[str, None] = {}
         self.quantized: set[str] = set()
@@ -49,7 +48,9 @@ class TensorPrinter(FunctionPrinter):
         self.kept = {tensor.name: _kept(tensor, widths) for tensor in defines.tensors}
         functions = [tensor.function for tensor in self.tensors.values()]
         functions += [kept.function for kept in self.kept.values()]
-        of_tensors = {prefix + name for name in functions for prefix in ("Load", "Store", "Read", "Quantize")}
+        of_tensors = {
+            prefix + name for name in functions for prefix in ("Load", "Store", "Read", "Write", "Quantize")
+        }
         super().__init__(widths, taken | HELPERS | of_tensors)
 
     def _widths(self, defines: OutputDefinitions) -> Widths:
@@ -61,6 +62,10 @@ class TensorPrinter(FunctionPrinter):
             wide[tensor.name] = tensor.type == ir.INT and Widths(wide).is_wide(tensor.value, frozenset())
         return Widths(wide)
 
+    def field(self, node: ir.Field) -> str:
+        assert node.name == "DimensionCount", "other fields are constants"
+        return f"{self.tensors[node.tensor.name].macro}_SIZES_LENGTH"
+
     def present(self, node: ir.Present) -> str:
         match node.item:
             case ir.Tensor(name=name):
@@ -68,24 +73,29 @@ class TensorPrinter(FunctionPrinter):
         raise TypeError(f"present({node.item.name}) is told to no shader")
 
     def load(self, node: ir.Load) -> str:
-        tensor = self.tensors[node.tensor.name]
-        text = f"Read{tensor.function}({self.deciding(node.coordinate)})"
+        text = self._element(node)
         if node.type.kind == "element":
             return text
+        if node.type == ir.INT and "UINT64" in self.tensors[node.tensor.entry].types:
+            return self._call("Integer", text)
         return f"({self._type_of(node)}){text}"
+
+    def _element(self, node: ir.Load) -> str:
+        """An element in the type in which those of its tensor are computed."""
+        return f"Read{self.tensors[node.tensor.entry].function}({self.deciding(node.coordinate)})"
 
     def _entry(self, node: ir.Entry) -> str:
         return f"Read{self.kept[node.tensor].function}({self.deciding(node.coordinate)})"
 
     def _converted(self, node: ir.Call, value: ir.Expr, target: ir.Expr) -> str:
         assert isinstance(target, ir.Tensor)
-        tensor = self.tensors[target.name]
+        tensor = self.tensors[target.entry]
         text = self.print(value) if node.type == ir.FLOAT else self.deciding(value)
         if node.function == "quantize":
             if node.type == ir.FLOAT:
                 return text
-            self.limited[target.name] = None
-            self.quantized.add(target.name)
+            self.limited[target.entry] = None
+            self.quantized.add(target.entry)
             self.called |= {"Quantize", "RoundEven"}
             return f"({self._type_of(node)})Quantize{tensor.function}({text})"
         if node.type == ir.FLOAT:  # rounded as the element of the tensor that it becomes
@@ -94,6 +104,8 @@ class TensorPrinter(FunctionPrinter):
             )
         if value.type == ir.INT:
             return f"({self._type_of(node)})({text})"
+        if value.type.kind == "element":  # which may be a double that becomes a half
+            text = self._call("RoundingOnce", text, f"{tensor.macro}_BITS")
         return f"({self._type_of(node)}){self._call('Convert', text, f'({tensor.macro}_VALUE)0')}"
 
     def _limit(self, name: str, type_: ir.Type, target: ir.Expr) -> str:
@@ -107,6 +119,17 @@ class TensorPrinter(FunctionPrinter):
     def _infinity(self, end: str) -> str:
         bits = "0x7f800000u" if end == "greatest" else "0xff800000u"
         return f"({REAL})asfloat({bits})"
+
+
+def _buffers(operator: Operator, defines: OutputDefinitions) -> Iterator[str]:
+    """The tensors that shaders name; of an array those that are read by number, or the one under way."""
+    nodes = [node for whole in defines.whole for node in ir.walk(whole)]
+    read = {node.tensor.entry for node in nodes if isinstance(node, ir.Load)}
+    whole = {node.name for node in nodes if isinstance(node, ir.Tensors)} | defines.outputs.keys()
+    for member in operator.tensors:
+        if member.count is None or member.name in whole:
+            yield member.name
+        yield from sorted(name for name in read if name.startswith(f"{member.name}["))
 
 
 def _kept(tensor: Intermediate, widths: Widths) -> Kept:

@@ -16,6 +16,8 @@ from ..arrays import checked
 from ..compute import computation
 from ..description import Description
 from ..errors import InvalidDescription
+from ..plain import is_a
+from ..quoting import shown
 from . import compiler
 from .errors import GpuUnavailable, Unsupported
 from .memory import array_of, buffer_size, tensor_bytes
@@ -38,16 +40,19 @@ def run(
     desc: Description,
     inputs: Mapping[str, Any],
     device: Device | str | int | None = None,
-    in_place: str | None = None,
+    in_place: str | Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """The output tensors of an operator.
 
     Arrays are logical: their shape is the tensor's Sizes, their type its DataType; strides of the
     description shape the buffers on the GPU. `device` is a Device, an index into `devices()`, a part of a
     name, or None for the fastest kind. `in_place` names an input whose buffer the output shares, one of the
-    operator's IN_PLACE; both have the same layout then. Raises InvalidDescription, ValueError for
-    inputs that do not fit the description, Unsupported for what the shaders cannot do, and GpuUnavailable.
+    operator's IN_PLACE, or maps outputs to such inputs; both have the same layout then. Raises
+    InvalidDescription, ValueError for what does not fit the description, Unsupported for what the shaders
+    cannot do, GpuUnavailable, and TypeError where `desc` is no description or `device` none of these.
     """
+    if not is_a(desc, Description):
+        raise TypeError(f"{shown(desc)} is no description of an operator")
     violations = desc.validate()  # at the newest level
     if violations:
         raise InvalidDescription(desc, violations)
@@ -58,16 +63,18 @@ def run(
 
     from .device import Device
 
-    target = device if isinstance(device, Device) else Device.open(device)
+    target = Device.open(device)
     tensors = [tensor for role in ("input", "output") for _, tensor in tensor_names(desc, role)]
     target.check_sizes([buffer_size(tensor) for tensor in tensors])  # before their contents take memory here
-    programs = [(_compiled(desc.OPERATOR, dispatch, target), dispatch) for dispatch in work.dispatches]
+    programs = [
+        (_compiled(dispatch.shader or desc.OPERATOR, dispatch, target), dispatch)
+        for dispatch in work.dispatches
+    ]
     uploads = dict(contents(desc, arrays))
     outputs = dict(tensor_names(desc, "output"))
-    places = {name: name for name in outputs}
-    if in_place is not None:
-        places = {name: shared_buffer(desc, name, in_place) for name in outputs}
-        programs = [(code, dispatch.renamed(places)) for code, dispatch in programs]
+    shared = {} if in_place is None else shared_buffers(desc, in_place)
+    places = {name: shared.get(name, name) for name in outputs}
+    programs = [(code, dispatch.renamed(places)) for code, dispatch in programs]
     sizes = {name: buffer_size(outputs[name]) for name, place in places.items() if place == name}
     results = target.run(programs, uploads, sizes | dict(work.scratch), places, work.cleared)
     found = {name: array_of(tensor, results[name]) for name, tensor in outputs.items()}
@@ -80,23 +87,30 @@ def run(
     }
 
 
-def shared_buffer(desc: Description, output: str, source: str) -> str:
-    """The input buffer that an output may share. Raises ValueError where it may not."""
+def shared_buffers(desc: Description, in_place: str | Mapping[str, str]) -> Mapping[str, str]:
+    """The input buffer that each of some outputs shares. Raises ValueError where one may not."""
     if not desc.IN_PLACE:
         raise ValueError(f"{desc.OPERATOR} does not run in place")
-    if sum(member.role == "output" for member in desc.MEMBERS) > 1:
-        # Each output is a pass of its own, which reads what an earlier one may have overwritten.
-        raise ValueError(f"{desc.OPERATOR} has several outputs; its shader does not run in place")
-    tensors = dict(tensor_names(desc, "input"))
-    if source not in tensors:
-        raise ValueError(f"{desc.OPERATOR} has no input {source!r}; its inputs are {', '.join(tensors)}")
-    if source not in desc.IN_PLACE:
-        shared = " or ".join(desc.IN_PLACE)
-        raise ValueError(f"{output} cannot share the buffer of {source}; {desc.OPERATOR} allows {shared}")
-    first, second = getattr(desc, output), tensors[source]
-    if (first.DataType.bits, first.element_strides) != (second.DataType.bits, second.element_strides):
-        raise ValueError(f"{source} and {output} have different layouts, so they cannot share a buffer")
-    return source
+    outputs, inputs = dict(tensor_names(desc, "output")), dict(tensor_names(desc, "input"))
+    if isinstance(in_place, str):
+        if len(outputs) > 1:
+            raise ValueError(f"{desc.OPERATOR} has several outputs; say which of them share whose buffer")
+        in_place = dict.fromkeys(outputs, in_place)
+    if not isinstance(in_place, Mapping):
+        raise ValueError(f"{shown(in_place)} is no name of an input, nor does it map outputs to inputs")
+    for output, source in in_place.items():
+        for name, tensors, role in ((output, outputs, "output"), (source, inputs, "input")):
+            if not is_a(name, str) or name not in tensors:
+                raise ValueError(f"{desc.OPERATOR} has no {role} {shown(name)}; it has {', '.join(tensors)}")
+        if source not in desc.IN_PLACE:
+            shared = " or ".join(desc.IN_PLACE)
+            raise ValueError(f"{output} cannot share the buffer of {source}; {desc.OPERATOR} allows {shared}")
+        first, second = outputs[output], inputs[source]
+        if (first.DataType.bits, first.element_strides) != (second.DataType.bits, second.element_strides):
+            raise ValueError(f"{source} and {output} have different layouts, so they cannot share a buffer")
+        if list(in_place.values()).count(source) > 1:
+            raise ValueError(f"several outputs cannot share the buffer of {source}")
+    return in_place
 
 
 def planned(desc: Description) -> Work:

@@ -17,6 +17,7 @@ import numpy as np
 from ..definition import Defined, Evaluation, Pass
 from ..enums import OperatorType, TensorDataType
 from ..fused import activation_parameter
+from .activation import activated_apart
 from .errors import Unsupported
 from .types import MAX_RANK, check_span, tensor_defines
 from .work import Dispatch, Work, grid
@@ -31,10 +32,25 @@ Values = Mapping[str, Any]
 
 def work(computation: Defined) -> Work:
     """The dispatches of a definition. Raises Unsupported for what its shader cannot do."""
+    arrays = {one.each for one in computation.shader.passes if one.each}
+    if not arrays:
+        return _work(computation, 0)
+    [each] = arrays
+    parts = [_work(computation, number) for number in range(len(getattr(computation.desc, each)))]
+    return Work(tuple(one for part in parts for one in part.dispatches), parts[0].scratch, parts[0].cleared)
+
+
+def _work(computation: Defined, number: int) -> Work:
+    """The same, of an array of tensors for the one with that number."""
     desc, shader = computation.desc, computation.shader
+    fused = activations(desc, shader.fused) if shader.fused else []
+    for one in fused:
+        if OperatorType[one.OPERATOR] not in shader.activations:
+            return activated_apart(computation, one)
     evaluation = Evaluation(desc, {})
+    evaluation.index = number
     computation.define(evaluation)
-    given = {name: getattr(desc, name) for name in shader.tensors}
+    given = {name: evaluation.tensor(name) for name in shader.tensors}
     for name, tensor in given.items():
         if tensor is not None:
             check_span(name, tensor)
@@ -49,7 +65,7 @@ def work(computation: Defined) -> Work:
         values[f"{local}Strides"] = () if tensor is None else tensor.element_strides
     words = 0
     sizes: dict[str, Sequence[int]] = {n: tensor.Sizes for n, tensor in given.items() if tensor is not None}
-    written = {one.target for one in passes}
+    written = {name for one in passes for name in one.targets}
     real = TensorDataType.FLOAT64 if evaluation.real is np.float64 else TensorDataType.FLOAT32
     entry_words = {"REAL_VALUE": real.bits // 32, "int64_t": 2}
     for name, (_, local, type_) in shader.kept.items():
@@ -63,21 +79,22 @@ def work(computation: Defined) -> Work:
     defines: dict[str, int | str] = {**tensor_defines("REAL", real), "NUM_THREADS": NUM_THREADS}
     for name, (macro, _) in shader.tensors.items():
         tensor = given[name]
-        defines |= tensor_defines(macro, TensorDataType.UINT32 if tensor is None else tensor.DataType)
+        data_type = TensorDataType.UINT32 if tensor is None else tensor.DataType
+        defines |= tensor_defines(macro, data_type, name in shader.bits)
         defines[f"{macro}_PRESENT"] = int(tensor is not None)
     for name in shader.limited:
         tensor = given[name]
         defines |= limits(
             shader.tensors[name][0], TensorDataType.UINT32 if tensor is None else tensor.DataType
         )
+    defines |= {f"{macro}_BOUND": int(values[name]) for name, macro in shader.bounds}
     constants = b""
     for kind, name, macro in shader.lists:
         defines[f"{macro}_LENGTH"] = len(values[name])
         constants += listed(kind, values[name])
     if shader.activations:
-        found = activations(desc, shader.fused, shader.activations)
-        defines["ACTIVATION_COUNT"] = max(len(found), 1)
-        kinds = {OperatorType[one.OPERATOR] for one in found}
+        defines["ACTIVATION_COUNT"] = max(len(fused), 1)
+        kinds = {OperatorType[one.OPERATOR] for one in fused}
         defines["ACTIVATION_KINDS"] = sum(
             1 << n for n, kind in enumerate(shader.activations) if kind in kinds
         )
@@ -89,32 +106,37 @@ def work(computation: Defined) -> Work:
                 activation_parameter(one, 1),
                 0,
             )
-            for one in found
+            for one in fused
         ) or bytes(16)
     scalars = b"".join(_scalar(kind, name, values[name]) for kind, name in shader.scalars)
-    buffers = tuple(name if given[name] is not None else present[0] for name in shader.tensors)
+    buffer = {
+        name: f"{name}[{number}]" if isinstance(getattr(desc, name, None), tuple) else name for name in given
+    }
+    buffers = tuple(buffer[name if given[name] is not None else present[0]] for name in shader.tensors)
     buffers += (SCRATCH,) if shader.kept else ()
-    numbers = {one.target: number for number, one in enumerate(shader.passes)}
+    numbers = {one.targets: number for number, one in enumerate(shader.passes)}
 
     def dispatch(one: Pass, step: int | None = None) -> Dispatch:
-        shape = sizes[one.target]
+        shape = values[one.over] if one.over else sizes[one.targets[0]]
         count = prod(shape if step is None else shape[1:])
         if prod(shape) >= MAX_COUNT:
-            raise Unsupported(f"{one.target} has {prod(shape)} elements; shaders count to 2**31")
+            raise Unsupported(f"{one.targets[0]} has {prod(shape)} elements; shaders count to 2**31")
         groups = grid(count, NUM_THREADS)
         first = 0 if step is None else step * count
         head = listed("ints", shape), struct.pack("<iIII", len(shape), count, first, groups[0])
         packed = head[0] + constants + head[1] + scalars
         packed = packed.ljust(-(-len(packed) // 16) * 16, b"\0")
-        return Dispatch({**defines, "PASS": numbers[one.target]}, buffers, packed, groups)
+        return Dispatch({**defines, "PASS": numbers[one.targets]}, buffers, packed, groups)
 
     dispatches: list[Dispatch] = []
     for along, group in groupby(passes, key=lambda one: one.along):
         together = list(group)
-        steps = range(sizes[together[0].target][0]) if along else (None,)
+        steps = range(sizes[together[0].targets[0]][0]) if along else (None,)
         dispatches += [dispatch(one, step) for step in steps for one in together]
     scratch = {SCRATCH: max(4 * words, 8)} if shader.kept else {}
-    return Work(tuple(dispatches), scratch, tuple(n for n in shader.held if given[n] is not None))
+    cleared = [name for name in shader.held if given[name] is not None]
+    cleared += [SCRATCH] if any(one.over for one in passes) else []
+    return Work(tuple(dispatches), scratch, tuple(cleared))
 
 
 def needed(passes: Sequence[Pass], present: Iterable[str]) -> list[Pass]:
@@ -124,7 +146,7 @@ def needed(passes: Sequence[Pass], present: Iterable[str]) -> list[Pass]:
     before = -1
     while before != len(wanted):  # recurrences read in circles; names only ever join
         before = len(wanted)
-        kept = [one for one in passes if one.target in wanted]
+        kept = [one for one in passes if not wanted.isdisjoint(one.targets)]
         wanted.update(name for one in kept for name in one.reads)
     return kept
 
@@ -144,14 +166,10 @@ def limits(macro: str, data_type: TensorDataType) -> dict[str, int | str]:
     return {f"{macro}_LOWEST": low, f"{macro}_HIGHEST": high, f"{macro}_FLOATS": int(floats)}
 
 
-def activations(desc: Any, member: str, known: Sequence[int]) -> list[Any]:
-    """The fused activations of a description. Raises Unsupported for those that need whole rows."""
+def activations(desc: Any, member: str) -> list[Any]:
+    """The fused activations of a description."""
     value = getattr(desc, member)
-    found = [] if value is None else list(value) if isinstance(value, tuple) else [value]
-    for one in found:
-        if OperatorType[one.OPERATOR] not in known:
-            raise Unsupported(f"{desc.OPERATOR} with {one.OPERATOR} fused has no shader yet")
-    return found
+    return [] if value is None else list(value) if isinstance(value, tuple) else [value]
 
 
 def listed(kind: str, entries: Sequence[Any]) -> bytes:
@@ -165,6 +183,8 @@ def listed(kind: str, entries: Sequence[Any]) -> bytes:
 def _scalar(kind: str, name: str, value: Any) -> bytes:
     if kind == "float":
         return struct.pack("<f", value)
+    if kind == "element":
+        return np.asarray(value).tobytes().ljust(8, b"\0")
     number = int(value)
     if not -(2**31) <= number < 2**32:
         raise Unsupported(f"{name} is {number}, beyond the 32 bits in which shaders count")

@@ -1,0 +1,147 @@
+"""The `compute` section of a spec that names an algorithm of the catalogue, with a value for each role."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Map
+
+from dmlgen.analysis.counts import dimension_counts
+from dmlgen.catalogue import ALGORITHMS, KINDS, Algorithm, Role
+from dmlgen.diagnostics import nearest
+from dmlgen.expr import ir
+from dmlgen.expr.define import Definer, varies
+from dmlgen.expr.defined import free_locals
+from dmlgen.expr.ranks import Counts, Lengths
+from dmlgen.registry import Compute, Member, Rule, Support
+from dmlgen.resolve.definition import unused_names
+from dmlgen.resolve.nodes import Faults, fault, mapping, required
+from dmlgen.schedules.elements import InElements, Unfit
+from dmlgen.source import Mapping, Scalar
+
+_TYPES = {"int": ir.INT, "bool": ir.BOOL, "coordinate": ir.INTS}
+
+
+def resolve_algorithm(
+    node: Mapping,
+    members: Map[str, Member],
+    resolved: tuple[Rule, ...],
+    support: Map[str, tuple[Support, ...]],
+    definer: Definer,
+) -> Compute:
+    """The computation that a spec asks for by name."""
+    compute = mapping(node, "compute")
+    name = required(compute, "algorithm")
+    algorithm = ALGORITHMS.get(str(name.value))
+    if algorithm is None:
+        message = f"there is no algorithm {name.value!r}"
+        raise fault(name.position, "unknown-name", message, nearest(str(name.value), ALGORITHMS))
+    given = _given(compute, name, algorithm)
+    faults = Faults()
+    roles: dict[str, ir.Expr] = {}
+    for role, wanted in algorithm.roles.items():
+        with faults:
+            roles[role] = (
+                _tensor(given[role], wanted, members)
+                if wanted.kind in ("input", "output")
+                else _number(given[role], wanted, definer)
+            )
+    unused_names(node, definer, faults)
+    faults.stop()
+    tensors = {role: value.name for role, value in roles.items() if isinstance(value, ir.Tensor)}
+    counts = dimension_counts(members, resolved, support)
+    elements, place = InElements(definer.scope.elements), None
+    for role, wanted in algorithm.roles.items():
+        with faults:
+            if wanted.kind not in ("input", "output"):
+                roles[role] = _in_elements(given[role], roles[role], elements)
+            if wanted.kind == "coordinate":
+                place = _checked_place(given[role], wanted, roles.pop(role), tensors, counts)
+    faults.stop()
+    del roles["output"]
+    return Compute(
+        kernel=str(name.value),
+        output=tensors["output"],
+        over=tensors["output"],
+        definitions=elements.definitions,
+        value=None,
+        place=place,
+        roles=roles,
+        steps=(),
+    )
+
+
+def _given(compute: Mapping, name: Scalar, algorithm: Algorithm) -> dict[str, Scalar]:
+    """What the spec gives for each role that the algorithm has."""
+    faults = Faults()
+    given = {entry.name: entry for entry in compute.entries if entry.name not in ("algorithm", "let")}
+    absent = [role for role in algorithm.roles if role not in given]
+    misspelt: set[str | None] = set()
+    for role, entry in given.items():
+        if role not in algorithm.roles:
+            misspelt.add(nearest(role, absent))
+            message = f"{name.value} has no role {role!r}; it has {', '.join(algorithm.roles)}"
+            with faults:
+                raise fault(entry.key.position, "unknown-key", message, nearest(role, [*absent, "let"]))
+        elif not isinstance(entry.value, Scalar):
+            message = f"{KINDS[algorithm.roles[role].kind]} is expected"
+            with faults:
+                raise fault(entry.value.position, "wrong-type", message)
+    for role in absent:
+        if role not in misspelt:
+            message = f"{name.value} needs {role!r}: {algorithm.roles[role].meaning}"
+            with faults:
+                raise fault(name.position, "missing-key", message)
+    faults.stop()
+    return {role: required(compute, role) for role in given}
+
+
+def _tensor(given: Scalar, role: Role, members: Map[str, Member]) -> ir.Tensor:
+    tensors = {
+        member.name: member
+        for member in members.values()
+        if member.role == role.kind and member.is_tensor and member.count is None
+    }
+    name = str(given.value)
+    if name not in tensors:
+        message = f"{name!r} is not {KINDS[role.kind]}; the role is {role.meaning}"
+        raise fault(given.position, "unknown-name", message, nearest(name, tensors))
+    if tensors[name].optional and not role.optional:
+        raise fault(given.position, "wrong-value", f"{name} may be absent; the role is {role.meaning}")
+    return ir.Tensor(name)
+
+
+def _number(given: Scalar, role: Role, definer: Definer) -> ir.Expr:
+    found = definer.parse(str(given.value), given.at, _TYPES[role.kind])
+    if role.kind != "coordinate" and (varies(found) or "at" in free_locals(found)):
+        raise fault(given.position, "expression-type", f"this is not {KINDS[role.kind]}")
+    return found
+
+
+def _in_elements(given: Scalar, value: ir.Expr, elements: InElements) -> ir.Expr:
+    """A number or a coordinate as kernels compute it."""
+    try:
+        return elements.of(value)
+    except Unfit:
+        message = "kernels compute this of `at`, sizes and indices: no loops over elements, no functions"
+        raise fault(given.position, "expression-form", message) from None
+
+
+def _checked_place(
+    given: Scalar, role: Role, value: ir.Expr, tensors: Map[str, str], counts: list[Counts]
+) -> ir.Expr:
+    """A coordinate that is as long as its tensor has dimensions, and is made of elements of one other."""
+    into, over, reads = tensors[role.into], tensors[role.over], tensors[role.reads]
+    for combination in counts:
+        lengths, known = Lengths(combination, {}), {"at": combination.ranks[over]}
+        for _, misfit in lengths.misfits(value, known):
+            raise fault(given.position, "coordinate-length", misfit)
+        length, rank = lengths.length(value, known), combination.ranks[into]
+        if length not in (None, rank):
+            message = f"{into} has {rank} dimensions, and this is a list of {length}"
+            raise fault(given.position, "coordinate-length", message)
+    found = {node.tensor.name for node in ir.walk(value) if isinstance(node, ir.Load)}
+    if found != {reads}:
+        message = (
+            f"this reads {', '.join(sorted(found)) or 'nothing'}; elements of {reads} alone are expected"
+        )
+        raise fault(given.position, "wrong-value", message)
+    return value

@@ -1,0 +1,277 @@
+"""A definition written out for one case of the description: what forms are looked for in.
+
+Functions and names stand for what they are defined as, members that choose have a value, conditions that are
+decided by then are gone, and loop variables are numbered by how deep they stand. Two spellings of one thing
+are equal after that, as far as forms need it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import product
+from math import prod
+from typing import Any, TypeAlias
+
+from dmlgen.expr import ir
+from dmlgen.registry import Enum, OutputDefinitions
+
+MAX_NODES = 20_000
+"""What all cases of a definition may come to; a longer one has no form that is known here."""
+MAX_CASES = 64
+
+Choice: TypeAlias = Mapping[ir.Member, ir.Number | ir.EnumValue]
+
+
+class TooLarge(Exception):
+    """The definition is longer than any form that is known."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An intermediate tensor."""
+
+    type: ir.Type
+    sizes: ir.Expr
+    value: ir.Expr
+
+
+@dataclass(frozen=True)
+class Case:
+    """The definition where members that choose have the values of `choice`."""
+
+    choice: Choice
+    tensors: Mapping[str, Kept]
+    output: ir.Expr
+
+
+def cases_of(defines: OutputDefinitions, enums: Mapping[str, Enum]) -> list[Case]:
+    """The cases of a definition of one output; none where there are too many, or they are too long."""
+    (output,) = defines.outputs.values()
+    choices = list(_choices(defines, enums))
+    writer = Writer()
+    try:
+        return [
+            Case(
+                choice,
+                {
+                    one.name: Kept(
+                        one.type, writer.written(one.sizes, choice), writer.written(one.value, choice)
+                    )
+                    for one in defines.tensors
+                },
+                writer.written(output, choice),
+            )
+            for choice in choices
+        ]
+    except TooLarge:
+        return []
+
+
+def _choices(defines: OutputDefinitions, enums: Mapping[str, Enum]) -> Iterator[Choice]:
+    """The values of the truth values and enumerations that the definition asks for."""
+    nodes = (node for whole in defines.whole for node in ir.walk(whole))
+    members = dict.fromkeys(
+        node for node in nodes if isinstance(node, ir.Member) and node.type.kind in ("bool", "enum")
+    )
+    values: list[list[ir.Number | ir.EnumValue]] = [
+        [ir.Number(False, ir.BOOL), ir.Number(True, ir.BOOL)]
+        if member.type == ir.BOOL
+        else [
+            ir.EnumValue(entry.name, entry.value, member.type)
+            for entry in enums[member.type.name or ""].entries
+        ]
+        for member in members
+    ]
+    if prod(map(len, values)) <= MAX_CASES:
+        yield from (dict(zip(members, chosen, strict=True)) for chosen in product(*values))
+
+
+@dataclass(frozen=True)
+class _Argument:
+    """What a parameter stands for: an expression, and what its own names stand for."""
+
+    node: ir.Expr
+    names: _Names
+
+
+@dataclass(frozen=True)
+class _Variable:
+    """A loop variable, and the end of its range if that begins with 0."""
+
+    local: ir.Local
+    end: ir.Expr | None
+
+
+_Names: TypeAlias = Mapping[str, _Argument | _Variable]
+
+
+class Writer:
+    """Writes expressions out. Ends: functions cannot be recursive, and there is an end to the nodes."""
+
+    def __init__(self) -> None:
+        self._nodes = 0
+        self._choice: Choice = {}
+        self._known: dict[ir.Expr, bool] = {}
+
+    def written(self, node: ir.Expr, choice: Choice) -> ir.Expr:
+        """The expression in that case."""
+        self._choice = choice
+        return self._write(node, {}, 0)
+
+    def _write(self, node: ir.Expr, names: _Names, depth: int) -> ir.Expr:
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            raise TooLarge
+        return _simplified(self._inner(*self._head(node, names, depth), depth), self._known)
+
+    def _inner(self, node: ir.Expr, names: _Names, depth: int) -> ir.Expr:
+        def write(part: ir.Expr) -> ir.Expr:
+            return self._write(part, names, depth)
+
+        match node:
+            case ir.Local(name=name):
+                found = names.get(name)
+                return found.local if isinstance(found, _Variable) else node
+            case ir.Member():
+                return self._choice.get(node, node)
+            case ir.Conditional(test=test, then=then, otherwise=otherwise):
+                decided = write(test)
+                return ir.Conditional(
+                    decided,
+                    self._where(decided, True, lambda: write(then)),
+                    self._where(decided, False, lambda: write(otherwise)),
+                )
+            case ir.Index(sequence=sequence, index=index):
+                listed, inner = self._head(sequence, names, depth)
+                if (entry := self._entry(listed, inner, index, names, depth)) is not None:
+                    return entry
+                return ir.Index(self._write(listed, inner, depth), write(index))
+            case ir.Reduce(kind=kind, loop=loop, body=body, type=type_):
+                return self._loop(kind, loop, body, type_, names, depth)
+            case ir.Fold(kind=kind, loops=(each,), condition=condition, body=body, unrolled=True):
+                first = each.first or ir.Number(0, ir.INT)
+                loop = ir.Loop(each.variable, first, each.last, condition)
+                return self._loop(kind, loop, body, node.type, names, depth)  # type: ignore[arg-type]
+            case ir.Fold():
+                return self._fold(node, names, depth)
+        return _rebuilt(node, write)
+
+    def _head(self, node: ir.Expr, names: _Names, depth: int) -> tuple[ir.Expr, _Names]:
+        """What an expression is at its outermost: no name, no use of a function, nothing decided."""
+        while True:
+            match node:
+                case ir.Local(name=name) if isinstance(argument := names.get(name), _Argument):
+                    node, names = argument.node, argument.names
+                case ir.Apply(function=function, arguments=arguments):
+                    pairs = zip(function.parameters, arguments, strict=True)
+                    node, names = function.body, {one.name: _Argument(given, names) for one, given in pairs}
+                case ir.Definition(value=value):
+                    node = value
+                case ir.Conditional(test=test, then=then, otherwise=otherwise):
+                    match self._write(test, names, depth):
+                        case ir.Number(value=value_):
+                            node = then if value_ else otherwise
+                        case _:
+                            return node, names
+                case _:
+                    return node, names
+
+    def _where(self, test: ir.Expr, holds: bool, write: Callable[[], ir.Expr]) -> ir.Expr:
+        """What is written where a test is known to hold, or not to."""
+        before = self._known
+        self._known = {**before, test: holds}
+        found = write()
+        self._known = before
+        return found
+
+    def _entry(
+        self, listed: ir.Expr, inner: _Names, index: ir.Expr, names: _Names, depth: int
+    ) -> ir.Expr | None:
+        """The entry of a list comprehension, at the variable of a loop over the same range."""
+        match listed, self._head(index, names, depth)[0]:
+            case ir.Reduce(kind="list", loop=ir.Loop(ir.Local(name=name), ir.Number(value=0), upper, None)), \
+                    ir.Local(name=variable):  # fmt: skip
+                found = names.get(variable)
+                if isinstance(found, _Variable) and found.end == self._write(upper, inner, depth):
+                    return self._write(listed.body, {**inner, name: found}, depth)
+        return None
+
+    def _loop(
+        self,
+        kind: ir.Reduction,
+        loop: ir.Loop,
+        body: ir.Expr,
+        type_: ir.Type,
+        names: _Names,
+        depth: int,
+    ) -> ir.Expr:
+        lower, upper = self._write(loop.lower, names, depth), self._write(loop.upper, names, depth)
+        variable = ir.Local(f"v{depth}", ir.INT)
+        end = upper if lower == ir.Number(0, ir.INT) else None
+        inner = {**names, loop.variable.name: _Variable(variable, end)}
+        condition = None if loop.condition is None else self._write(loop.condition, inner, depth + 1)
+        written = self._write(body, inner, depth + 1)
+        return ir.Reduce(kind, ir.Loop(variable, lower, upper, condition), written, type_)
+
+    def _fold(self, node: ir.Fold, names: _Names, depth: int) -> ir.Expr:
+        inner, loops = dict(names), list[ir.Each]()
+        for place, each in enumerate(node.loops):
+            variable = ir.Local(f"v{depth + place}", each.variable.type)
+            inner[each.variable.name] = _Variable(variable, None)
+            first = None if each.first is None else self._write(each.first, names, depth)
+            loops.append(ir.Each(variable, first, self._write(each.last, names, depth)))
+        below = depth + len(loops)
+        condition = None if node.condition is None else self._write(node.condition, inner, below)
+        if condition == ir.Number(True, ir.BOOL):
+            condition = None
+        body = self._write(node.body, inner, below)
+        return ir.Fold(node.kind, tuple(loops), condition, body, node.type, node.unrolled)
+
+
+def _rebuilt(node: ir.Expr, write: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
+    """The expression with each of its direct parts written anew; it has no loops."""
+    changes: dict[str, Any] = {}
+    for field in fields(node):
+        value = getattr(node, field.name)
+        if isinstance(value, ir.Expr):
+            changes[field.name] = write(value)
+        elif isinstance(value, tuple):
+            changes[field.name] = tuple(map(write, value))
+    return replace(node, **changes) if changes else node
+
+
+def _simplified(node: ir.Expr, known: Mapping[ir.Expr, bool]) -> ir.Expr:
+    """A truth value that its parts decide, or that is known where it stands."""
+    if node in known:
+        return ir.Number(known[node], ir.BOOL)
+    match node:
+        case ir.Compare(op="==" | "!=" as op, left=ir.EnumValue() as a, right=ir.EnumValue() as b):
+            return ir.Number((a == b) == (op == "=="), ir.BOOL)
+        case ir.OneOf(item=ir.EnumValue() as item, choices=choices):
+            return ir.Number(item in choices, ir.BOOL)
+        case ir.Not(operand=ir.Number(value=value)):
+            return ir.Number(not value, ir.BOOL)
+        case ir.Logic(op=op, operands=operands):
+            decisive = ir.Number(op == "or", ir.BOOL)
+            rest = tuple(one for one in operands if not isinstance(one, ir.Number))
+            if decisive in operands or not rest:
+                return decisive if decisive in operands else ir.Number(op == "and", ir.BOOL)
+            return rest[0] if len(rest) == 1 else ir.Logic(op, rest)
+    return node
+
+
+def written(node: ir.Expr, choice: Choice) -> ir.Expr:
+    """One expression, written out in one case."""
+    return Writer().written(node, choice)
+
+
+def test_for(cases: Sequence[Case], truths: Sequence[bool]) -> ir.Expr | None:
+    """A test of one member that holds in those cases; False or True in none or all, None if there is none."""
+    tests: list[ir.Expr] = [ir.Number(False, ir.BOOL), ir.Number(True, ir.BOOL)]
+    for member in cases[0].choice:
+        values = dict.fromkeys(case.choice[member] for case in cases)
+        tests += [member, ir.Not(member)] if member.type == ir.BOOL else []
+        tests += [ir.Compare("==", member, one) for one in values if isinstance(one, ir.EnumValue)]
+    wanted = [ir.Number(truth, ir.BOOL) for truth in truths]
+    return next((test for test in tests if [written(test, case.choice) for case in cases] == wanted), None)

@@ -1,0 +1,47 @@
+"""What a form rests on beside the definition: what rules and tables say of the tensors in one case."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dmlgen.expr import ir
+from dmlgen.registry import Enum, Inference, Member, Support
+from dmlgen.schedules.cases import Choice, written
+
+
+@dataclass(frozen=True)
+class Described:
+    """An operator's members, what follows of its outputs, its tables, and the enumerations."""
+
+    members: Mapping[str, Member]
+    inferences: tuple[Inference, ...]
+    support: Mapping[str, tuple[Support, ...]]
+    enums: Mapping[str, Enum]
+
+    def is_certain(self, tensor: str) -> bool:
+        """Whether it is one tensor, and always there."""
+        return not self.members[tensor].optional and self.members[tensor].count is None
+
+    def field(self, output: str, name: str, choice: Choice) -> ir.Expr | None:
+        """What rules demand a field of an output to be."""
+        for one in self.inferences:
+            applies = one.when is None or written(one.when, choice) == ir.Number(True, ir.BOOL)
+            if (one.tensor, one.field) == (output, name) and one.demanded and applies:
+                return written(one.value, choice)
+        return None
+
+    def has_type_of(self, output: str, tensor: str, choice: Choice) -> bool:
+        """Whether rules demand that an output has the data type of a tensor."""
+        match self.field(output, "DataType", choice):
+            case ir.Field(tensor=ir.Tensor(name=name, index=None), name="DataType"):
+                return name == tensor
+        return False
+
+    def is_float(self, tensor: str, choice: Choice) -> bool:
+        """Whether tables leave a tensor floating-point types alone."""
+        kinds = {entry.name: entry.kind for entry in self.enums["TENSOR_DATA_TYPE"].entries}
+        rows = {row for table in self.support.values() for row in table if row.tensor == tensor}
+        false = ir.Number(False, ir.BOOL)
+        possible = (row for row in rows if row.when is None or written(row.when, choice) != false)
+        return all(kinds[type_] == "float" for row in possible for type_ in row.types)

@@ -1,0 +1,256 @@
+"""Definitions in elements: every number that comes from a tensor in the type of that tensor's elements.
+
+A definition computes with floats and integers where all data types of a tensor are floats, or integers, since
+that reads best. Kernels compute in the data type that a description has. What has no tensor's type yet, such
+as a FLOAT member, takes that of the elements that it meets.
+
+Two functions are known to kernels alone: `divide_exactly(x, y)` is x / y, correctly rounded, which / need not
+be on a GPU; `difference(x, y, T)` is x - y of integers, exactly, then in the type of T's elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any, cast
+
+from dmlgen.expr import ir
+from dmlgen.expr.bounds import BOUNDS, MAX_LOOP, MAX_RANK
+from dmlgen.expr.functions import ELEMENT_FUNCTIONS, FUNCTIONS
+from dmlgen.registry import Definition
+
+_ROUNDING = ("floor", "ceil", "trunc", "round_even", "round_away", "quantize")
+_OF_NO_TYPE = ("float", "int")  # until they meet an element
+
+
+class Unfit(Exception):
+    """A definition is not of the form that is looked for."""
+
+
+class InElements:
+    """Rewrites expressions of one definition; `names` collects those of its `let`, each after what it uses.
+
+    Raises Unfit for what kernels cannot compute: loops over elements, functions, intermediate tensors, and
+    elements of two types that meet.
+    """
+
+    def __init__(self, classes: Mapping[str, str]) -> None:
+        self._classes = classes
+        self.names: dict[str, ir.Expr] = {}
+        self._known_as: dict[ir.Expr, ir.Expr] = {}  # numbers with a name that have become elements
+
+    @property
+    def definitions(self) -> tuple[Definition, ...]:
+        """The names, as a kernel has them."""
+        return tuple(Definition(name, value) for name, value in self.names.items())
+
+    def type(self, tensor: ir.Tensor) -> ir.Type:
+        """The type of a tensor's elements."""
+        return ir.element_of(self._classes.get(tensor.entry) or self._classes[tensor.name])
+
+    def stored(self, output: ir.Tensor, value: ir.Expr) -> ir.Expr:
+        """The value of an output: an element of it, or a truth value."""
+        found = self.of(value)
+        stored = found if found.type == ir.BOOL else self._settled(found, self.type(output))
+        if any(isinstance(node, ir.Call) and node.function in _OF_NO_TYPE for node in ir.walk(stored)):
+            raise Unfit
+        return stored
+
+    def of(self, node: ir.Expr, rounded: bool = False) -> ir.Expr:
+        """The same in elements. `rounded`: it becomes an integer, so that its quotients must be exact."""
+        match node:
+            case ir.Load(tensor=tensor, coordinate=coordinate):
+                return ir.Load(tensor, self.of(coordinate), self.type(tensor))
+            case ir.Apply(function=ir.Function(name=name, parameters=(), body=body)):
+                return self._named(name, self.of(body, rounded))
+            case ir.Apply() | ir.Entry():
+                raise Unfit
+            case ir.Definition():  # of the rules, without elements
+                return node
+            case ir.Fold(loops=(loop,), unrolled=True):
+                return self._few(node, loop)
+            case ir.Fold():
+                raise Unfit
+            case ir.Compare(left=left, right=right) if left.type == right.type == ir.INT:
+                return self._compared(node.op, self.of(left), self.of(right))
+            case ir.Compare(op=op, left=left, right=right):
+                return ir.Compare(op, *self._alike(self.of(left), self.of(right)))
+            case ir.Negate(operand=operand) if node.type != ir.INT:
+                return ir.Negate(self.of(operand, rounded))
+            case ir.Conditional(test=test, then=then, otherwise=otherwise):
+                branches = self._alike(self.of(then, rounded), self.of(otherwise, rounded))
+                return ir.Conditional(self.of(test), *branches)
+            case ir.Binary(op=op, left=left, right=right):
+                a, b = self._alike(self.of(left, rounded), self.of(right, rounded))
+                if node.type == ir.INT and a.type != ir.INT:
+                    raise Unfit  # elements have fewer bits than integers
+                if op == "/" and rounded:
+                    return ir.Call("divide_exactly", (a, b), a.type)
+                return ir.Binary(op, a, b, a.type)
+            case ir.Call():
+                return self._call(node, rounded)
+            case _:
+                return self._with_children(node)
+
+    def _with_children(self, node: ir.Expr) -> ir.Expr:
+        """The node with all below it in elements, none of which it takes itself."""
+        changes: dict[str, Any] = {}
+        for field in fields(node):
+            value = getattr(node, field.name)
+            if isinstance(value, ir.Loop):
+                changes[field.name] = self._loop(value.variable, value.lower, value.upper, value.condition)
+            elif isinstance(value, tuple):
+                changes[field.name] = tuple(map(self._plain, value))
+            elif isinstance(value, ir.Expr):
+                changes[field.name] = self._plain(value)
+        return replace(node, **changes) if changes else node
+
+    def _plain(self, node: ir.Expr) -> ir.Expr:
+        """The same in elements, but none itself: elements have fewer bits than integers."""
+        found = self.of(node)
+        if found.type.kind == "element":
+            raise Unfit
+        return found
+
+    def _few(self, node: ir.Fold, loop: ir.Each) -> ir.Expr:
+        """A reduction over dimensions."""
+        first = ir.Number(0, ir.INT) if loop.first is None else loop.first
+        body = self.of(node.body)
+        if body.type not in (ir.INT, ir.BOOL):
+            raise Unfit
+        kind = cast(ir.Reduction, node.kind)
+        return ir.Reduce(kind, self._loop(loop.variable, first, loop.last, node.condition), body, body.type)
+
+    def _loop(self, variable: ir.Local, lower: ir.Expr, upper: ir.Expr, condition: ir.Expr | None) -> ir.Loop:
+        last = _at_most(self._plain(upper), MAX_RANK)
+        return ir.Loop(variable, self._plain(lower), last, None if condition is None else self.of(condition))
+
+    def _named(self, name: str, value: ir.Expr) -> ir.Expr:
+        named = ir.Definition(name, value)
+        if named in self._known_as:
+            return self._known_as[named]
+        if self.names.setdefault(name, value) != value:
+            raise Unfit
+        return named
+
+    def _compared(self, op: ir.CompareOp, left: ir.Expr, right: ir.Expr) -> ir.Expr:
+        """A comparison of integers. An element equals a negative one only where its type is signed."""
+        numbers = [one for one in (left, right) if one.type == ir.INT]
+        compared = ir.Compare(op, *self._alike(left, right))
+        if len(numbers) != 1 or BOUNDS.value(numbers[0])[0] >= 0:
+            return compared
+        if op != "==":
+            raise Unfit
+        tensor = ir.Tensor(compared.left.type.name or "")
+        type_ = ir.Field(tensor, "DataType", ir.Type("enum", "TENSOR_DATA_TYPE"))
+        name = f"{tensor.name[0].lower()}{tensor.name[1:].removesuffix('Tensor')}Signed"
+        return ir.Logic("and", (self._named(name, ir.Call("signed", (type_,), ir.BOOL)), compared))
+
+    def _call(self, node: ir.Call, rounded: bool) -> ir.Expr:
+        name, arguments = node.function, node.arguments
+        match node:
+            case ir.Call("float", (ir.Binary(op="-", left=left, right=right, type=ir.INT),)):
+                a, b = self._alike(self.of(left), self.of(right))
+                if a.type.kind == "element":
+                    return ir.Call("difference", (a, b), ir.FLOAT)
+            case ir.Call("element", (number,)):
+                return self.of(number)  # which becomes one again beside what made it one
+            case ir.Call("convert" | "quantize", (number, ir.Tensor() as target)):
+                value, type_ = self.of(number, name == "quantize" or rounded), self.type(target)
+                if name == "convert" and value.type == type_:
+                    return value
+                return ir.Call(name, (value, target), type_)
+            case ir.Call("inside", (at, ir.Field(tensor=tensor, name="Sizes") as sizes)):
+                dimension, rank = ir.Local("d", ir.INT), ir.Field(tensor, "DimensionCount", ir.INT)
+                entry, size = ir.Index(self.of(at), dimension), ir.Index(sizes, dimension)
+                tests = ir.Compare(">=", entry, ir.Number(0, ir.INT)), ir.Compare("<", entry, size)
+                loop = ir.Loop(dimension, ir.Number(0, ir.INT), rank, None)
+                return ir.Reduce("all", loop, ir.Logic("and", tests), ir.BOOL)
+            case ir.Call("wrap", (index, count)):
+                element = self.of(index)
+                if element.type.kind != "element":
+                    raise Unfit
+                return ir.Call(name, (element, self._plain(count)), ir.INT)
+            case ir.Call("activated", (value, activation)):
+                element = self.of(value)
+                return ir.Call(name, (element, activation), element.type)
+            case ir.Call("align", (sequence, length, fill)):
+                # Two coordinates are put together, of which the indices have one entry more than they need.
+                most = _at_most(self._plain(length), 2 * MAX_RANK - 1)
+                return ir.Call(name, (self.of(sequence), most, self._plain(fill)), ir.INTS)
+        given = [self.of(argument, rounded or name in _ROUNDING) for argument in arguments]
+        if name in _OF_NO_TYPE:
+            return ir.Call(name, tuple(given), node.type)
+        if name in FUNCTIONS and node.type.kind not in ("float", "element"):
+            if any(value.type.kind == "element" for value in given):
+                raise Unfit
+            return ir.Call(name, tuple(given), node.type)
+        if name not in ELEMENT_FUNCTIONS:
+            raise Unfit
+        return self._function(ir.Call(name, tuple(given), node.type))
+
+    def _function(self, node: ir.Call, type_: ir.Type | None = None) -> ir.Expr:
+        """A function of elements, of that type or of the one that an argument has."""
+        function = ELEMENT_FUNCTIONS[node.function]
+        places = [place for place, kind in enumerate(function.arguments) if kind == "element"]
+        given = list(node.arguments)
+        types = {given[place].type for place in places if given[place].type.kind == "element"}
+        types |= {type_} if type_ is not None else set()
+        if len(types) > 1:
+            raise Unfit
+        for element in types:
+            for place in places:
+                given[place] = self._settled(given[place], element)
+            result = element if function.result == "element" else node.type
+            return ir.Call(node.function, tuple(given), result)
+        return node
+
+    def _alike(self, *nodes: ir.Expr) -> Sequence[ir.Expr]:
+        """Values that meet: where one is an element, all are of its type."""
+        types = {node.type for node in nodes if node.type.kind == "element"}
+        if len(types) > 1:
+            raise Unfit
+        return [self._settled(node, type_) for node in nodes for type_ in types] or nodes
+
+    def _settled(self, node: ir.Expr, type_: ir.Type) -> ir.Expr:
+        """A number as an element: what varies is computed as one, what does not becomes one."""
+        assert type_.name is not None
+        if node.type == type_:
+            return node
+        tensor = ir.Tensor(type_.name)
+        match node:
+            case ir.Number(value=value):
+                whole = ir.Number(int(value), ir.INT) if value == int(value) else node
+                return ir.Call("element", (whole,), type_)
+            case ir.Call("float" | "int", (number,)):
+                return number if number.type == type_ else ir.Call("convert", (number, tensor), type_)
+            case ir.Call("difference", arguments):
+                return ir.Call("difference", (*arguments, tensor), type_)
+            case ir.Call("divide_exactly", (left, right)):
+                return ir.Call(
+                    "divide_exactly", (self._settled(left, type_), self._settled(right, type_)), type_
+                )
+            case _ if node.type not in (ir.INT, ir.FLOAT):
+                raise Unfit
+            case ir.Definition(name=name, value=value) if ir.varies(node):
+                del self.names[name]
+                self._known_as[node] = self._named(name, self._settled(value, type_))
+                return self._known_as[node]
+            case ir.Conditional(test=test, then=then, otherwise=otherwise) if ir.varies(node):
+                return ir.Conditional(test, self._settled(then, type_), self._settled(otherwise, type_))
+            case _ if node.type == ir.INT:
+                return ir.Call("convert", (node, tensor), type_)
+            case ir.Binary(op=op, left=left, right=right) if ir.varies(node):
+                return ir.Binary(op, self._settled(left, type_), self._settled(right, type_), type_)
+            case ir.Negate(operand=operand) if ir.varies(node):
+                return ir.Negate(self._settled(operand, type_))
+            case ir.Call(function=name) if ir.varies(node) and name in ELEMENT_FUNCTIONS:
+                return self._function(node, type_)
+        return ir.Call("element", (node,), type_)
+
+
+def _at_most(number: ir.Expr, limit: int) -> ir.Expr:
+    """An integer that a description of the right shape keeps to a limit, and now any does."""
+    if BOUNDS.value(number)[1] <= MAX_LOOP:
+        return number
+    return ir.Call("min", (number, ir.Number(limit, ir.INT)), ir.INT)

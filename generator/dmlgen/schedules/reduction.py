@@ -1,0 +1,340 @@
+"""Definitions that reduce sets of elements: to one value each, or to one from which each element follows.
+
+Three forms: a fold of a function of each element, and a function of the result and the number of elements
+("map, combine, finish"); the same of exponentials of what is left after the greatest is subtracted; and the
+place of the greatest or least element. What is made of it is stored for each set, or for each element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from dmlgen.expr import ir
+from dmlgen.expr.functions import ELEMENT_FUNCTIONS
+from dmlgen.registry import Compute, OutputDefinitions, Steps
+from dmlgen.schedules.cases import Case, cases_of
+from dmlgen.schedules.described import Described
+from dmlgen.schedules.elements import Unfit
+from dmlgen.schedules.sets import AT, Sets, sets_of
+
+_KERNEL = "reduce"
+_DIRECTION = ir.Type("enum", "AXIS_DIRECTION")
+_BACKWARD = "DECREASING"
+
+
+@dataclass(frozen=True)
+class _Form:
+    """What is done in one case: the steps of the kernel; `backward`: of equals the last counts."""
+
+    sets: Sets
+    steps: Mapping[str, ir.Expr]
+    backward: bool = False
+
+
+def recognise(defines: OutputDefinitions, described: Described) -> Compute | None:
+    """The computation of a definition of one of these forms."""
+    if len(defines.outputs) != 1 or not any(map(_folds, (*defines.outputs.values(), *_values(defines)))):
+        return None
+    (output,) = defines.outputs
+    if not described.is_certain(output) or any(one.along for one in defines.tensors):
+        return None
+    cases = cases_of(defines, described.enums)
+    try:
+        return _compute(output, cases, [_Reader(case, output, described).form() for case in cases])
+    except Unfit:
+        return None
+
+
+def _values(defines: OutputDefinitions) -> Iterator[ir.Expr]:
+    yield from (one.value for one in defines.tensors)
+    yield from (function.body for function in defines.functions)
+
+
+def _folds(node: ir.Expr) -> bool:
+    return any(isinstance(part, ir.Fold) and not part.unrolled for part in ir.walk(node))
+
+
+def _compute(output: str, cases: Sequence[Case], forms: Sequence[_Form]) -> Compute:
+    """All cases together: one enumeration may choose the steps, and one the direction."""
+    if not forms or any(form.sets != forms[0].sets for form in forms):
+        raise Unfit
+    sets = forms[0].sets
+    roles: dict[str, ir.Expr] = {"input": ir.Tensor(sets.tensor), "axes": sets.axes}
+    steps: dict[str, Mapping[str, ir.Expr]] = {"ALWAYS": forms[0].steps}
+    chooser = _decides(cases, [form.steps for form in forms])
+    if chooser is not None:
+        roles["function"] = chooser
+        names = [_name(case.choice[chooser]) for case in cases]
+        steps = {name: form.steps for name, form in zip(names, forms, strict=True)}
+    direction = _decides(cases, [form.backward for form in forms])
+    if direction is not None:
+        roles["direction"] = direction
+        ways = [_name(case.choice[direction]) == _BACKWARD for case in cases]
+        if direction.type != _DIRECTION or ways != [form.backward for form in forms]:
+            raise Unfit
+    elif forms[0].backward:
+        raise Unfit
+    listed = tuple(Steps(name, parts) for name, parts in steps.items())
+    return Compute(_KERNEL, output, output, (), None, None, roles, listed)
+
+
+def _decides(cases: Sequence[Case], found: Sequence[object]) -> ir.Member | None:
+    """The enumeration on which alone it depends what is found; None where it is always the same."""
+    if all(one == found[0] for one in found):
+        return None
+    for member in cases[0].choice:
+        by_value: dict[object, object] = {}
+        same = (
+            by_value.setdefault(case.choice[member], one) == one
+            for case, one in zip(cases, found, strict=True)
+        )
+        if member.type.kind == "enum" and all(same):
+            return member
+    raise Unfit
+
+
+def _name(value: ir.Number | ir.EnumValue) -> str:
+    return value.name if isinstance(value, ir.EnumValue) else ""
+
+
+class _Reader:
+    """Reads one case. What it has read is written in numbers of the type in which elements are computed."""
+
+    def __init__(self, case: Case, output: str, described: Described) -> None:
+        self._case, self._output, self._described = case, output, described
+        values = [case.output, *(one.value for one in case.tensors.values())]
+        folds = (part for value in values for part in ir.walk(value) if isinstance(part, ir.Fold))
+        sets = next(filter(None, map(sets_of, folds)), None)
+        if sets is None or not described.is_certain(sets.tensor):
+            raise Unfit
+        self._sets = sets
+        self._type = ir.element_of(sets.tensor)
+        self._element, self._shift, self._mapped, self._total, self._count, self._result = (
+            ir.Local(name, self._type) for name in ("element", "shift", "mapped", "total", "count", "result")
+        )
+        self._folded: tuple[str, ir.Expr] | None = None  # how elements are combined, and what of each
+
+    def form(self) -> _Form:
+        """The form of the case; Unfit where it has none of these."""
+        sizes = self._described.field(self._output, "Sizes", self._case.choice)
+        each = sizes == ir.Field(ir.Tensor(self._sets.tensor), "Sizes", ir.INTS)
+        if sizes is None or not (each or self._sets.is_kept(sizes)):
+            raise Unfit
+        value = self._stored(self._case.output)
+        chosen = self._is_chosen_one(value) if each else self._chosen(value)
+        if chosen is not None:
+            kind, backward = chosen
+            steps = {"better": self._better(kind)}
+            return _Form(self._sets, steps | ({"each": self._local("y")} if each else {}), backward)
+        return _Form(self._sets, self._steps_of(self._number(value, each=each, read=None), each))
+
+    def _stored(self, value: ir.Expr) -> ir.Expr:
+        """What becomes an element of the output, which has the type of the input, unless it is an integer."""
+        converted = isinstance(value, ir.Call) and value.function == "convert"
+        inner = value.arguments[0] if isinstance(value, ir.Call) and converted else value
+        if inner.type == ir.INT and self._chosen(inner) is not None:
+            return inner
+        if not self._described.has_type_of(self._output, self._sets.tensor, self._case.choice):
+            raise Unfit
+        return inner
+
+    # The place of an element.
+
+    def _chosen(self, node: ir.Expr) -> tuple[str, bool] | None:
+        """Whether a number is the place of the greatest or least element in its set: which; if backward."""
+        match node:
+            case ir.Call(function="flat", arguments=(place, sizes)):
+                if not self._sets.is_extent(sizes):
+                    return None
+            case _:
+                place = node
+        turned = self._sets.turned(place)
+        match place if turned is None else turned:
+            case ir.Fold(kind="argmax" | "argmin" as kind, loops=(each,), body=body) as fold:
+                whole = (each.variable.type == ir.INTS) == (node != place) and sets_of(fold) == self._sets
+                if whole and self._reads(body, each.variable, backward=turned is not None):
+                    return kind, turned is not None
+        return None
+
+    def _is_chosen_one(self, node: ir.Expr) -> tuple[str, bool] | None:
+        """Whether a truth value says that the element at `at` is the greatest or least of its set."""
+        match node:
+            case ir.Compare(op="==", left=left, right=right):
+                for place, found in ((left, right), (right, left)):
+                    if self._is_own(place):
+                        return self._chosen(self._entry(found) if isinstance(found, ir.Entry) else found)
+        return None
+
+    def _is_own(self, node: ir.Expr) -> bool:
+        match node:
+            case ir.Call(function="flat", arguments=(place, sizes)):
+                return self._sets.is_own(place) and self._sets.is_extent(sizes)
+        return node.type == ir.INT and self._sets.is_own(node)
+
+    def _better(self, kind: str) -> ir.Expr:
+        """Whether x is to be chosen rather than y: NaN comes first."""
+        x, y = self._local("x"), self._local("y")
+        nan = (ir.Call("is_nan", (x,), ir.BOOL), ir.Not(ir.Call("is_nan", (y,), ir.BOOL)))
+        ahead = ir.Compare(">" if kind == "argmax" else "<", x, y)
+        return ir.Logic("or", (ahead, ir.Logic("and", nan)))
+
+    # What becomes of all elements.
+
+    def _number(self, node: ir.Expr, *, each: bool, read: ir.Local | None) -> ir.Expr:
+        """A number of a set, or of each element; in a loop, `read` is its variable."""
+        if self._is_peak(node):
+            return self._shift
+
+        def number(part: ir.Expr) -> ir.Expr:
+            return self._number(part, each=each, read=read)
+
+        match node:
+            case ir.Load() if read is not None and self._reads(node, read, backward=False):
+                return self._element
+            case ir.Load(tensor=ir.Tensor(name=name, index=None), coordinate=place) if read is None and each:
+                if name == self._sets.tensor and place == AT:
+                    return self._element
+            case ir.Entry():
+                return self._number(self._entry(node), each=False, read=None)
+            case ir.Fold() if read is None:
+                return self._fold(node)
+            case ir.Call(function="float", arguments=(ir.Call("product", (sizes,)),)):
+                if self._sets.is_extent(sizes):
+                    return self._count
+            case ir.Call(function="float", arguments=(item,)) if item.type.kind == "element":
+                if self._described.is_float(self._sets.tensor, self._case.choice):
+                    return number(item)
+            case ir.Number(type=type_) if type_ in (ir.INT, ir.FLOAT):
+                return ir.Call("element", (node,), self._type)
+            case ir.Call(function="element", arguments=(ir.Number() as item,)):
+                return ir.Call("element", (item,), self._type)
+            case ir.Call(function=name, arguments=arguments, type=type_) if type_.kind in (
+                "float",
+                "element",
+            ):
+                if name in ELEMENT_FUNCTIONS and set(ELEMENT_FUNCTIONS[name].arguments) == {"element"}:
+                    return ir.Call(name, tuple(map(number, arguments)), self._type)
+            case ir.Negate(operand=operand) if node.type.kind in ("float", "element"):
+                return ir.Negate(number(operand))
+            case ir.Binary(op=op, left=left, right=right) if node.type.kind in ("float", "element"):
+                return ir.Binary(op, number(left), number(right), self._type)
+        raise Unfit
+
+    def _entry(self, node: ir.Entry) -> ir.Expr:
+        """The value of an intermediate tensor with one for each set, where that of this set is read."""
+        kept = self._case.tensors[node.tensor]
+        here = node.coordinate == AT or self._sets.is_here(node.coordinate)
+        if not here or not self._sets.is_kept(kept.sizes):
+            raise Unfit
+        return kept.value
+
+    def _reads(self, node: ir.Expr, variable: ir.Local, *, backward: bool) -> bool:
+        """Whether this is the element of the set to which a loop has come."""
+        match node:
+            case ir.Call(function="float", arguments=(item,)) if item.type.kind == "element":
+                floats = self._described.is_float(self._sets.tensor, self._case.choice)
+                return floats and self._reads(item, variable, backward=backward)
+            case ir.Load(tensor=ir.Tensor(name=name, index=None), coordinate=place):
+                return name == self._sets.tensor and self._sets.is_over(place, variable, backward)
+        return False
+
+    def _is_peak(self, node: ir.Expr) -> bool:
+        """Whether this is the greatest of the set's elements, and 0 where that is infinite."""
+        match node:
+            case ir.Conditional(ir.Call("is_infinity", (tested,)), ir.Number(value=0), otherwise):
+                match otherwise:
+                    case ir.Fold(kind="max", loops=(each,), body=body) as fold if tested == otherwise:
+                        whole = sets_of(fold) == self._sets
+                        return whole and self._reads(body, each.variable, backward=False)
+        return False
+
+    def _fold(self, node: ir.Fold) -> ir.Expr:
+        if sets_of(node) != self._sets or node.kind not in _COMBINED:
+            raise Unfit
+        body = self._number(node.body, each=False, read=node.loops[0].variable)
+        if node.type == ir.INT and body != self._element:
+            raise Unfit  # such integers are exact, elements wrap around
+        if self._folded not in (None, (node.kind, body)):
+            raise Unfit
+        self._folded = (node.kind, body)
+        return self._total
+
+    def _steps_of(self, value: ir.Expr, each: bool) -> dict[str, ir.Expr]:
+        """The steps by which a number comes from the elements, in the order in which they are taken."""
+        if self._folded is None:
+            raise Unfit
+        kind, mapped = self._folded
+        x, y, z, count = map(self._local, ir.STEP_NAMES)
+        steps: dict[str, ir.Expr] = {}
+        if self._shift in ir.walk(mapped):
+            if (kind, mapped) != ("sum", self._power(self._element, self._shift)):
+                raise Unfit
+            steps["shift"] = ir.Call("larger", (x, y), self._type)  # NaN reaches the sum in any case
+            value = self._without_division(value)
+        elif self._shift in ir.walk(value):
+            raise Unfit
+        if mapped != self._element:
+            steps["map"] = ir.substitute(mapped, {self._element: x, self._shift: y})
+        steps["combine"] = _COMBINED[kind](x, y, self._type)
+        if "shift" in steps and not each:
+            moved = ir.Binary("*", x, self._power(y, z), self._type)
+            # 0 times infinity is no sum.
+            steps["move"] = ir.Conditional(ir.Compare(">", x, self._written(0)), moved, x)
+        result = self._result_of(value) if each else value
+        if result != self._total:
+            steps["finish"] = ir.substitute(result, {self._total: x, self._shift: y, self._count: count})
+        if each:
+            name, own = self._each(ir.substitute(value, {result: self._result}), mapped)
+            steps[name] = ir.substitute(
+                own, {self._mapped: x, self._element: x, self._result: y, self._shift: z}
+            )
+        return steps
+
+    def _power(self, x: ir.Expr, y: ir.Expr) -> ir.Expr:
+        return ir.Call("exp", (ir.Binary("-", x, y, self._type),), self._type)
+
+    def _written(self, number: int) -> ir.Expr:
+        return ir.Call("element", (ir.Number(number, ir.INT),), self._type)
+
+    def _local(self, name: str) -> ir.Local:
+        return ir.Local(name, self._type)
+
+    def _without_division(self, node: ir.Expr) -> ir.Expr:
+        """Elements over a total, as products with one over the total.
+
+        The total is at least 1, since the greatest element adds exp(0), unless it is 0, infinite or NaN.
+        """
+        match node:
+            case ir.Binary("/", left, right) if right == self._total and self._total not in ir.walk(left):
+                return ir.Binary("*", left, ir.Binary("/", self._written(1), right, self._type), self._type)
+        return node
+
+    def _result_of(self, node: ir.Expr) -> ir.Expr:
+        """What is made of the total for all elements alike: the largest part of a value that is so."""
+        parts = list(ir.walk(node))
+        if self._element not in parts and self._total in parts:
+            return node
+        found = {self._result_of(child) for child in ir.children(node) if self._total in ir.walk(child)}
+        if len(found) != 1:
+            raise Unfit
+        return found.pop()
+
+    def _each(self, value: ir.Expr, mapped: ir.Expr) -> tuple[str, ir.Expr]:
+        """What is stored for each element, from what stands for it in the sum where that is enough."""
+        if mapped != self._element:
+            of_mapped = ir.substitute(value, {mapped: self._mapped})
+            parts = set(ir.walk(of_mapped))
+            if self._mapped in parts and not {self._element, self._shift, self._count} & parts:
+                return "each_mapped", of_mapped
+        if self._count in ir.walk(value) or self._element not in ir.walk(value):
+            raise Unfit
+        return "each", value
+
+
+_COMBINED: Mapping[str, Callable[[ir.Expr, ir.Expr, ir.Type], ir.Expr]] = {
+    "sum": lambda x, y, type_: ir.Binary("+", x, y, type_),
+    "product": lambda x, y, type_: ir.Binary("*", x, y, type_),
+    "max": lambda x, y, type_: ir.Call("max", (x, y), type_),
+    "min": lambda x, y, type_: ir.Call("min", (x, y), type_),
+}

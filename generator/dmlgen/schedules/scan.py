@@ -1,0 +1,104 @@
+"""Definitions of running sums and products: a fold along one axis, up to the element being defined."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from dmlgen.expr import ir
+from dmlgen.registry import Compute, OutputDefinitions, Steps
+from dmlgen.schedules.cases import Case, cases_of, test_for
+from dmlgen.schedules.described import Described
+from dmlgen.schedules.elements import Unfit
+from dmlgen.schedules.sets import AT, sets_of
+
+_COMBINED: dict[ir.FoldKind, tuple[int, ir.ArithmeticOp]] = {"sum": (0, "+"), "product": (1, "*")}
+"""The neutral element of what runs along, and the operation."""
+
+_Admitted: TypeAlias = tuple[bool, ...]
+
+_WAYS: dict[_Admitted, tuple[bool, bool]] = {
+    (True, True, False): (False, False),
+    (True, False, False): (False, True),
+    (False, True, True): (True, False),
+    (False, False, True): (True, True),
+}
+"""By the places that a loop admits, those before the element, its own and those after it: whether the way is
+from the last element to the first, and whether the element itself is left out."""
+
+
+def recognise(defines: OutputDefinitions, described: Described) -> Compute | None:
+    """The computation of a definition of this form."""
+    if len(defines.outputs) != 1 or defines.tensors:
+        return None
+    ((output, value),) = defines.outputs.items()
+    if not isinstance(value, ir.Fold) or not described.is_certain(output):
+        return None
+    cases = cases_of(defines, described.enums)
+    try:
+        read = [_read(case, output, described) for case in cases]
+    except Unfit:
+        return None
+    if not read or any(one[:3] != read[0][:3] for one in read):
+        return None
+    kind, tensor, axis, _ = read[0]
+    ways = [_WAYS[admitted] for *_, admitted in read]
+    decreasing, exclusive = (test_for(cases, truths) for truths in zip(*ways, strict=True))
+    if decreasing is None or exclusive is None:
+        return None
+    type_ = ir.element_of(tensor)
+    x, y, *_ = (ir.Local(name, type_) for name in ir.STEP_NAMES)
+    neutral, operation = _COMBINED[kind]
+    steps: dict[str, ir.Expr] = {
+        "identity": ir.Call("element", (ir.Number(neutral, ir.INT),), type_),
+        "combine": ir.Binary(operation, x, y, type_),
+    }
+    roles = {"input": ir.Tensor(tensor), "axis": axis, "decreasing": decreasing, "exclusive": exclusive}
+    return Compute("scan", output, output, (), None, None, roles, (Steps("ALWAYS", steps),))
+
+
+def _read(case: Case, output: str, described: Described) -> tuple[ir.FoldKind, str, ir.Expr, _Admitted]:
+    """What runs along which tensor and axis in one case, and the places that the loop admits."""
+    match case.output:
+        case (
+            ir.Fold(
+                kind="sum" | "product" as kind,
+                loops=(ir.Each(variable=i),) as loops,
+                condition=condition,
+                body=ir.Load(
+                    tensor=ir.Tensor(name=tensor, index=None),
+                    coordinate=ir.Call(function="replace", arguments=(at, axis, place)),
+                ),
+            ) as fold
+        ) if condition is not None and (at, place) == (AT, i):
+            whole = ir.Fold(kind, loops, None, fold.body, fold.type, unrolled=False)
+            sets = sets_of(whole)
+            sizes = ir.Field(ir.Tensor(tensor), "Sizes", ir.INTS)
+            fits = (
+                described.is_certain(tensor)
+                and described.field(output, "Sizes", case.choice) == sizes
+                and described.has_type_of(output, tensor, case.choice)
+            )
+            if sets is not None and sets.tensor == tensor and sets.axes == ir.ListOf((axis,)) and fits:
+                own = ir.Index(AT, axis)
+                admitted = tuple(_admits(condition, i, own, order) for order in (-1, 0, 1))
+                if admitted in _WAYS:
+                    return kind, tensor, axis, admitted
+    raise Unfit
+
+
+def _admits(test: ir.Expr, i: ir.Local, own: ir.Expr, order: int) -> bool:
+    """Whether a test holds where `i` is before the element's own place (-1), is that (0), or after it (1)."""
+    match test:
+        case ir.Number(value=value):
+            return bool(value)
+        case ir.Not(operand=operand):
+            return not _admits(operand, i, own, order)
+        case ir.Logic(op=op, operands=operands):
+            holds = all if op == "and" else any
+            return holds([_admits(one, i, own, order) for one in operands])
+        case ir.Compare(op=op, left=left, right=right) if (left, right) in ((i, own), (own, i)):
+            way = order if left == i else -order
+            return {
+                "==": way == 0, "!=": way != 0, "<": way < 0, "<=": way <= 0, ">": way > 0, ">=": way >= 0,
+            }[op]  # fmt: skip
+    raise Unfit

@@ -1,0 +1,139 @@
+"""Coordinates of sets: the elements of a tensor that differ in their coordinates along some axes only.
+
+A definition spells them as lists over the dimensions, `[... if C(d) else ... for d in axes(T)]`, where C says
+of a dimension whether it is one of the axes, or as `replace(at, Axis, ...)`; loops run through the box of a
+set, or along the one axis. Everything here is as `cases` writes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, cast
+
+from dmlgen.expr import ir
+
+ZERO, ONE, AT = ir.Number(0, ir.INT), ir.Number(1, ir.INT), ir.Local("at", ir.INTS)
+_SINGLE = ir.Local("d", ir.INT)  # the dimension that `replace` names
+
+
+class _ByAxis(NamedTuple):
+    """A list with one entry for each `dimension`: `along` in those that are axes, `other` in the rest."""
+
+    axes: ir.Expr
+    dimension: ir.Local
+    along: ir.Expr
+    other: ir.Expr
+
+
+def _by_axis(node: ir.Expr) -> _ByAxis | None:
+    match node:
+        case ir.Reduce(
+            "list",
+            ir.Loop(d, ir.Number(value=0), ir.Field(name="DimensionCount"), None),
+            ir.Conditional(test=test, then=then, otherwise=otherwise),
+        ):
+            axes = _axes(test, d)
+            return None if axes is None else _ByAxis(axes, d, then, otherwise)
+        case ir.Call(function="replace", arguments=(list_, axis, entry)):
+            return _ByAxis(ir.ListOf((axis,)), _SINGLE, entry, ir.Index(list_, _SINGLE))
+    return None
+
+
+def _axes(test: ir.Expr, d: ir.Local) -> ir.Expr | None:
+    """The list of dimensions for which a test of `d` holds."""
+    match test:
+        case ir.Reduce("any", ir.Loop(i, ir.Number(value=0), ir.Call("len", (axes,)), None), equal):
+            entry = ir.Index(axes, i)
+            found = equal in (ir.Compare("==", entry, d), ir.Compare("==", d, entry))
+            return axes if found and isinstance(axes, ir.Member) else None
+        case ir.Compare(op="==", left=left, right=right) if d in (left, right):
+            axis = right if left == d else left
+            return None if any(isinstance(part, ir.Local) for part in ir.walk(axis)) else ir.ListOf((axis,))
+    return None
+
+
+@dataclass(frozen=True)
+class Sets:
+    """The sets of a tensor along axes: a list of dimensions, in which one may come twice."""
+
+    tensor: str
+    axes: ir.Expr
+
+    def size(self, dimension: ir.Expr) -> ir.Expr:
+        return ir.Index(ir.Field(ir.Tensor(self.tensor), "Sizes", ir.INTS), dimension)
+
+    def is_extent(self, node: ir.Expr) -> bool:
+        """Whether these are the sizes of a set: 1 in dimensions that are no axes."""
+        found = _by_axis(node)
+        return found is not None and found == (self.axes, d := found.dimension, self.size(d), ONE)
+
+    def is_kept(self, node: ir.Expr) -> bool:
+        """Whether these are the sizes of what has one entry for each set."""
+        found = _by_axis(node)
+        return found is not None and found == (self.axes, d := found.dimension, ONE, self.size(d))
+
+    def is_here(self, node: ir.Expr) -> bool:
+        """Whether this is the coordinate, in such a tensor, for the set of the element at `at`."""
+        found = _by_axis(node)
+        return found is not None and found == (self.axes, d := found.dimension, ZERO, ir.Index(AT, d))
+
+    def is_own(self, node: ir.Expr) -> bool:
+        """Whether this is the coordinate of the element at `at` in its set."""
+        found = _by_axis(node)
+        if isinstance(self.axes, ir.ListOf) and node == ir.Index(AT, *self.axes.items):
+            return True
+        return found is not None and found == (self.axes, d := found.dimension, ir.Index(AT, d), ZERO)
+
+    def is_over(self, node: ir.Expr, variable: ir.Local, backward: bool) -> bool:
+        """Whether this is the coordinate of that element of the set at `at` to which a loop has come.
+
+        A loop that goes `backward` begins with the last element.
+        """
+        found = _by_axis(node)
+        if found is None:
+            return False
+        d = found.dimension
+        size, entry = self.size(d), cast(ir.Expr, ir.Index(variable, d))
+        if isinstance(self.axes, ir.ListOf) and variable.type == ir.INT:
+            size, entry = self.size(*self.axes.items), variable
+        along = _from_end(size, entry) if backward else entry
+        return found == (self.axes, d, along, ir.Index(AT, d))
+
+    def turned(self, node: ir.Expr) -> ir.Expr | None:
+        """The coordinate in a set that is as far from its first element as this one is from the last."""
+        match node:
+            case ir.Reduce(
+                "list", loop, ir.Binary(left=ir.Binary(left=size), right=ir.Index(entry, d)) as body
+            ):
+                listed = ir.Reduce("list", loop, size, ir.INTS)
+                same = d == loop.variable and body == _from_end(size, ir.Index(entry, d))
+                return entry if same and self.is_extent(listed) else None
+            case ir.Binary(left=ir.Binary(left=size), right=entry):
+                return entry if self == _along(size) and node == _from_end(size, entry) else None
+        return None
+
+
+def _from_end(size: ir.Expr, entry: ir.Expr) -> ir.Expr:
+    return ir.Binary("-", ir.Binary("-", size, ONE, ir.INT), entry, ir.INT)
+
+
+def _along(size: ir.Expr) -> Sets | None:
+    """The sets along one axis, from the size in that dimension."""
+    match size:
+        case ir.Index(ir.Field(ir.Tensor(name=tensor, index=None), "Sizes"), axis):
+            return Sets(tensor, ir.ListOf((axis,)))
+    return None
+
+
+def sets_of(fold: ir.Fold) -> Sets | None:
+    """The sets whose elements a loop goes through, all of each."""
+    match fold.loops:
+        case (ir.Each(variable=variable, first=None, last=last),) if fold.condition is None:
+            if variable.type == ir.INT:
+                return _along(last)
+            found = _by_axis(last)
+            sets = None if found is None else _along(found.along)
+            if found is not None and sets is not None:
+                sets = Sets(sets.tensor, found.axes)
+                return sets if sets.is_extent(last) else None
+    return None

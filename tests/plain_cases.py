@@ -1,0 +1,59 @@
+"""Runs data of the matrices by the `dmlops` that Python finds first: plain_cases.py reference|shaders SLUG...
+
+For a package that was generated without schedules, in a process of its own. Prints what differs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from math import prod
+from typing import Any
+
+import dmlops
+from dmlops import gpu
+from test_matrix_data import Case, arrays, cases, check, described
+
+
+def elements(case: Case) -> int:
+    """How many elements its inputs have."""
+    desc = described(case)
+    tensors = [getattr(desc, name) for name in case["inputs"]]
+    return sum(
+        prod(one.Sizes) for tensor in tensors for one in (tensor if isinstance(tensor, tuple) else [tensor])
+    )
+
+
+def differences(case: Case, run: Callable[[Any, Any], Mapping[str, Any]]) -> str:
+    """What is not as the case expects; nothing where all is."""
+    try:
+        found = run(described(case), arrays(case, "inputs"))
+        for name, expected in case["outputs"].items():
+            pairs = zip(found[name], expected, strict=True)
+            for part, one in pairs if isinstance(found[name], list) else [(found[name], expected)]:
+                check(case, name, one, part, dmlops.__file__)
+    except Exception as error:  # of any kind: the others are to be seen, too
+        return f"{case['id']}: {error!r}"
+    return ""
+
+
+def main(by: str, slugs: list[str]) -> None:
+    run: Callable[[Any, Any], Mapping[str, Any]] = dmlops.reference.run
+    if by == "shaders":
+        from dmlops.gpu.device import Device
+
+        device = Device.open(None)
+
+        def run(desc: Any, inputs: Any) -> Mapping[str, Any]:
+            return gpu.run(desc, inputs, device)
+
+    for slug in slugs:
+        # A shader takes long to compile: of its cases the one with the most elements.
+        chosen = [max(cases(slug), key=elements)] if by == "shaders" else cases(slug)
+        for case in chosen:
+            if found := differences(case, run):
+                print(found)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])

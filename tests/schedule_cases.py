@@ -1,0 +1,95 @@
+"""Operators with another definition: which kernel it gets, and what definition and kernel compute."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import types
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import dmlops
+from dmlgen.outputs import compute, definition, hlsl, hlsl_definition
+from dmlgen.outputs.render import Templates
+from dmlgen.project import TEMPLATES
+from dmlgen.registry import Registry
+from dmlgen.resolve import load_registry
+
+SPECS = Path(__file__).parent.parent / "specs"
+_TEMPLATES = Templates(TEMPLATES)
+
+Arrays = Mapping[str, np.ndarray]
+
+
+class Variant:
+    """An operator of the registry, on its own, with another `compute` section.
+
+    `replaced` are texts of the rest of its spec with what stands in their place.
+    """
+
+    def __init__(
+        self, folder: Path, operator: str, section: str, replaced: Mapping[str, str] | None = None
+    ) -> None:
+        specs = folder / "specs"
+        shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators"))
+        (path,) = (SPECS / "operators").rglob(f"{operator.lower()}.yaml")
+        text = path.read_text(encoding="utf-8")
+        for old, new in (replaced or {}).items():
+            assert old in text, "the text to replace is no longer in the spec"
+            text = text.replace(old, new)
+        text, count = re.subn(r"(?m)^compute:\n(?:  .*\n)+", lambda _: section, text)
+        assert count == 1
+        file = specs / path.relative_to(SPECS)
+        file.parent.mkdir(parents=True)
+        file.write_text(text, encoding="utf-8")
+        self.registry: Registry = load_registry(specs)
+        (self.operator,) = self.registry.operators
+
+    @property
+    def kernel(self) -> str | None:
+        """The kernel that the definition gets, None where there is no form that it has."""
+        return None if self.operator.compute is None else self.operator.compute.kernel
+
+    def by_definition(self, desc: Any, arrays: Arrays) -> Arrays:
+        """What the definition itself gives."""
+        return run(module(self.registry.unscheduled), desc, arrays)
+
+    def by_kernel(self, desc: Any, arrays: Arrays) -> Arrays:
+        """What the kernel gives."""
+        return run(module(self.registry), desc, arrays)
+
+
+def module(registry: Registry) -> types.ModuleType:
+    """The module that computes the only operator."""
+    rendered = {**definition.render(registry, _TEMPLATES), **compute.render(registry, _TEMPLATES)}
+    (text,) = rendered.values()
+    made = types.ModuleType("dmlops.compute.variant")
+    made.__package__ = "dmlops.compute"
+    exec(compile(text, "variant", "exec"), made.__dict__)
+    return made
+
+
+def shader(registry: Registry) -> str:
+    """The shader of the only operator."""
+    rendered = {**hlsl.render(registry, _TEMPLATES), **hlsl_definition.render(registry, _TEMPLATES)}
+    (text,) = rendered.values()
+    return text.decode()
+
+
+def run(computing: types.ModuleType, desc: Any, arrays: Arrays) -> Arrays:
+    """What a module computes."""
+    with np.errstate(all="ignore"):
+        result: Arrays = computing.computation(desc).run(arrays)
+    return result
+
+
+def described(operator: str, output: Any, arrays: Arrays, **members: Any) -> Any:
+    """A description whose output is OutputTensor: an array like it."""
+    tensors = {
+        name: {"DataType": array.dtype.name.upper(), "Sizes": list(array.shape)}
+        for name, array in {**arrays, "OutputTensor": output}.items()
+    }
+    return dmlops.from_json({"type": operator, "desc": {**tensors, **members}})

@@ -1,0 +1,132 @@
+# ruff: noqa: E501   (a table)
+"""The catalogue of algorithms: every way of asking for one wrongly is a finding at the place."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dmlops
+from dmlgen.catalogue import ALGORITHMS, KINDS
+from dmlgen.diagnostics import SpecError
+from dmlgen.resolve import load_registry
+from schedule_cases import Variant
+
+SPECS = Path(__file__).parent.parent / "specs"
+TOP = "operators/selection/top_k1.yaml"
+SCATTER = "operators/scatter/scatter_elements.yaml"
+ND = "operators/scatter/scatter_nd.yaml"
+NONZERO = "operators/selection/nonzero_coordinates.yaml"
+RANDOM = "operators/generator/random_generator.yaml"
+
+
+@dataclass(frozen=True)
+class Spoil:
+    """Replace `old` by `new` in `file`; a finding `code` stands at the text `at`, and says so."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    code: str
+    at: str
+    says: str = ""
+
+
+SPOILS = [
+    Spoil("algorithm", TOP, "algorithm: top_k", "algorithm: topk", "unknown-name", "topk", "top_k"),
+    Spoil("role", TOP, "largest:", "larges:", "unknown-key", "larges:", "largest"),
+    Spoil("role of another algorithm", TOP, "  count: K\n", "  count: K\n  place: K\n", "unknown-key", "place: K", "output, input, indices, axis, count, largest"),
+    Spoil("missing role", TOP, "  count: K\n", "", "missing-key", "top_k\n", "how many elements of each line"),
+    Spoil("role twice", TOP, "  count: K\n", "  count: K\n  count: K\n", "duplicate-key", "count: K\n  largest"),
+    Spoil("tensor", TOP, "input: InputTensor", "input: InputTenser", "unknown-name", "InputTenser", "InputTensor"),
+    Spoil("tensor of the other role", TOP, "input: InputTensor", "input: OutputValueTensor", "unknown-name", "OutputValueTensor\n  indices", "an input tensor"),
+    Spoil("no tensor", TOP, "output: OutputValueTensor", "output: K", "unknown-name", "K\n", "an output tensor"),
+    Spoil("optional tensor", RANDOM, "  output: OutputTensor\n", "  output: OutputStateTensor\n", "wrong-value", "OutputStateTensor\n  state", "may be absent"),
+    Spoil("int for a bool", TOP, "largest: AxisDirection == DECREASING", "largest: K", "expression-type", "K\n\nexamples", "bool is expected"),
+    Spoil("bool for an int", TOP, "axis: Axis", "axis: AxisDirection == DECREASING", "expression-type", "AxisDirection == DECREASING\n  count", "int is expected"),
+    Spoil("number for a tensor", TOP, "input: InputTensor", "input: 3", "unknown-name", "3\n", "an input tensor"),
+    Spoil("list for a number", TOP, "count: K", "count: [K]", "wrong-type", "[K]", "an int"),
+    Spoil("mapping for a tensor", TOP, "input: InputTensor", "input: {tensor: InputTensor}", "wrong-type", "{tensor", "an input tensor"),
+    Spoil("member", TOP, "axis: Axis", "axis: Axes", "unknown-name", "Axes", "Axis"),
+    Spoil("element", SCATTER, "  place: replace(at, Axis, index)", "  place: replace(at, Axis, index)\n  axis: IndicesTensor[at]", "unknown-key", "axis: Ind"),
+    Spoil("what an element decides", TOP, "count: K", "count: int(InputTensor[[0 for d in axes(InputTensor)]])", "expression-type", "int(", "which the description alone gives"),
+    Spoil("at", TOP, "count: K", "count: at[0]", "expression-type", "at[0]", "which the description alone gives"),
+    Spoil("name of let", SCATTER, "let: {index:", "let: {indx:", "unused-definition", "indx"),
+    Spoil("use of a name", SCATTER, "Axis, index)", "Axis, indx)", "unknown-name", "indx", "index"),
+    Spoil("coordinate", SCATTER, "place: replace(at, Axis, index)", "place: index", "expression-type", "index\n", "list of int is expected"),
+    Spoil("shorter coordinate", SCATTER, "place: replace(at, Axis, index)", "place: replace(at, Axis, index)[1:]", "coordinate-length", "replace(at", "OutputTensor has 1 dimensions, and this is a list of 0"),
+    Spoil("coordinate of a read", SCATTER, "wrap(IndicesTensor[at],", "wrap(IndicesTensor[at[1:]],", "coordinate-length", "replace(at", "IndicesTensor has 1 dimensions"),
+    Spoil("reads the updates", SCATTER, "wrap(IndicesTensor[at],", "wrap(int(UpdatesTensor[at]),", "expression-form", "replace(at", "sizes and indices"),
+    Spoil("reads nothing", SCATTER, "wrap(IndicesTensor[at], OutputTensor.Sizes[Axis])", "0", "wrong-value", "replace(at", "elements of IndicesTensor alone are expected"),
+    Spoil("loop over elements", SCATTER, "wrap(IndicesTensor[at],", "wrap(sum(IndicesTensor[at] for i in range(3)),", "expression-form", "replace(at", "no loops over elements"),
+    Spoil("rule name in a loop", ND, "range(IndexTupleSize)", "range(IndexTupelSize)", "unknown-name", "IndexTupelSize)]", "IndexTupleSize"),
+    Spoil("outputs beside", NONZERO, "  algorithm: nonzero\n", "  algorithm: nonzero\n  outputs: {OutputCountTensor: 1}\n", "unknown-key", "outputs:", "nonzero has no role"),
+    Spoil("let of nothing", NONZERO, "  algorithm: nonzero\n", "  algorithm: nonzero\n  let: {a: 1}\n", "unused-definition", "a: 1"),
+    Spoil("algorithm of a definition", NONZERO, "  algorithm: nonzero\n", "  algorithmus: nonzero\n", "unknown-key", "algorithmus", "algorithm"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("spoil", SPOILS, ids=lambda spoil: spoil.name)
+def test_a_wrong_use_of_an_algorithm_is_a_positioned_finding(spoil: Spoil, tmp_path: Path) -> None:
+    specs = tmp_path / "specs"
+    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators"))
+    path = specs / spoil.file
+    path.parent.mkdir(parents=True)
+    before = (SPECS / spoil.file).read_text(encoding="utf-8")
+    start = before.index("compute:")
+    assert spoil.old in before[start:], "the text to spoil is no longer in the spec"
+    text = before[:start] + before[start:].replace(spoil.old, spoil.new, 1)
+    path.write_text(text, encoding="utf-8")
+
+    with pytest.raises(SpecError) as error:
+        load_registry(specs)
+
+    found = [finding for finding in error.value.findings if finding.code == spoil.code]
+    assert found, [str(finding) for finding in error.value.findings]
+    offset = text.index(spoil.at, start)
+    line, column = text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+    assert str(found[0].position) == f"{path.as_posix()}:{line}:{column}"
+    assert spoil.says in f"{found[0].message} {found[0].suggestion}"
+
+
+def test_every_algorithm_is_listed_on_the_page_and_used() -> None:
+    page = (SPECS.parent / "generated/definitions.md").read_text(encoding="utf-8")
+    used = {one.compute.kernel for one in load_registry(SPECS).operators if one.compute and not one.defines}
+    assert used == set(ALGORITHMS)
+    for name, algorithm in ALGORITHMS.items():
+        assert f"**`{name}`**" in page
+        for role, wanted in algorithm.roles.items():
+            assert f"| `{role}` | {KINDS[wanted.kind]}" in page
+
+
+def test_a_role_may_use_names(tmp_path: Path) -> None:
+    """What a role is told may have a name, of the rules' `let` or of the section's."""
+    section = """compute:
+  algorithm: top_k
+  let: {half: (Length + 1) // 2}
+  output: OutputValueTensor
+  input: InputTensor
+  indices: OutputIndexTensor
+  axis: Axis
+  count: half
+  largest: true
+"""
+    variant = Variant(
+        tmp_path, "TOP_K", section, {"\nrules:\n": "\nlet: {Length: 'InputTensor.Sizes[Axis]'}\n\nrules:\n"}
+    )
+    values = np.array([[3, 1, 4, 1, 5], [9, 2, 6, 5, 3]], np.float32)
+    input_, output = ({"DataType": "FLOAT32", "Sizes": sizes} for sizes in ([2, 5], [2, 3]))
+    members = {
+        "InputTensor": input_,
+        "OutputValueTensor": output,
+        "OutputIndexTensor": {**output, "DataType": "UINT32"},
+    }
+    desc = dmlops.from_json({"type": "TOP_K", "desc": {**members, "Axis": 1, "K": 5}})
+    found = variant.by_kernel(desc, {"InputTensor": values})
+    assert found["OutputValueTensor"].tolist() == [[5, 4, 3], [9, 6, 5]]
+    assert found["OutputIndexTensor"].tolist() == [[4, 2, 0], [0, 2, 3]]

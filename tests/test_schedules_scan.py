@@ -1,0 +1,86 @@
+# ruff: noqa: E501   (tables)
+"""Which definitions run along an axis: what has the form gets the kernel, and what nearly has it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from schedule_cases import Variant, described
+
+SUM, PRODUCT = "CUMULATIVE_SUMMATION", "CUMULATIVE_PRODUCT"
+X = np.random.default_rng(6).normal(0, 1, (3, 5, 2)).astype(np.float32)
+WHOLE = "range(InputTensor.Sizes[Axis])"
+ELEMENT = "InputTensor[replace(at, Axis, i)]"
+BEFORE = "    before(i): i < at[Axis] if AxisDirection == INCREASING else i > at[Axis]\n"
+
+Oracle = Callable[[np.ndarray, bool, bool], np.ndarray]  # input, decreasing, exclusive
+
+
+def running(x: np.ndarray, decreasing: bool, exclusive: bool, ufunc: Any = np.add) -> np.ndarray:
+    """Sums along axis 1."""
+    turned = x[:, ::-1] if decreasing else x
+    found = ufunc.accumulate(turned, axis=1)
+    if exclusive:
+        first = np.full_like(x[:, :1], ufunc.identity)
+        found = np.concatenate([first, found[:, :-1]], axis=1)
+    return found[:, ::-1] if decreasing else found
+
+
+def check(operator: str, let: str, output: str, gives: Oracle, kernel: str | None, folder: Path) -> None:
+    lets = f"  let:\n{let}" if let else ""
+    variant = Variant(folder, operator, f'compute:\n{lets}  outputs:\n    OutputTensor: "{output}"\n')
+    assert variant.kernel == kernel
+    for decreasing in (False, True):
+        for exclusive in (False, True):
+            wanted = gives(X.astype(np.float64), decreasing, exclusive).astype(np.float32)
+            exclusion = "HasExclusiveSum" if operator == SUM else "HasExclusiveProduct"
+            members = {"Axis": 1, "AxisDirection": "DECREASING" if decreasing else "INCREASING"}
+            desc = described(operator, wanted, {"InputTensor": X}, **members, **{exclusion: exclusive})
+            ways = [variant.by_definition] + ([variant.by_kernel] if kernel else [])
+            for way in ways:
+                np.testing.assert_allclose(way(desc, {"InputTensor": X})["OutputTensor"], wanted, 1e-5, 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("operator", "let", "output", "gives"),
+    [
+        (SUM, BEFORE, f"sum({ELEMENT} for i in {WHOLE} if before(i) or (i == at[Axis] and not HasExclusiveSum))", running),
+        (PRODUCT, BEFORE, f"product({ELEMENT} for i in {WHOLE} if before(i) or (not HasExclusiveProduct and at[Axis] == i))", lambda x, d, e: running(x, d, e, np.multiply)),
+        (SUM, "", f"sum({ELEMENT} for i in {WHOLE} if i <= at[Axis])", lambda x, d, e: running(x, False, False)),
+        (SUM, "", f"sum({ELEMENT} for i in {WHOLE} if not (at[Axis] >= i))", lambda x, d, e: running(x, True, True)),
+        (SUM, "", f"sum({ELEMENT} for i in {WHOLE} if (i >= at[Axis] if HasExclusiveSum else i <= at[Axis]))", lambda x, d, e: running(x, e, False)),
+        (SUM, "", f"sum({ELEMENT} for i in {WHOLE} if (i < at[Axis] if AxisDirection == DECREASING else i <= at[Axis]))", lambda x, d, e: running(x, False, d)),
+    ],
+    ids=["sum", "product", "always with", "always without, backward", "backward by a flag", "without by direction"],
+)  # fmt: skip
+def test_what_runs_along_an_axis_gets_the_kernel(
+    operator: str, let: str, output: str, gives: Oracle, tmp_path: Path
+) -> None:
+    check(operator, let, output, gives, "scan", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("output", "gives"),
+    [
+        (f"sum({ELEMENT} * {ELEMENT} for i in {WHOLE} if i <= at[Axis])", lambda x, d, e: running(x * x, False, False)),
+        (f"max({ELEMENT} for i in {WHOLE} if i <= at[Axis])", lambda x, d, e: np.maximum.accumulate(x, axis=1)),
+        (f"sum({ELEMENT} for i in {WHOLE} if i != at[Axis])", lambda x, d, e: x.sum(axis=1, keepdims=True) - x),
+        (f"sum({ELEMENT} for i in {WHOLE} if i + 1 <= at[Axis])", lambda x, d, e: running(x, False, True)),
+        (f"sum({ELEMENT} for i in range(1, InputTensor.Sizes[Axis]) if i <= at[Axis])", lambda x, d, e: running(x, False, False) - x[:, :1]),
+        (f"sum({ELEMENT} for i in {WHOLE})", lambda x, d, e: np.broadcast_to(x.sum(axis=1, keepdims=True), x.shape)),
+        (f"sum(InputTensor[replace(at, Axis, at[Axis])] for i in {WHOLE} if i <= at[Axis])", lambda x, d, e: x * np.arange(1, 6)[:, None]),
+        (f"sum({ELEMENT} for i in {WHOLE} if i <= at[0])", lambda x, d, e: np.stack([np.broadcast_to(x[n, : n + 1].sum(0), x[n].shape) for n in range(3)])),
+        (f"sum({ELEMENT} for i in {WHOLE} if i < at[Axis] or (i == at[Axis] and HasExclusiveSum and AxisDirection == DECREASING))", lambda x, d, e: running(x, False, not (d and e))),
+        (f"sum({ELEMENT} for i in {WHOLE} if i <= at[Axis]) + InputTensor[at]", lambda x, d, e: running(x, False, False) + x),
+    ],
+    ids=["of squares", "greatest", "of all others", "counted otherwise", "from the second on", "of all", "of itself", "along another axis", "by two members", "and more"],
+)  # fmt: skip
+def test_what_nearly_runs_along_an_axis_is_computed_as_it_is_defined(
+    output: str, gives: Oracle, tmp_path: Path
+) -> None:
+    check(SUM, "", output, gives, None, tmp_path)

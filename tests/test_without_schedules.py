@@ -1,0 +1,70 @@
+"""Definitions alone: a package generated without schedules gives the data of the matrices, slowly.
+
+The data is worked out element by element from the schedules' form of the definitions, and checked against
+NumPy in test_matrix_data.py; here neither reference nor shaders know that form.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dmlgen.resolve import load_registry
+
+ROOT = Path(__file__).parents[1]
+REGISTRY = load_registry(ROOT / "specs")
+SLUGS = [one.slug for one in REGISTRY.operators if one.compute is not None and one.defines is not None]
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tree of outputs without schedules."""
+    out = tmp_path_factory.mktemp("plain")
+    command = [sys.executable, "-m", "dmlgen", "generate", "--no-schedules", "--out", str(out)]
+    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    return out
+
+
+def differences(plain: Path, by: str, slugs: list[str]) -> str:
+    """What the cases of the matrices show to be wrong."""
+    environment = {**os.environ, "PYTHONPATH": str(plain / "python")}
+    command = [sys.executable, str(ROOT / "tests/plain_cases.py"), by, *slugs]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_every_module_follows_the_definition(plain: Path) -> None:
+    assert len(SLUGS) > 100
+    for slug in SLUGS:
+        assert "e.outputs = {" in (plain / f"python/dmlops/compute/{slug}.py").read_text("utf-8"), slug
+        assert "#if PASS == 0" in (plain / f"hlsl/{slug}.hlsl").read_text("utf-8"), slug
+
+
+def test_matrices_are_the_same(plain: Path) -> None:
+    for path in sorted((ROOT / "generated/matrix").glob("*.json")):
+        assert (plain / "matrix" / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_references_give_the_expected_data(plain: Path) -> None:
+    assert differences(plain, "reference", SLUGS) == ""
+
+
+@pytest.mark.parametrize("half", [0, 1])
+def test_shaders_give_the_expected_data(plain: Path, half: int) -> None:
+    assert differences(plain, "shaders", SLUGS[half::2]) == ""
+
+
+def test_a_wrong_reference_is_seen(plain: Path) -> None:
+    """The package that is looked at is the one without schedules."""
+    module = plain / "python/dmlops/compute/element_wise_negate.py"
+    text = module.read_text("utf-8")
+    module.write_text(text.replace(": lambda at: -", ": lambda at: "), "utf-8")
+    try:
+        assert "ELEMENT_WISE_NEGATE" in differences(plain, "reference", ["element_wise_negate"])
+    finally:
+        module.write_text(text, "utf-8")
