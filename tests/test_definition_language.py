@@ -20,6 +20,11 @@ AVERAGE = "operators/pooling/average_pooling.yaml"
 MAXIMUM = "operators/pooling/max_pooling2.yaml"
 LP = "operators/normalization/lp_normalization.yaml"
 DYNAMIC = "operators/quantized/dynamic_quantize_linear.yaml"
+JOIN = "operators/shape/join.yaml"
+SPLIT = "operators/shape/split.yaml"
+GATHER = "operators/gather/gather_elements.yaml"
+BITS = "operators/logical/element_wise_bit_not.yaml"
+CLIP = "operators/elementwise/element_wise_clip.yaml"
 WINDOW = "shared/definitions/window.yaml"
 
 
@@ -82,6 +87,17 @@ SPOILS = [
     Spoil("index of a tensor between", DYNAMIC, "Low[[0]] / Scale[[0]]", "Low[[0, 0]] / Scale[[0]]", "coordinate-length", '"quantize('),
     Spoil("truth of a float", LP, "if P == 1", "if Epsilon", "expression-type", "Epsilon\n"),
     Spoil("remainder of floats", LP, "max(Norm[here], Epsilon)", "(Norm[here] % 2)", "expression-type", "Norm[here] % 2"),
+    Spoil("part of a value", JOIN, "joined(InputTensors, Axis)", "-joined(InputTensors, Axis)", "expression-form", "-joined", "whole value"),
+    Spoil("joined outputs", JOIN, "joined(InputTensors, Axis)", "joined(OutputTensor, Axis)", "expression-type", "OutputTensor, Axis"),
+    Spoil("one of an array", JOIN, "joined(InputTensors, Axis)", "InputTensors[Axis][at]", "expression-form", "InputTensors[Axis]", "written number"),
+    Spoil("number of an output", JOIN, "joined(InputTensors, Axis)", "joined(InputTensors, index)", "unknown-name", "index)"),
+    Spoil("output that is read", SPLIT, "InputTensor[replace", "OutputTensors[0][replace", "expression-form", "OutputTensors[0]", "never read"),
+    Spoil("wrap", GATHER, "wrap(IndicesTensor[at], ", "wrap(InputTensor[at], ", "expression-type", "InputTensor[at], "),
+    Spoil("size of wrap", GATHER, "InputTensor.Sizes[Axis])", "InputTensor.Sizes)", "expression-type", "InputTensor.Sizes)"),
+    Spoil("bits of a number", BITS, "bit_not(InputTensor[at])", "bit_not(1)", "expression-type", "bit_not(1)"),
+    Spoil("bits of a sum", BITS, "bit_not(InputTensor[at])", "InputTensor[at] | (InputTensor[at] + 1)", "expression-type", "InputTensor[at] | "),
+    Spoil("part of a struct", CLIP, "ScaleBias.Bias)", "ScaleBias.Bais)", "unknown-name", "Bais)", "Bias"),
+    Spoil("kernel", CLIP, "  outputs:\n", "  kernel: map\n  outputs:\n", "unknown-key", "kernel"),
 ]  # fmt: skip
 
 

@@ -890,6 +890,8 @@ _MODULE_OF = {
             "minimum",
             "maximum",
             "divide",
+            "divide_exactly",
+            "difference",
             "single",
             "part",
             "where",
