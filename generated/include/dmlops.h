@@ -18527,7 +18527,11 @@ DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dm
 DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan_Scan* told);
 DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* told);
 DMLOPS_CALLED int64_t dmlops_plan_tile_of(dmlops_planning* planning, int64_t number);
+DMLOPS_CALLED int64_t dmlops_plan_selecting_threads(dmlops_planning* planning, int64_t length, int64_t wanted, int64_t
+    entry);
 DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* told);
+DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_plan_TopK* told, int64_t threads);
+DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan_TopK* told);
 
 /* The quotient, rounded up. */
 DMLOPS_CALLED int64_t dmlops_plan_ceil_div(dmlops_planning* planning, int64_t number, int64_t divisor) {
@@ -20418,8 +20422,89 @@ DMLOPS_CALLED int64_t dmlops_plan_tile_of(dmlops_planning* planning, int64_t num
     return dmlops_max(2, dmlops_shift(1, dmlops_bit_length(dmlops_subtract(number, 1))));
 }
 
-/* A dispatch that sorts, and one more whenever the number of runs is halved. */
+/* The threads of a group that selects from a line; 0 where none does. Candidates take `entry` bytes each. */
+DMLOPS_CALLED int64_t dmlops_plan_selecting_threads(dmlops_planning* planning, int64_t length, int64_t wanted, int64_t
+    entry) {
+    if ((length <= 512) || (wanted > 64)) {
+        return 0;
+    }
+    int64_t threads = dmlops_max(dmlops_max(64, dmlops_plan_tile_of(planning, wanted)), dmlops_plan_tile_of(planning,
+        dmlops_plan_ceil_div(planning, length, 32)));
+    while (planning->reason == DMLOPS_REASON_NONE && ((threads <= 512) && (dmlops_multiply(dmlops_add(threads,
+        dmlops_multiply(wanted, dmlops_plan_ceil_div(planning, length, threads))), entry) > 15360))) {
+        threads = dmlops_multiply(threads, 2);
+    }
+    return (threads <= 512) ? threads : 0;
+}
+
+/* A dispatch that selects; or one that sorts, and one more whenever the number of runs is halved. */
 DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* told) {
+    int64_t bits = told->input.bits;
+    dmlops_out_define(planning, "", "LARGEST", (int64_t)told->largest);
+    dmlops_out_define_text(planning, "", "KEY", (bits == 64) ? "uint64_t" : "uint");
+    dmlops_out_define(planning, "", "SIGN", told->input.is_float ? 2 : (told->input.is_signed ? 1 : 0));
+    dmlops_plan_define_moved(planning, &told->input);
+    dmlops_plan_define_moved(planning, &told->output);
+    dmlops_plan_define_tensor(planning, &told->indices);
+    int64_t threads = dmlops_plan_selecting_threads(planning, told->input.sizes.items[dmlops_item(planning, told->axis,
+        told->input.sizes.count)], told->count, (bits == 64) ? 16 : 8);
+    if (threads > 0) {
+        dmlops_plan_select(planning, told, threads);
+    } else {
+        dmlops_plan_sort(planning, told);
+    }
+}
+
+/* One dispatch, a group a line. */
+DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_plan_TopK* told, int64_t threads) {
+    dmlops_plan_check_span(planning, &told->input);
+    dmlops_plan_check_span(planning, &told->output);
+    dmlops_plan_check_span(planning, &told->indices);
+    int64_t axis = told->axis;
+    dmlops_plan_Buffer nothing = told->input.buffer;
+    int64_t length = told->input.sizes.items[dmlops_item(planning, axis, told->input.sizes.count)];
+    dmlops_plan_Tensor_16 made_1;
+    made_1.count = 0;
+    dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->input);
+    dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->output);
+    dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->indices);
+    dmlops_plan_Loop_16 loops = dmlops_plan_across(planning, &made_1, axis);
+    int64_t lines = dmlops_plan_repeats(planning, &loops);
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, dmlops_plan_times(planning, lines, threads), threads, 1);
+    dmlops_out_define(planning, "", "SELECTS", 1);
+    dmlops_out_define(planning, "", "MERGES", 0);
+    dmlops_out_define(planning, "", "LAST", 1);
+    dmlops_out_define(planning, "", "ITEMS", dmlops_plan_ceil_div(planning, length, threads));
+    dmlops_out_define(planning, "", "CANDIDATES", dmlops_multiply(told->count, dmlops_plan_ceil_div(planning, length,
+        threads)));
+    dmlops_out_define(planning, "", "RANK", loops.count);
+    dmlops_out_define(planning, "", "NUM_THREADS", threads);
+    dmlops_out_bind(planning, &told->input.buffer);
+    dmlops_out_bind(planning, &nothing);
+    dmlops_out_bind(planning, &nothing);
+    dmlops_out_bind(planning, &told->output.buffer);
+    dmlops_out_bind(planning, &told->indices.buffer);
+    dmlops_out_bind(planning, &nothing);
+    dmlops_out_bind(planning, &nothing);
+    dmlops_plan_Dimension_10 made_2 = dmlops_plan_dimensions(planning, &loops);
+    dmlops_plan_TopKParams params;
+    params.count = lines;
+    params.groupColumns = groups.columns;
+    params.length = length;
+    params.kept = told->count;
+    params.runs = 0;
+    params.runLength = 0;
+    params.runSpan = 0;
+    params.inputStep = told->input.strides.items[dmlops_item(planning, axis, told->input.strides.count)];
+    params.outputValueStep = told->output.strides.items[dmlops_item(planning, axis, told->output.strides.count)];
+    params.outputIndexStep = told->indices.strides.items[dmlops_item(planning, axis, told->indices.strides.count)];
+    params.dimensions = made_2;
+    dmlops_put_TopKParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, 0);
+}
+
+/* A dispatch that sorts tiles, and one more whenever the number of runs is halved. */
+DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan_TopK* told) {
     dmlops_plan_check_span(planning, &told->input);
     dmlops_plan_check_span(planning, &told->output);
     dmlops_plan_check_span(planning, &told->indices);
@@ -20438,15 +20523,10 @@ DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_pla
     int64_t num_threads = dmlops_divide(max_tile, 2);
     int64_t bits = told->input.bits;
     int64_t step = told->input.strides.items[dmlops_item(planning, axis, told->input.strides.count)];
-    dmlops_out_define(planning, "", "LARGEST", (int64_t)told->largest);
-    dmlops_out_define_text(planning, "", "KEY", (bits == 64) ? "uint64_t" : "uint");
-    dmlops_out_define(planning, "", "SIGN", told->input.is_float ? 2 : (told->input.is_signed ? 1 : 0));
+    dmlops_out_define(planning, "", "SELECTS", 0);
     dmlops_out_define(planning, "", "TILE", tile);
     dmlops_out_define(planning, "", "RUN", dmlops_plan_tile_of(planning, dmlops_min(wanted, tile)));
     dmlops_out_define(planning, "", "NUM_THREADS", num_threads);
-    dmlops_plan_define_moved(planning, &told->input);
-    dmlops_plan_define_moved(planning, &told->output);
-    dmlops_plan_define_tensor(planning, &told->indices);
     dmlops_out_share(planning);
     int64_t runs = dmlops_plan_ceil_div(planning, length, tile);
     int64_t kept = dmlops_min(wanted, tile);
