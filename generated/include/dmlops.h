@@ -19225,7 +19225,10 @@ DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_
     }
 }
 
+/* Elements by their coordinates: vectors of neighbours where these are the output's own. */
 DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* told) {
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, -1, told->tensors.count)];
+    int is_own = told->over == dmlops_subtract(told->tensors.count, 1);
     dmlops_plan_int_8 sizes = told->tensors.items[dmlops_item(planning, told->over, told->tensors.count)].sizes;
     for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
@@ -19234,7 +19237,18 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
             return;
         }
     }
-    int64_t count = dmlops_plan_element_count(planning, &sizes);
+    int64_t last = dmlops_subtract(sizes.count, 1);
+    dmlops_plan_int_64 outer;
+    outer.count = 0;
+    for (int64_t place = 0; place < dmlops_clip(last, output.strides.count); ++place) {
+        const int64_t stride = output.strides.items[place];
+        if (sizes.items[dmlops_item(planning, place, sizes.count)] > 1) {
+            dmlops_plan_int_64_insert(planning, &outer, outer.count, stride);
+        }
+    }
+    int64_t vector = is_own ? dmlops_plan_vector_width(planning, output.bits, sizes.items[dmlops_item(planning, last,
+        sizes.count)], output.strides.items[dmlops_item(planning, last, output.strides.count)], &outer) : 1;
+    int64_t count = dmlops_divide(dmlops_plan_element_count(planning, &sizes), vector);
     dmlops_plan_Groups groups = dmlops_plan_grid(planning, count, 256, 1);
     dmlops_plan_Dimension_10 found;
     found.count = 0;
@@ -19252,9 +19266,11 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
             dmlops_plan_int_16_insert(planning, &row, row.count, dmlops_plan_integer(planning,
                 array->items[dmlops_item(planning, place, array->count)]));
         }
-        dmlops_plan_Dimension made_4 = dmlops_plan_dimension(planning, size, &row);
+        dmlops_plan_Dimension made_4 = dmlops_plan_dimension(planning, (place == last) ? dmlops_divide(size, vector) :
+            size, &row);
         dmlops_plan_Dimension_10_insert(planning, &found, found.count, &made_4);
     }
+    dmlops_out_define(planning, "", "VECTOR", vector);
     dmlops_out_define(planning, "", "RANK", sizes.count);
     dmlops_out_define(planning, "", "NUM_THREADS", 256);
     dmlops_plan_int_64 scalars;
@@ -20422,7 +20438,7 @@ DMLOPS_CALLED int64_t dmlops_plan_tile_of(dmlops_planning* planning, int64_t num
     return dmlops_max(2, dmlops_shift(1, dmlops_bit_length(dmlops_subtract(number, 1))));
 }
 
-/* The threads of a group that selects from a line; 0 where none does. Candidates take `entry` bytes each. */
+/* The threads of a group that selects from a line, 0 where none does; `entry` is bytes of a candidate. */
 DMLOPS_CALLED int64_t dmlops_plan_selecting_threads(dmlops_planning* planning, int64_t length, int64_t wanted, int64_t
     entry) {
     if ((length <= 512) || (wanted > 64)) {

@@ -1,4 +1,4 @@
-"""Top-k: one group selects from a line; or runs of each tile's first elements are merged until a line has one."""
+"""Top-k: one group selects from a line; or runs of tiles' first elements are merged until a line has one."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def tile_of(number: int) -> int:
 
 
 def selecting_threads(length: int, wanted: int, entry: int) -> int:
-    """The threads of a group that selects from a line; 0 where none does. Candidates take `entry` bytes each."""
+    """The threads of a group that selects from a line, 0 where none does; `entry` is bytes of a candidate."""
     if length <= SMALL_TILE or wanted > FEW:  # a small tile is sorted in one dispatch, too
         return 0
     threads = max(FEWEST_THREADS, tile_of(wanted), tile_of(ceil_div(length, ITEMS)))
