@@ -11,6 +11,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from dmlgen.cases.compute import ALWAYS, Computation, Data, Element, Elements, Origin
+from dmlgen.cases.definition import Definition
 from dmlgen.cases.elements import INFINITY, NAN, NEVER
 from dmlgen.cases.moves import State, packed
 from dmlgen.cases.samples import MAX_ELEMENTS, tensors_of
@@ -69,11 +70,16 @@ class DataSearch:
     """Finds data for descriptions of an operator that says what it computes."""
 
     def __init__(self, judge: Judge) -> None:
-        assert judge.operator.compute is not None
         self.operator, self.registry, self._judge = judge.operator, judge.general.registry, judge
-        self.computation = Computation(judge, judge.operator.compute)
+        compute, defines = self.operator.compute, self.operator.defines
+        self.computation: Computation | Definition
+        if compute is not None:
+            self.computation, wholes = Computation(judge, compute), compute.expressions
+        else:
+            assert defines is not None
+            self.computation, wholes = Definition(judge, defines), tuple(defines.whole)
         self._types = {entry.value: entry for entry in self.registry.data_types}
-        nodes = [node for whole in judge.operator.compute.expressions for node in ir.walk(whole)]
+        nodes = [node for whole in wholes for node in ir.walk(whole)]
         self._indices = {
             node.arguments[0].tensor.name
             for node in nodes
@@ -160,7 +166,10 @@ class DataSearch:
                 bad = [element for element in elements if draw.is_bad(element)]
                 if not bad:
                     return self._result(inputs, elements, state)
-                draw.again({origin for element in bad for origin in element.origins})
+                origins = {origin for element in bad for origin in element.origins}
+                if not origins:  # it is the description that leads there
+                    break
+                draw.again(origins)
         return None
 
     def _edge(self, state: State, random: Random) -> Shown | None:
