@@ -31,7 +31,7 @@ from dmlgen.description import Description, Nested, Tensor
 from dmlgen.expr import ir
 from dmlgen.expr.deciding import parts
 from dmlgen.expr.defined import uses_at, walk_through
-from dmlgen.expr.evaluate import Evaluator
+from dmlgen.expr.evaluate import LIMIT, Evaluator, saturate
 from dmlgen.judge import Judge
 from dmlgen.registry import EnumEntry, Intermediate, OutputDefinitions, Registry
 
@@ -199,12 +199,14 @@ class _Run:
         return Number(self.arithmetic, cut(int(x), type_.bits, type_), type_)
 
     def integer(self, x: Number) -> int:
-        """Toward 0; what 32 bits cannot hold is for each implementation to say."""
+        """Toward 0, within 64 bits; not every implementation has more than 32."""
         if not x.is_float:
             return int(x.value)
         if not abs(x.value) < 2**31:
             self.notes.add(CONVERSION)
-            return 0 if math.isnan(x.value) else max(min(int(max(min(x.value, 2**62), -(2**62))), 2**63), -(2**63))
+            if math.isnan(x.value):
+                return 0
+            return saturate(math.trunc(x.value)) if math.isfinite(x.value) else LIMIT if x.value > 0 else -LIMIT
         if x.error and len({math.trunc(end) for end in x.interval}) > 1:
             self.notes.add(UNSTABLE)
         return math.trunc(x.value)
@@ -343,6 +345,8 @@ class _Program:
             case ir.Binary(op=op, type=type_):
                 left, right = of
                 compute = run.quotient if op == "/" else _ARITHMETIC[op]
+                if type_ == ir.INT:
+                    return lambda e: saturate(compute(left(e), right(e)))
                 if not deciding or type_ != ir.FLOAT:
                     return lambda e: compute(left(e), right(e))
                 return lambda e: run.decided(compute(x := left(e), y := right(e)), x, y)
@@ -508,7 +512,7 @@ class _Program:
             return lambda e: quantify(value for _, value in turns(e))
         if node.kind in ("argmax", "argmin"):
             return lambda e: self._chosen(node.kind, list(turns(e)), lambda: self._first(bounds[0], e))
-        unique = node.kind == "max" and node.type == ir.INT and _equates_data(node.condition)
+        unique = node.kind == "max" and node.type == ir.INT and naming_places(node.condition) is not None
 
         def fold(e: Locals) -> Any:
             values = [value for _, value in turns(e)]
@@ -527,7 +531,7 @@ class _Program:
         if node.type == ir.INT:
             nothing = {"sum": 0, "product": 1, "min": 2**63 - 1, "max": -(2**63)}[kind]
             combine = {"sum": sum, "product": math.prod, "min": min, "max": max}[kind]
-            return combine(values) if values else nothing  # type: ignore[operator]
+            return saturate(combine(values)) if values else nothing  # type: ignore[operator]
         type_ = run.real if node.type == ir.FLOAT else self._type_of(node.type)
         if kind == "sum":
             return run.total(values, type_)
@@ -689,12 +693,12 @@ class _Program:
         return activated
 
 
-def _equates_data(condition: ir.Expr | None) -> bool:
-    """Whether a turn counts where data names the element's own place: one turn does, or none."""
-    match condition:
-        case ir.Compare(op="==", left=ir.Load(), right=ir.Call(function="flat")):
-            return True
-    return False
+def naming_places(node: ir.Expr | None) -> str | None:
+    """The tensor whose elements are places in an output, where this is the condition that finds them."""
+    match node:
+        case ir.Compare(op="==", left=ir.Load(tensor=tensor), right=ir.Call(function="flat")):
+            return tensor.name
+    return None
 
 
 def _is_nan(x: Any) -> bool:

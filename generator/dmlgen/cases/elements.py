@@ -226,7 +226,8 @@ class Arithmetic:
         self.look(x, y)
         if y.value == 0:
             sign = math.copysign(1, y.value)
-            return Number(self, math.copysign(math.inf, x.value) * sign if x.value else math.nan, x.type)
+            infinite = x.value and not math.isnan(x.value)
+            return Number(self, math.copysign(math.inf, x.value) * sign if infinite else math.nan, x.type)
         value = x.value / y.value
         passed_on = _finite((x.error + abs(value) * y.error) / abs(y.value))
         return self._real(value, x, passed_on, _ROUNDED)
@@ -367,7 +368,9 @@ class Arithmetic:
         exponent = y.value if isinstance(y, Number) else y
         if x.is_float:
             value = _called(math.pow, x.value, float(exponent))
-            ends = (_called(math.pow, end, float(exponent)) for end in x.interval) if x.error else ()
+            exponents = y.interval if isinstance(y, Number) and y.error else (float(exponent),)
+            bases = x.interval if x.error else (x.value,)
+            ends = (_called(math.pow, base, end) for base in bases for end in exponents)
             passed_on = max((abs(end - value) for end in ends), default=0.0)
             return self._real(value, x, _finite(passed_on), _FUNCTION[x.type.bits])
         if exponent != exponent or exponent < 0 or exponent != math.trunc(exponent):
