@@ -1,7 +1,7 @@
 """The data of the matrices, worked out from the definitions alone.
 
-Where an operator has a kernel, its data comes from the form that was recognised, as reference and shader do: a
-recogniser that is wrong would be wrong in all three. Here the definition itself says what each element is.
+Where an operator has a kernel, its data comes from the form that was recognised, as reference and shader do:
+a recogniser that is wrong would be wrong in all three. Here the definition itself says what each element is.
 """
 
 from __future__ import annotations

@@ -28,7 +28,10 @@ _PLAIN, _MOST, _EDGES = (
     2,
 )  # cases with data: as a rule, if enumerations have many values, beside these
 _NEEDED = 10  # the worth of what data must show, if any case can
-_ROUNDS, _ROUNDS_OF_MANY = 60, 20  # of drawing elements anew where a result rests on a choice; on many elements
+_ROUNDS, _ROUNDS_OF_MANY = (
+    60,
+    20,
+)  # of drawing elements anew where a result rests on a choice; on many elements
 _LOOSE = 0.1  # an error that leaves a result to show little
 _SHARE, _SHARE_OF_EDGES = 0.12, 0.5  # of striking elements among plain ones, and where they are wanted
 
@@ -297,7 +300,9 @@ class _Draw:
 
     def _place(self, name: str) -> int:
         """A place in the output; no two are the same as long as there are others."""
-        count = max(math.prod(self._state.description[one.name].Sizes) for one in self._search.operator.outputs)  # type: ignore[union-attr]
+        outputs = {output.name for output in self._search.operator.outputs}
+        tensors = tensors_of(self._state.description)
+        count = max(math.prod(tensor.Sizes) for one, tensor in tensors if one in outputs)
         if self._outside:
             return self._random.randrange(count)
         if not self._free.get(name):

@@ -1,15 +1,17 @@
-"""What definitions say, one element after the other, in plain numbers: it is slow, and meant to be plainly right.
+"""What definitions say, one element after the other, in plain numbers: it is slow, and meant to be plainly
+right.
 
 It takes `registry.OutputDefinitions` as they stand, so that no recogniser of forms, no printer and no array
-library stands between a spec and its data. Integers are exact. Floats are worked out in double precision, sums
-by `math.fsum`; those that decide (`expr/deciding.py`) are rounded to single precision after every operation,
-in the written order, and have no error. An intermediate tensor's entry is worked out when it is first read.
+library stands between a spec and its data. Integers are exact. Floats are worked out in double precision,
+sums by `math.fsum`; those that decide (`expr/deciding.py`) are rounded to single precision after every
+operation, in the written order, and have no error. An intermediate tensor's entry is worked out when it is
+first read.
 
-How far an implementation may be away is carried along with every float (`elements.Number.error`): an operation
-adds a unit in the last place of its result where that is not exact in the description's widest floating-point
-type, functions add more (`elements.Arithmetic`), and what operands are wrong by goes through. A sum of n terms adds
-n - 1 units of the sum of their magnitudes, which holds in any order; none where every order is exact. An
-output's rounding to its data type adds one more unit.
+How far an implementation may be away is carried along with every float (`elements.Number.error`). An
+operation adds a unit in the last place of its result where that is not exact in the description's widest
+floating-point type, functions add more (`elements.Arithmetic`), and what operands are wrong by goes through.
+A sum of n terms adds n - 1 units of the sum of their magnitudes, which holds in any order; none where every
+order is exact. An output's rounding to its data type adds one more unit.
 """
 
 from __future__ import annotations
@@ -24,7 +26,17 @@ from typing import Any, TypeAlias
 
 from dmlgen.cases.compute import DUPLICATES, EQUALS, Coordinate, Data, Element, Origin
 from dmlgen.cases.elements import (
-    CONVERSION, EMPTY, OUTSIDE, RANGE, UNSTABLE, Arithmetic, Number, cut, fits, limits, rounded,
+    CONVERSION,
+    EMPTY,
+    OUTSIDE,
+    RANGE,
+    UNSTABLE,
+    Arithmetic,
+    Number,
+    cut,
+    fits,
+    limits,
+    rounded,
 )  # fmt: skip
 from dmlgen.cases.moves import packed
 from dmlgen.description import Description, Nested, Tensor
@@ -83,7 +95,7 @@ class Definition:
 
         def load(name: str, index: int | None, coordinate: Coordinate) -> Number:
             tensor, numbers, first = loaded[name, index]
-            place = sum(map(mul, self._run.within(coordinate, tensor.Sizes), packed(tensor.Sizes)))
+            place: int = sum(map(mul, self._run.within(coordinate, tensor.Sizes), packed(tensor.Sizes)))
             self._run.origins |= 1 << first + place
             return numbers[place]
 
@@ -123,7 +135,7 @@ class _Run:
         self.notes = self.arithmetic.notes
         self.origins = 0
         self.types = self.arithmetic.types
-        self.functions = {"abs": abs, **self.arithmetic.functions()}
+        self.functions: Mapping[str, Callable[..., Any]] = {"abs": abs, **self.arithmetic.functions()}
         self.evaluator = Evaluator(registry.bits, registry.signed)
         self.target: Tensor
         self.real: EnumEntry
@@ -140,6 +152,11 @@ class _Run:
 
     def constant(self, value: float) -> Number:
         return Number(self.arithmetic, float(value), self.real)
+
+    def held(self) -> Number:
+        """What no data shows."""
+        self.notes.add(_HELD)
+        return self.constant(math.nan)
 
     def described(self, value: float) -> Number:
         """A FLOAT of the description."""
@@ -204,15 +221,13 @@ class _Run:
             return int(x.value)
         if not abs(x.value) < 2**31:
             self.notes.add(CONVERSION)
-            if math.isnan(x.value):
-                return 0
-            return saturate(math.trunc(x.value)) if math.isfinite(x.value) else LIMIT if x.value > 0 else -LIMIT
+            return 0 if math.isnan(x.value) else int(max(min(x.value, LIMIT), -LIMIT))
         if x.error and len({math.trunc(end) for end in x.interval}) > 1:
             self.notes.add(UNSTABLE)
-        return math.trunc(x.value)
+        return int(x.value)
 
     def within(self, coordinate: Coordinate, sizes: Coordinate) -> Coordinate:
-        """The coordinate of a read, which definitions never have outside; if one does, its data is not shown."""
+        """The coordinate of a read. If a definition had one outside, its data would not be shown."""
         if all(0 <= c < size for c, size in zip(coordinate, sizes, strict=True)):
             return coordinate
         self.notes.add(OUTSIDE)
@@ -306,7 +321,9 @@ class _Program:
             case ir.Call():
                 return self._called(node, deciding)
             case _:
-                return self._combined(node, [self.value(child, flag) for child, flag in parts(node, deciding)], deciding)
+                return self._combined(
+                    node, [self.value(child, flag) for child, flag in parts(node, deciding)], deciding
+                )
 
     def _combined(self, node: ir.Expr, of: list[Value], deciding: bool) -> Value:
         """What takes nothing but the values of its parts."""
@@ -315,9 +332,7 @@ class _Program:
             case ir.Index():
                 sequence, index = of
                 nothing: Any = run.constant if node.type == ir.FLOAT else int
-                return lambda e: (
-                    found[i] if 0 <= (i := index(e)) < len(found := sequence(e)) else nothing(0)
-                )
+                return lambda e: found[i] if 0 <= (i := index(e)) < len(found := sequence(e)) else nothing(0)
             case ir.Slice(lower=lower, upper=upper):
                 sequence, *ends = of
                 first = ends[0] if lower is not None else lambda e: 0
@@ -394,8 +409,10 @@ class _Program:
         return lambda e: self._load(name, index(e), where(e))
 
     def _entry(self, name: str, coordinate: Coordinate) -> Any:
-        """An entry of an intermediate tensor. Those at earlier steps are worked out first, one by one, so that
-        a long recurrence needs no deep stack."""
+        """An entry of an intermediate tensor.
+
+        Those at earlier steps are worked out first, one by one: a long recurrence needs no deep stack.
+        """
         tensor, sizes, value = self._tensors[name]
         run, kept = self._run, self._kept[name]
         if name not in self._sizes:
@@ -427,7 +444,7 @@ class _Program:
         names = [parameter.name for parameter in function.parameters]
 
         def apply(e: Locals) -> Any:
-            inner = {name: e[name] for name in ("at", "index") if name in e}
+            inner: Locals = {name: e[name] for name in ("at", "index") if name in e}
             for name, argument in zip(names, arguments, strict=True):
                 inner[name] = argument(e)
             return called(inner)
@@ -476,7 +493,7 @@ class _Program:
 
     def _folded(self, node: ir.Fold, deciding: bool) -> Value:
         """A reduction: `turns` are the loop variable's value and the body's, one after the other."""
-        flags = dict((id(child), flag) for child, flag in parts(node, deciding))
+        *_, (_, decides) = parts(node, deciding)  # the body is the last one
         bounds = [
             (
                 each.variable.name,
@@ -487,7 +504,6 @@ class _Program:
             for each in node.loops
         ]
         condition = None if node.condition is None else self.value(node.condition, True)
-        decides = flags[id(node.body)]
         body = self.value(node.body, decides)
 
         def spaces(e: Locals) -> Iterator[Iterable[Any]]:
@@ -537,7 +553,7 @@ class _Program:
             return run.total(values, type_)
         if kind == "product":
             one = Number(run.arithmetic, 1.0 if type_.kind == "float" else 1, type_)
-            return reduce(lambda x, y: run.decided(x * y, x, y) if decides else x * y, values[1:], values[0]) if values else one
+            return reduce(lambda x, y: run.decided(x * y, x, y) if decides else x * y, values, one)
         if values:
             return reduce(run.functions[kind], values)
         run.notes.add(EMPTY)
@@ -567,7 +583,7 @@ class _Program:
     def _called(self, node: ir.Call, deciding: bool) -> Value:
         run, name = self._run, node.function
         if name == "held":
-            return lambda e: run.notes.add(_HELD) or run.constant(math.nan)
+            return lambda e: run.held()
         if name == "joined":
             return self._joined(node)
         if name == "activated":
@@ -578,7 +594,13 @@ class _Program:
 
             def limit(e: Locals) -> Any:
                 number = self._limit(run.types[of[0](e).DataType], greatest=greatest)
-                return int(number.value) if node.type == ir.INT else run.float_of(number, True) if node.type == ir.FLOAT else number
+                return (
+                    int(number.value)
+                    if node.type == ir.INT
+                    else run.float_of(number, True)
+                    if node.type == ir.FLOAT
+                    else number
+                )
 
             return limit
         if name in ("convert", "quantize"):
@@ -682,7 +704,10 @@ class _Program:
                 defines = run.registry.operator[nested.operator].defines
                 assert defines is not None
                 program = _Program(run, defines)
-                self._activations[nested.operator] = program, program.value(defines.outputs["OutputTensor"], deciding)
+                self._activations[nested.operator] = (
+                    program,
+                    program.value(defines.outputs["OutputTensor"], deciding),
+                )
             program, value = self._activations[nested.operator]
             members: dict[str, Any] = dict.fromkeys(run.registry.operator[nested.operator].member)
             members |= dict(nested.members)

@@ -368,6 +368,8 @@ class Arithmetic:
         exponent = y.value if isinstance(y, Number) else y
         if x.is_float:
             value = _called(math.pow, x.value, float(exponent))
+            if x.value < 0 and isinstance(y, Number) and y.error:
+                self.notes.add(UNSTABLE)  # odd, even or no integer at all
             exponents = y.interval if isinstance(y, Number) and y.error else (float(exponent),)
             bases = x.interval if x.error else (x.value,)
             ends = (_called(math.pow, base, end) for base in bases for end in exponents)
