@@ -49,9 +49,12 @@ def spoil(path: Path, how: str) -> None:
             os.mkfifo(path)
         case "folder":
             path.mkdir()
+        case "sparse":
+            path.touch()
+            os.truncate(path, 1 << 40)
 
 
-@pytest.mark.parametrize("how", ["empty", "cut", "flipped", "grown", "link", "pipe", "folder"])
+@pytest.mark.parametrize("how", ["empty", "cut", "flipped", "grown", "link", "pipe", "folder", "sparse"])
 def test_what_is_damaged_is_not_there(how: str, tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     cache.put(b"one", "a")

@@ -20,6 +20,11 @@ AVERAGE = "operators/pooling/average_pooling.yaml"
 MAXIMUM = "operators/pooling/max_pooling2.yaml"
 LP = "operators/normalization/lp_normalization.yaml"
 DYNAMIC = "operators/quantized/dynamic_quantize_linear.yaml"
+JOIN = "operators/shape/join.yaml"
+SPLIT = "operators/shape/split.yaml"
+GATHER = "operators/gather/gather_elements.yaml"
+BITS = "operators/logical/element_wise_bit_not.yaml"
+CLIP = "operators/elementwise/element_wise_clip.yaml"
 WINDOW = "shared/definitions/window.yaml"
 
 
@@ -82,13 +87,24 @@ SPOILS = [
     Spoil("index of a tensor between", DYNAMIC, "Low[[0]] / Scale[[0]]", "Low[[0, 0]] / Scale[[0]]", "coordinate-length", '"quantize('),
     Spoil("truth of a float", LP, "if P == 1", "if Epsilon", "expression-type", "Epsilon\n"),
     Spoil("remainder of floats", LP, "max(Norm[here], Epsilon)", "(Norm[here] % 2)", "expression-type", "Norm[here] % 2"),
+    Spoil("part of a value", JOIN, "joined(InputTensors, Axis)", "-joined(InputTensors, Axis)", "expression-form", "-joined", "whole value"),
+    Spoil("joined outputs", JOIN, "joined(InputTensors, Axis)", "joined(OutputTensor, Axis)", "expression-type", "OutputTensor, Axis"),
+    Spoil("one of an array", JOIN, "joined(InputTensors, Axis)", "InputTensors[Axis][at]", "expression-form", "InputTensors[Axis]", "written number"),
+    Spoil("number of an output", JOIN, "joined(InputTensors, Axis)", "joined(InputTensors, index)", "unknown-name", "index)"),
+    Spoil("output that is read", SPLIT, "InputTensor[replace", "OutputTensors[0][replace", "expression-form", "OutputTensors[0]", "never read"),
+    Spoil("wrap", GATHER, "wrap(IndicesTensor[at], ", "wrap(InputTensor[at], ", "expression-type", "InputTensor[at], "),
+    Spoil("size of wrap", GATHER, "InputTensor.Sizes[Axis])", "InputTensor.Sizes)", "expression-type", "InputTensor.Sizes)"),
+    Spoil("bits of a number", BITS, "bit_not(InputTensor[at])", "bit_not(1)", "expression-type", "bit_not(1)"),
+    Spoil("bits of a sum", BITS, "bit_not(InputTensor[at])", "InputTensor[at] | (InputTensor[at] + 1)", "expression-type", "InputTensor[at] | "),
+    Spoil("part of a struct", CLIP, "ScaleBias.Bias)", "ScaleBias.Bais)", "unknown-name", "Bais)", "Bias"),
+    Spoil("kernel", CLIP, "  outputs:\n", "  kernel: map\n  outputs:\n", "unknown-key", "kernel"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("spoil", SPOILS, ids=lambda spoil: spoil.name)
 def test_a_spoiled_definition_is_a_positioned_finding(spoil: Spoil, tmp_path: Path) -> None:
     specs = tmp_path / "specs"
-    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators"))
+    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
     operator = spoil.of or spoil.file
     (specs / operator).parent.mkdir(parents=True)
     shutil.copy(SPECS / operator, specs / operator)
@@ -116,7 +132,7 @@ def test_a_spoiled_definition_is_a_positioned_finding(spoil: Spoil, tmp_path: Pa
 )
 def test_what_an_activation_of_rows_is_applied_to(row: str, fits: bool, tmp_path: Path) -> None:
     specs = tmp_path / "specs"
-    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators"))
+    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
     for name in (GEMM, "operators/activation/activation_softmax.yaml"):
         (specs / name).parent.mkdir(parents=True)
         shutil.copy(SPECS / name, specs / name)
@@ -148,7 +164,7 @@ def test_what_an_operator_in_place_reads_and_writes(
 ) -> None:
     name = "operators/training/adam_optimizer.yaml"
     specs = tmp_path / "specs"
-    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators"))
+    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
     (specs / name).parent.mkdir(parents=True)
     text = (SPECS / name).read_text(encoding="utf-8")
     assert old in text
@@ -174,7 +190,7 @@ def test_what_an_operator_in_place_reads_and_writes(
 def test_which_maxima_go_by_key(old: str, new: str, fits: bool, tmp_path: Path) -> None:
     name = "operators/pooling/max_unpooling.yaml"
     specs = tmp_path / "specs"
-    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators"))
+    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
     (specs / name).parent.mkdir(parents=True)
     text = (SPECS / name).read_text(encoding="utf-8")
     assert old in text

@@ -35,7 +35,7 @@ NASTY = [
     "\U0001f600 caf\u00e9 \u20ac",
     "| a | `b` <script> [c](d) |",
 ]
-FREE = {"summary", "because", "says", "broken_by", "where", "holds", "text"}
+FREE = {"summary", "because", "says", "broken_by", "where", "holds", "text", "name"}
 IN_BRACES = {
     "because",
     "says",
@@ -54,7 +54,7 @@ class Plain(yaml.SafeDumper):
 
 def small(folder: Path) -> Path:
     """Specs of a gather and of an operator of elements."""
-    shutil.copytree(ROOT / "specs", folder)
+    shutil.copytree(ROOT / "specs", folder, ignore=shutil.ignore_patterns("counterparts"))
     kept = {folder / ELEMENTS, folder / CELU}
     for file in (folder / "operators").rglob("*.yaml"):
         if file not in kept:
@@ -94,7 +94,7 @@ def spoil_texts(node: Any, nasty: str, key: str = "") -> Any:
 RUN = """
 import json, sys
 import numpy as np
-import dmlops
+import dmlops, dmlops.overview
 from dmlops import TensorDesc, gpu, reference, registry
 for name in registry.OPERATORS: dmlops.registry.operator(name)
 found = []
@@ -122,6 +122,7 @@ inputs = {"InputTensor": data.reshape(2, 3), "IndicesTensor": np.uint32([[1, 0, 
 want, got = reference.run(desc, inputs), gpu.run(desc, inputs)
 np.testing.assert_array_equal(got["OutputTensor"], want["OutputTensor"])
 bad = gather(InputTensor=x, IndicesTensor=i, OutputTensor=o, **{axis: 1})
+assert len(dmlops.overview.levels_text().splitlines()) == 1 + len(registry.LEVELS)
 print(json.dumps([one.message for one in bad.validate()]), json.dumps(gather.__doc__))
 print(json.dumps({one: registry.rule(one).text for one in ("DML-OPERATOR-since", "DML-GATHER_ELEMENTS-axis-range")}))
 """
@@ -274,6 +275,32 @@ def test_a_name_works_everywhere_or_is_refused_with_its_place(
         )
         environment = {**os.environ, "PYTHONPATH": str(out / "python")}
         subprocess.run([sys.executable, "-c", program], env=environment, check=True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "at"),
+    [
+        ({"  Axis: {type": "  Any: {type", "Axis": "Any"}, "Any: {type"),
+        ({"\nrules:\n": "\nlet:\n  axis: Axis + 1\nrules:\n", "Axis <": "axis <"}, "axis: Axis"),
+        ({"[d]": "[axis]", "for d in": "for axis in", "d !=": "axis !="}, "id: indices-sizes"),
+    ],
+)
+def test_a_clash_of_names_is_found_where_the_name_stands(
+    changes: dict[str, str], at: str, specs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = specs / ELEMENTS
+    text = path.read_text(encoding="utf-8")
+    for old, new in changes.items():
+        assert old in text or new == "Any"
+        text = text.replace(old, new)
+    path.write_text(text, encoding="utf-8")
+    capsys.readouterr()
+    assert main(["lint", "--specs", str(specs)]) == 1
+    before = text[: text.index(at)]
+    where = f"{ELEMENTS}:{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}: "
+    found = [line for line in capsys.readouterr().out.splitlines() if "[name-clash]" in line]
+    assert found
+    assert where in found[0]
 
 
 NUMBERS = {

@@ -99,11 +99,11 @@ def test_what_does_not_fit_is_refused() -> None:
     values, indices = case.inputs["InputTensor"], case.inputs["IndicesTensor"]
     for inputs, says in (
         ({"InputTensor": values}, "IndicesTensor is missing"),
-        ({**case.inputs, "Other": values}, "no input 'Other'"),
-        ({**case.inputs, "OutputTensor": values}, "no input 'OutputTensor'"),
+        ({**case.inputs, "Other": values}, 'no input "Other"'),
+        ({**case.inputs, "OutputTensor": values}, 'no input "OutputTensor"'),
         ({**case.inputs, "InputTensor": values.T}, "shape"),
         ({**case.inputs, "InputTensor": values.astype(np.float32)}, "float64"),
-        ({**case.inputs, "IndicesTensor": indices.tolist()}, "it is list"),
+        ({**case.inputs, "IndicesTensor": indices.tolist()}, "it is a list"),
     ):
         with pytest.raises(ValueError, match=says):
             run(case.description, inputs)

@@ -371,3 +371,38 @@ def test_what_is_there_is_told_from_what_was_left(tmp_path: Path) -> None:
         assert not is_unchanged(tmp_path, left)
         (tmp_path / path).write_bytes(data)
     assert is_unchanged(tmp_path, left)
+
+
+def test_what_undoes_a_run_is_on_the_disk_before_a_file_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For when power fails: contents and names, then the journal's name, then the changes, then its end."""
+    write(OUTPUTS, tmp_path, {})
+    synced: list[str] = []
+    before_first: list[str] = []
+    after_last: list[str] = []
+    fsync, replace, unlink = os.fsync, os.replace, Path.unlink
+
+    def noting(number: int) -> None:
+        synced.append(os.path.relpath(os.readlink(f"/proc/self/fd/{number}"), tmp_path))
+        fsync(number)
+
+    def replacing(source: Path, target: Path) -> None:
+        before_first.extend([] if before_first else synced)
+        synced.clear()
+        replace(source, target)
+
+    def unlinking(path: Path) -> None:
+        if path.name == "journal.json":
+            after_last.extend(synced)
+        unlink(path)
+
+    monkeypatch.setattr(os, "fsync", noting)
+    monkeypatch.setattr(os, "replace", replacing)
+    monkeypatch.setattr(Path, "unlink", unlinking)
+    write(NEXT, tmp_path, fingerprints(OUTPUTS))
+    new = {f"{STAGING}/new/{path}" for path in NEXT}
+    old = {f"{STAGING}/old/{path}" for path in OUTPUTS}
+    assert {*new, *old, f"{STAGING}/unfinished", f"{STAGING}/new/new", STAGING, "."} <= set(before_first)
+    assert before_first[-1] == STAGING
+    assert {"python/dmlops", "new", "hlsl", "."} <= set(after_last)

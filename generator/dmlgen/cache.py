@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 _UNUSED = 30 * 24 * 3600  # seconds after which an entry goes
+_LARGEST = 1 << 28  # bytes of an entry
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -33,9 +34,10 @@ class Cache:
             # Neither through a link nor waiting for a pipe.
             number = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
             with open(number, "rb") as file:
-                if not stat.S_ISREG(os.fstat(number).st_mode):
+                status = os.fstat(number)
+                if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
                     return None
-                content = file.read()
+                content = file.read(_LARGEST)
             digest, data = content[:_DIGEST], content[_DIGEST:]
             if digest != _seal(key, data):
                 return None

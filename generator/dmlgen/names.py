@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 from dmlgen.diagnostics import Finding, Position
@@ -48,24 +48,26 @@ _PACKAGE = {"Description", "InvalidDescription", "JsonError", "Support", "Tensor
 _PACKAGE |= {"FeatureLevel", "OperatorType", "Any"}
 _FILES = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}
 
-# Words of HLSL that are lower case, and variables of the templates.
+# Words that the compiler of HLSL refuses as a variable, functions of it that shaders call, and variables of
+# the templates. A test tries every word that the compiler has, so that the first are complete.
 _HLSL_WORDS = _words(
     """
-    abs acos all any asdouble asfloat asin asint asm asm_fragment asuint atan atan2 auto bool break
-    buffer case catch cbuffer ceil centroid char clamp class clip column_major compile const const_cast
-    continue cos cosh countbits cross ddx ddy default degrees delete determinant discard distance do dot
-    double dst dword dynamic_cast else enum exp exp2 explicit export extern f16tof32 f32tof16 false
-    firstbithigh firstbitlow fixed float floor fma fmod for frac frexp friend fwidth globallycoherent
-    goto groupshared half if in inline inout int interface isfinite isinf isnan ldexp
+    Technique abs acos all any asdouble asfloat asin asint asm asm_fragment asuint atan atan2 auto bool
+    break buffer case catch cbuffer ceil centroid char clamp class clip column_major compile const
+    const_cast continue cos cosh countbits cross ddx ddy default degrees delete determinant discard
+    distance do dot double dst dword dynamic_cast else enum exp exp2 explicit export extern f16tof32
+    f32tof16 false firstbithigh firstbitlow fixed float floor fma fmod for frac frexp friend fwidth
+    globallycoherent goto groupshared half if in inline inout int interface isfinite isinf isnan ldexp
     lerp line lineadj linear lit log log10 log2 long mad matrix max min modf mul mutable namespace new
     nointerpolation noise noperspective normalize null operator out packoffset pass payload
     pixelfragment pixelshader point pow precise primitives private protected public radians rcp reflect
-    refract register reinterpret_cast return reversebits round row_major rsqrt sample sampler saturate
-    shared short sign signed sin sincos sinh sizeof smoothstep snorm sqrt stateblock static static_cast
-    string struct switch tan tanh tbuffer template texture this throw transpose triangle
-    triangleadj true trunc try typedef typename uint uniform union unorm unsigned using vector
-    vertexfragment vertexshader vertices virtual void volatile while at count dimensions group
-    groupColumns halving item multiplier outer params rest shift size thread value
+    refract register reinterpret_cast return reversebits round row_major rsqrt sample sampler
+    sampler_state saturate shared short sign signed sin sincos sinh sizeof smoothstep snorm sqrt
+    stateblock static static_cast string struct switch tan tanh tbuffer technique technique10
+    technique11 template texture this throw transpose triangle triangleadj true trunc try typedef typeid
+    typename uint uniform union unorm unsigned using vector vertexfragment vertexshader vertices virtual
+    void volatile wchar_t while at count dimensions group groupColumns halving item multiplier outer
+    params rest shift size thread value
     """
 )
 _HLSL_NUMBERED = re.compile(
@@ -163,7 +165,7 @@ def _of_members(operator: Operator, registry: Registry) -> Iterator[Finding]:
             or keyword.iskeyword(member.name)
             or member.name in ("None", "True", "False")
         ):
-            yield _clash(operator.position, member.name, member.name, "a class that Python's bindings need")
+            yield _clash(member.position, member.name, member.name, "a class that Python's bindings need")
 
 
 def _of_variables(operator: Operator, registry: Registry) -> Iterator[Finding]:
@@ -177,17 +179,22 @@ def _of_variables(operator: Operator, registry: Registry) -> Iterator[Finding]:
             locals_ += [f"{locals_[0]}_{part}" for part in ("ranks", "types")]
         for local in locals_:
             if local in named:
-                yield _clash(operator.position, member.name, local, named[local])
+                yield _clash(member.position, member.name, local, named[local])
             named[local] = member.name
     checks = [check for rule in operator.rules for check in rule.checks]
     judged = [node for check in checks for node in (*check.read, *check.shown)]
     inferred = [node for inference in operator.inferences for node in inference.expressions]
     computed = list(operator.compute.expressions) if operator.compute is not None else []
-    loops = [loop.variable.name for check in checks for loop in check.loops]
+    loops = {
+        loop.variable.name: rule.position
+        for rule in operator.rules
+        for check in rule.checks
+        for loop in check.loops
+    }
     yield from _of_scope(operator, dict(named), operator.definitions, [*judged, *inferred], loops)
     if operator.compute is not None:
         whole = (*operator.definitions, *operator.compute.definitions)
-        yield from _of_scope(operator, dict(named), whole, computed, [])
+        yield from _of_scope(operator, dict(named), whole, computed, {})
 
 
 def _of_scope(
@@ -195,20 +202,25 @@ def _of_scope(
     named: dict[str, str],
     definitions: Iterable[Definition],
     expressions: Iterable[ir.Expr],
-    loops: Iterable[str],
+    loops: Mapping[str, Position],
 ) -> Iterator[Finding]:
     variables = {definition.name for definition in definitions}
     for definition in definitions:
         if python_variable(definition.name) in named:
             local = python_variable(definition.name)
-            yield _clash(operator.position, definition.name, local, named[local])
+            yield _clash(definition.position or operator.position, definition.name, local, named[local])
         named[python_variable(definition.name)] = definition.name
-    values = [*expressions, *(definition.value for definition in definitions)]
-    nodes = [node for value in values for node in ir.walk(value)]
-    found = {node.loop.variable.name for node in nodes if isinstance(node, ir.Reduce)}
-    for name in sorted({*loops, *found} - variables):
-        if python_variable(name) in named:
-            yield _clash(operator.position, name, python_variable(name), named[python_variable(name)])
+    places = dict.fromkeys(_loop_names(*expressions), operator.position)
+    for definition in definitions:
+        places |= dict.fromkeys(_loop_names(definition.value), definition.position or operator.position)
+    for name, position in sorted({**places, **loops}.items()):
+        if name not in variables and python_variable(name) in named:
+            yield _clash(position, name, python_variable(name), named[python_variable(name)])
+
+
+def _loop_names(*expressions: ir.Expr) -> Iterator[str]:
+    nodes = (node for expression in expressions for node in ir.walk(expression))
+    return (node.loop.variable.name for node in nodes if isinstance(node, ir.Reduce))
 
 
 def _clash(position: Position, name: str, spelled: str, other: str) -> Finding:

@@ -1,8 +1,8 @@
 """Restricted YAML, with the position of every key and value.
 
 Only what reads the same in YAML 1.1 and 1.2, and to a person, is accepted: mappings with string keys,
-sequences, strings, `true`, `false`, `null`, decimal and `0x` integers, fractions. As specs are untrusted,
-whatever shares, tags, merges or hides data is refused, and size, depth and number of nodes are bounded.
+sequences, strings, `true`, `false`, `null`, decimal integers and fractions. As specs are untrusted, whatever
+shares, tags, merges or hides data is refused, and size, depth and number of nodes are bounded.
 """
 
 from __future__ import annotations
@@ -220,8 +220,8 @@ def _hidden_fault(position: Position, char: str) -> Finding:
 
 _WORDS: dict[str, Value] = {"true": True, "false": False, "null": None}
 
-_INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,19})|0x[0-9A-Fa-f]{1,16}")
-_FLOAT = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]+([eE][+-]?[0-9]+)?")
+_INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,19})")
+_FLOAT = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]+([eE][+-][0-9]+)?")  # without a sign, 1.1 reads a string
 
 # What one YAML version or another reads as something else than the string it looks like. A single capital
 # stays a string, as dimensions are called N.
@@ -229,7 +229,7 @@ _SURPRISE = re.compile(
     r"""
       (?i: yes | no | on | off | true | false | null ) | y | n | ~ | =
     | [-+]? [0-9] [0-9_]*                           # 010, +1, 1_000, beyond 64 bits
-    | [-+]? 0 [xXoObB] [0-9A-Fa-f_]+                # 0o17, 0b11, -0x1
+    | [-+]? 0 [xXoObB] [0-9A-Fa-f_]+                # 0x1F, 0o17, 0b11
     | [-+]? [0-9] [0-9_]* (: [0-9]{1,2})+ (\.[0-9_]*)?                  # 1:30, base 60
     | [-+]? (\.[0-9] | [0-9] [0-9_]* \.) [0-9_]* ([eE] [-+]? [0-9]+)?   # .5, 5., 1_0.5
     | [-+]? [0-9] [0-9_]* [eE] [-+]? [0-9]+         # 1e5
@@ -315,7 +315,7 @@ class _Builder:
         if text in _WORDS:
             return _WORDS[text]
         if _INTEGER.fullmatch(text):
-            number = int(text, 0)
+            number = int(text)
             if -(1 << 63) <= number < 1 << 64:
                 return number
         elif _FLOAT.fullmatch(text):

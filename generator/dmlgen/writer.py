@@ -6,6 +6,7 @@ removed if it is known to be ours: as the last run left it or, where none is rem
 
 Everything is staged in a folder of the output directory before the first file changes, together with what was
 there and a journal. An error on the way is undone at once, and what a killed run left is undone by the next.
+All of it is on the disk before the first file changes, so the same holds where power fails.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import re
 import shutil
 import stat
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,7 +85,10 @@ def fingerprints(outputs: Mapping[str, bytes]) -> dict[str, str]:
 
 @contextmanager
 def alone(directory: Path) -> Iterator[None]:
-    """Waits until no other run writes to the directory, which is made, and keeps others waiting meanwhile."""
+    """Waits until no other run writes to the directory, which is made, and keeps others waiting meanwhile.
+
+    Not on Windows, and not on a file system without locks: see that one run ends before another begins there.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     if fcntl is None:
         yield
@@ -164,11 +168,14 @@ def _apply(plan: _Plan, directory: Path) -> None:
             shutil.copy2(directory / path, _parent_made(old / path))
         journal = {"old": existing, "new": [path for path in plan.changed if path not in plan.before]}
         (staging / "unfinished").write_text(json.dumps(journal), encoding="ascii")
+        _sync(directory, *staging.rglob("*"))
         (staging / "unfinished").rename(staging / _JOURNAL)
+        _sync(staging)
         for path in plan.stale:
             (directory / path).unlink()
         for path in plan.changed:
             os.replace(new / path, _parent_made(directory / path))
+        _sync(*_folders(directory, (*plan.changed, *plan.stale)))
     except BaseException:
         _undo(directory)
         raise
@@ -192,6 +199,7 @@ def _undo(directory: Path) -> None:
             if _read(directory, path) is not None:
                 (directory / path).unlink()
             _remove_empty_parents(directory, path)
+        _sync(*_folders(directory, (*existing, *fresh)))
         (staging / _JOURNAL).unlink()
     with suppress(FileNotFoundError):
         shutil.rmtree(staging)
@@ -208,6 +216,22 @@ def _read_journal(data: bytes, directory: Path) -> tuple[list[str], list[str]]:
     position = Position((directory / STAGING / _JOURNAL).as_posix())
     message = f"not a journal of dmlgen; delete the folder {STAGING} and generate again"
     raise SpecError([Finding(position, "bad-journal", message)])
+
+
+def _sync(*paths: Path) -> None:
+    """Brings the contents of files and the names in folders to the disk, for when power fails."""
+    for path in paths:
+        with suppress(OSError):  # gone since, or a system that does not open folders
+            number = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(number)
+            finally:
+                os.close(number)
+
+
+def _folders(directory: Path, files: Iterable[str]) -> set[Path]:
+    """The folders of the directory that lead to the files."""
+    return {directory / parent for path in files for parent in Path(path).parents}
 
 
 def _parent_made(path: Path) -> Path:

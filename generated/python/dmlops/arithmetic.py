@@ -12,6 +12,8 @@ import struct
 from collections.abc import Sequence
 from typing import TypeVar
 
+from .quoting import shown
+
 Number = TypeVar("Number", int, float)
 
 LIMIT = (1 << 63) - 1
@@ -58,5 +60,5 @@ def power_of_two(value: int) -> bool:
 
 
 def decimal(value: int) -> str:
-    """An integer as messages show it; hexadecimal where Python would not print so many digits."""
-    return str(int(value)) if -LIMIT <= value >> 1 <= LIMIT else hex(value)
+    """An integer as messages show it, where it is beyond all types of C no longer in full."""
+    return str(int(value)) if -LIMIT <= value >> 1 <= LIMIT else shown(int(value))

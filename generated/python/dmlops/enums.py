@@ -9,7 +9,8 @@ from enum import IntEnum, IntFlag
 from typing import TYPE_CHECKING, Any
 
 from .arithmetic import decimal
-from .quoting import shown
+from .plain import class_name, is_a
+from .quoting import cut, shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -460,7 +461,7 @@ def feature_level(level: FeatureLevel | str) -> FeatureLevel:
     """The level that a caller names. Raises ValueError, with the levels that come close, when there is none."""
     try:
         known = _LEVELS.get(level)
-    except TypeError:  # it has no hash
+    except Exception:  # it has no hash, or none that works
         known = None
     if known is None:
         raise _no_level(level)
@@ -469,7 +470,7 @@ def feature_level(level: FeatureLevel | str) -> FeatureLevel:
 
 def _no_level(wrong: object) -> ValueError:
     """The error, with the levels next to a wrong one, by number; with all of them where it is not a number."""
-    text = shown(wrong) if isinstance(wrong, str | int | float) else f"of type {type(wrong).__name__}"
+    text = shown(wrong) if is_a(wrong, str, int, float) else f"of type {cut(class_name(wrong))}"
     parts = re.fullmatch(r'"?[vV ]*([0-9]{1,4})(?:[._]([0-9]{1,4}))? *"?', text)
     if parts is None:
         hint = f"they are {', '.join(map(str, FeatureLevel))}"

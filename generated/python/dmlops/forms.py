@@ -8,16 +8,17 @@ else stays as it is: the value that holds it remembers WRONG_TYPE, and `faults` 
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import fields
 from enum import Enum, IntFlag
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from .description import Description, count_of
 from .enums import ENUMS, PREFIXES, entry_of
 from .member import Member
+from .plain import is_a, plain
 from .quoting import nearest, shown
 from .registry import INTEGERS, NUMBERS, STRUCTS
 from .structs import STRUCT_CLASSES
@@ -25,6 +26,8 @@ from .tensor import TensorDesc
 from .value import WRONG_TYPE, Value
 
 ACTIVATION = "OPERATOR_DESC"
+DEEPEST = 8  # activations in activations into which a fault is followed
+MOST_ENTRIES = 1 << 16  # taken from an iterable, which may have no end
 
 
 class WrongType(Exception):
@@ -62,13 +65,17 @@ def settle(value: Any, kind: type[Value]) -> None:
 
 
 def faults(value: Any, path: str = "") -> Iterator[WrongType]:
-    """What is of a wrong type in a value, at most one fault for each of its members."""
+    """What is of a wrong type in a value: at most one fault for each member, and at least one in all."""
+    found = False
     for member in members_of(type(value)):
         where = f"{path}.{member.name}" if path else member.name
         try:
             _normal(type(value), member, getattr(value, member.name), where)
         except WrongType as fault:
+            found = True
             yield fault
+    if not found:  # a list has changed, an iterator has come to its end
+        yield WrongType(path or "Type", value, "made of values that stay as they are")
 
 
 def members_of(kind: type[Any]) -> tuple[Member, ...]:
@@ -83,40 +90,36 @@ def enumerator(name: str, value: Any, path: str) -> Any:
     Flags may also be given as "A|B" or as a list. A number that stands for none stays a number.
     """
     enum = ENUMS[name]
-    if issubclass(enum, IntFlag) and isinstance(value, list | tuple | str):
-        parts = value.split("|") if isinstance(value, str) else value
-        flags = 0
-        for part in parts:
-            flags |= int(_entry(name, part.strip() if isinstance(part, str) else part, path))
-        return entry_of(enum, flags)
-    return _entry(name, value, path)
+    text = plain(value)
+    if not issubclass(enum, IntFlag) or not (type(text) is str or is_a(value, list, tuple)):
+        return _entry(name, value, path)
+    flags = 0
+    for part in text.split("|") if type(text) is str else _entries(value, path):
+        flags |= int(_entry(name, part.strip() if type(part) is str else part, path))
+    return entry_of(enum, flags)
 
 
 def integer(value: Any, path: str) -> int:
-    value = _plain(value)
-    if type(value) is int:
-        return value
-    if not isinstance(value, int) or isinstance(value, bool):
+    found = plain(value)
+    if type(found) is not int:
         raise WrongType(path, value, "an integer")
-    return int(value)
+    return found
 
 
 def boolean(value: Any, path: str) -> int:
-    value = _plain(value)
-    if type(value) not in (bool, int):
+    found = plain(value)
+    if type(found) not in (bool, int) or is_a(value, Enum):
         raise WrongType(path, value, "true, false or an integer")
-    truth: int = value
+    truth: int = found
     return truth
 
 
 def number(value: Any, path: str) -> float:
-    value = _plain(value)
-    if type(value) in (int, float):
-        exact: float = value
-        return exact
-    if not isinstance(value, int | float) or isinstance(value, bool):
+    found = plain(value)
+    if type(found) not in (int, float):
         raise WrongType(path, value, "a number")
-    return int(value) if isinstance(value, int) else float(value)
+    exact: float = found
+    return exact
 
 
 def floating(value: Any, path: str) -> float:
@@ -128,7 +131,7 @@ def floating(value: Any, path: str) -> float:
 
 def _normal(owner: type[Value], member: Member, value: Any, path: str) -> Any:
     """A member's value in its form; WrongType if it has none."""
-    if value is None and _may_be_none(owner, member):
+    if value is None and may_be_none(owner, member):
         return None
     read = number if member.typed_by else _READERS[member.type]
     if member.count:
@@ -136,7 +139,7 @@ def _normal(owner: type[Value], member: Member, value: Any, path: str) -> Any:
     return read(value, path)
 
 
-def _may_be_none(owner: type[Any], member: Member) -> bool:
+def may_be_none(owner: type[Any], member: Member) -> bool:
     """Whether a member may be absent: at an address nothing may be, in a tensor what has that default."""
     if issubclass(owner, Description):
         return member.pointer
@@ -144,45 +147,41 @@ def _may_be_none(owner: type[Any], member: Member) -> bool:
 
 
 def _entries(value: Any, path: str) -> tuple[Any, ...]:
-    if isinstance(value, tuple):
+    if type(value) in (tuple, list):
         return tuple(value)
-    if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping | Set):
-        raise WrongType(path, value, "a list")
     try:
-        return tuple(value)
-    except TypeError:  # an array without dimensions
-        raise WrongType(path, value, "a list") from None
+        if not issubclass(type(value), (str, bytes, Mapping, Set)):
+            entries = tuple(islice(value, MOST_ENTRIES + 1))
+            if len(entries) <= MOST_ENTRIES:
+                return entries
+    except Exception:  # it has no entries, or its class fails
+        pass
+    raise WrongType(path, value, "a list")
 
 
 def _entry(name: str, value: Any, path: str) -> Any:
     enum, prefix = ENUMS[name], PREFIXES[name]
-    value = _plain(value)
-    if isinstance(value, enum):
+    if type(value) is enum:
         return value
-    if isinstance(value, str):
-        if value.removeprefix(prefix) in enum.__members__:
-            return enum[value.removeprefix(prefix)]
-        names = [prefix + known if value.startswith(prefix) else known for known in enum.__members__]
-        raise WrongType(path, value, f"a value of DML_{name}", nearest(value, names))
-    if not isinstance(value, int) or isinstance(value, bool | Enum):
+    found = plain(value)
+    if type(found) is str:
+        if found.removeprefix(prefix) in enum.__members__:
+            return enum[found.removeprefix(prefix)]
+        names = [prefix + known if found.startswith(prefix) else known for known in enum.__members__]
+        raise WrongType(path, value, f"a value of DML_{name}", nearest(found, names))
+    if type(found) is not int or is_a(value, Enum):
         raise WrongType(path, value, f"a value of DML_{name}")
-    return entry_of(enum, int(value))
-
-
-def _plain(value: Any) -> Any:
-    """A NumPy scalar as Python has it; anything else as it is."""
-    numpy = sys.modules.get("numpy")  # who never loaded it has no scalar of it
-    return value.item() if numpy is not None and isinstance(value, numpy.generic) else value
+    return entry_of(enum, found)
 
 
 def _value(kind: type[Value], expected: str) -> Callable[[Any, str], Any]:
     """A reader of values that are made elsewhere."""
 
     def read(value: Any, path: str) -> Any:
-        if not isinstance(value, kind):
+        if not is_a(value, kind):
             raise WrongType(path, value, expected)
         if value._state & WRONG_TYPE:
-            raise next(faults(value, path))
+            raise next(faults(value, path)) if path.count(".") < DEEPEST else WrongType(path, value, expected)
         return value
 
     return read

@@ -23,6 +23,7 @@ from .enums import ENUMS, PREFIXES
 from .errors import JsonError
 from .forms import WrongType, boolean, enumerator, floating, integer, members_of, number
 from .member import Member
+from .plain import is_a, plain
 from .quoting import cut, nearest, shown
 from .registry import ALIASES, INTEGERS, NUMBERS, OPERATORS, STRUCTS, operator
 from .structs import STRUCT_CLASSES
@@ -49,7 +50,7 @@ def from_json(value: Any) -> Description:
 
 def is_model(value: Any) -> bool:
     """Whether a parsed JSON value is a model of DxDispatch, which has descriptions in it."""
-    return isinstance(value, dict) and isinstance(value.get("dispatchables"), dict)
+    return is_a(value, dict) and is_a(dict.get(value, "dispatchables"), dict)
 
 
 def dispatchables(model: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -62,20 +63,19 @@ def dispatchables(model: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def _description(value: Any, path: str, also: Iterable[str] = ()) -> Description:
     """A description, at the top or as a fused activation; it may have those other names, too."""
-    if not isinstance(value, dict):
-        raise WrongType(path, value, "an object")
+    value = _mapping(value, path)
     type_name = "Type" if "Type" in value and "type" not in value else "type"
     desc_name = "Desc" if "Desc" in value and "desc" not in value else "desc"
     type_path, desc_path = _below(path, type_name), _below(path, desc_name)
-    name = value.get(type_name)
-    if not isinstance(name, str):
+    name = plain(value.get(type_name))
+    if type(name) is not str:
         raise WrongType(type_path, name, "the name of an operator, such as DML_OPERATOR_GATHER")
-    plain = name.removeprefix(OPERATOR_PREFIX)
-    if plain not in OPERATORS and plain not in ALIASES:
+    known_as = name.removeprefix(OPERATOR_PREFIX)
+    if known_as not in OPERATORS and known_as not in ALIASES:
         prefix = OPERATOR_PREFIX if name.startswith(OPERATOR_PREFIX) else ""
         names = [prefix + known for known in OPERATORS]
         raise JsonError(type_path, f"there is no operator {shown(name)}{nearest(name, names)}")
-    described = operator(plain)
+    described = operator(known_as)
     names = [member.name for member in described.MEMBERS]
     outside = [type_name, *also]
     if desc_name in value:
@@ -107,20 +107,21 @@ def to_json(desc: Description) -> dict[str, Any]:
 
 
 def _value_to_json(member: Member, value: Any) -> Any:
-    if isinstance(value, tuple):
+    if type(value) is tuple:
         return [_value_to_json(member, one) for one in value]
-    if isinstance(value, TensorDesc):
+    if type(value) is TensorDesc:
         return _tensor_to_json(value)
-    if isinstance(value, Description):
+    if is_a(value, Description):
         return to_json(value)
-    if isinstance(value, tuple(STRUCT_CLASSES.values())):
+    if is_a(value, *STRUCT_CLASSES.values()):
         return {
             field.name: _value_to_json(field, getattr(value, field.name)) for field in members_of(type(value))
         }
-    if member.type in ENUMS and isinstance(value, int):
+    value = plain(value)
+    if member.type in ENUMS and type(value) is int:
         names = [name for name, entry in ENUMS[member.type].__members__.items() if entry == value]
-        return names[0] if names else int(value)
-    if isinstance(value, float) and not isfinite(value):
+        return names[0] if names else value
+    if type(value) is float and not isfinite(value):
         return str(value)  # JSON has no such numbers
     return value if value is None or type(value) in (bool, int, float, str) else shown(value)
 
@@ -140,14 +141,15 @@ def _member(member: Member, members: Mapping[str, Any], path: str) -> Any:
     value = members.get(member.name)
     if value is None and member.pointer:
         return None
-    if member.typed_by and isinstance(value, dict):
+    if member.typed_by and is_a(value, dict):
         return _union(value, members.get(member.typed_by), path)
     reader = _scalar if member.typed_by else _READERS[member.type]
     return _array(value, path, reader) if member.count else reader(value, path)
 
 
 def _tensor(value: Any, path: str) -> TensorDesc:
-    if isinstance(value, dict) and "Desc" in value:
+    value = _mapping(value, path)
+    if "Desc" in value:
         given = _object(value, path, ("Type", "Desc"))
         enumerator("TENSOR_TYPE", given.get("Type", "BUFFER"), f"{path}.Type")
         value, path = value["Desc"], f"{path}.Desc"
@@ -174,16 +176,17 @@ def _tensor(value: Any, path: str) -> TensorDesc:
 
 
 def _array(value: Any, path: str, read: Callable[[Any, str], Any]) -> tuple[Any, ...]:
-    if not isinstance(value, list):
+    if not is_a(value, list):
         raise WrongType(path, value, "a list")
-    return tuple(read(item, f"{path}[{position}]") for position, item in enumerate(value))
+    return tuple(read(item, f"{path}[{position}]") for position, item in enumerate(list.__iter__(value)))
 
 
 def _number(value: Any) -> Any:
     """An integer beyond 2**53 may be written as a string, since many readers of JSON would round it."""
-    if isinstance(value, str) and _DIGITS.fullmatch(value) and abs(int(value)) > 1 << 53:
-        return int(value)
-    return value
+    text = plain(value)
+    if type(text) is str and _DIGITS.fullmatch(text) and abs(int(text)) > 1 << 53:
+        return int(text)
+    return text
 
 
 def _integer(value: Any, path: str) -> int:
@@ -191,22 +194,25 @@ def _integer(value: Any, path: str) -> int:
 
 
 def _float(value: Any, path: str) -> float:
-    if isinstance(value, str) and value.lower() in _NOT_FINITE:
-        return float(value)
+    text = plain(value)
+    if type(text) is str and text.lower() in _NOT_FINITE:
+        return float(text)
     return floating(value, path)
 
 
 def _scalar(value: Any, path: str) -> float:
     value = _number(value)
-    return _float(value, path) if isinstance(value, str) else number(value, path)
+    return _float(value, path) if type(value) is str else number(value, path)
 
 
 def _union(value: dict[str, Any], typed_by: Any, path: str) -> float:
     """A scalar union as DxDispatch has it: the field for its type, which for FLOAT16 holds the bits."""
-    while isinstance(typed_by, dict):  # a tensor
-        typed_by = typed_by.get("Desc", typed_by.get("DataType"))
+    for inner in ("Desc", "DataType"):
+        if is_a(typed_by, dict):  # a tensor, perhaps in a DML_TENSOR_DESC
+            typed_by = dict.get(typed_by, inner, typed_by)
+    name_of_type: str = plain(typed_by) if is_a(typed_by, str) else ""
     fields = {field.name.upper(): field.name for field in STRUCTS["DML_SCALAR_UNION"]}
-    type_ = str(typed_by).removeprefix(PREFIXES["TENSOR_DATA_TYPE"])
+    type_ = name_of_type.removeprefix(PREFIXES["TENSOR_DATA_TYPE"])
     name = "UInt16" if type_ == "FLOAT16" else fields.get(type_)
     if name is None:
         raise WrongType(path, value, "a number")
@@ -248,13 +254,21 @@ _READERS: dict[str, Callable[[Any, str], Any]] = {
 
 def _object(value: Any, path: str, names: Iterable[str]) -> Mapping[str, Any]:
     """A JSON object with no names but these."""
-    if not isinstance(value, dict):
-        raise WrongType(path, value, "an object")
+    given = _mapping(value, path)
     known = list(names)
-    for name in value:
+    for name in given:
         if name not in known:
-            raise JsonError(_below(path, cut(str(name))), f"unknown member{nearest(str(name), known)}")
-    return value
+            raise JsonError(_below(path, cut(name)), f"unknown member{nearest(name, known)}")
+    return given
+
+
+def _mapping(value: Any, path: str) -> dict[str, Any]:
+    """The names and values of a JSON object."""
+    if not is_a(value, dict):
+        raise WrongType(path, value, "an object")
+    if not all(type(name) is str for name in dict.keys(value)):
+        raise WrongType(path, value, "an object whose names are strings")
+    return value if type(value) is dict else dict(dict.items(value))
 
 
 def _below(path: str, name: str) -> str:

@@ -159,7 +159,7 @@ class Arithmetic:
         named = {name: self._function(function) for name, function in unary.items()}
         named |= {name: self._step(function) for name, function in steps.items()}
         own = (
-            "element integer wrap sign min max larger sqrt divide_exactly mean pow atan2 modulus_truncate "
+            "element wrap sign min max larger sqrt divide_exactly mean pow atan2 modulus_truncate "
             "modulus_floor scaled is_nan is_infinity above below difference bit_not bit_count convert "
             "quantize"
         )
@@ -315,9 +315,6 @@ class Arithmetic:
 
     def _element(self, value: Any) -> Any:
         return value
-
-    def _integer(self, x: Number) -> int:
-        return int(x.value)
 
     def _wrap(self, x: Number, size: int) -> int:
         index = x.value + size if x.value < 0 else x.value

@@ -153,6 +153,17 @@ class Definer:
         return ir.Apply(function, tuple(passed))
 
 
+def is_of_bits(node: ir.Expr) -> bool:
+    """Whether a value is the bits of an element: one that is read, or what a bit operation makes of those."""
+    match node:
+        case ir.Binary(op=op):
+            return op in BITS.values() and node.type.kind == "element"
+        case ir.Call(function=function):
+            return function in _OF_BITS
+        case _:
+            return isinstance(node, ir.Load) and node.type.kind == "element"
+
+
 def varies(node: ir.Expr) -> bool:
     """Whether a value may differ from element to element, so that the description alone does not give it."""
     match node:
@@ -279,9 +290,11 @@ class _Definition(_Parser):
     ) -> ir.Expr:
         if type(op) in BITS:
             a = self.as_bits(self.expression(left, depth))
-            if a.type.kind == "element":
+            if is_of_bits(a):
                 b = self.as_bits(self.expression(right, depth))
                 self.expect(right, b, a.type)
+                if not is_of_bits(b):
+                    raise self.fail(node, "expression-type", "bits are those of an element as it is read")
                 return ir.Binary(BITS[type(op)], a, b, a.type)
         symbols: dict[type[ast.operator], ir.ArithmeticOp] = {
             ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
@@ -360,8 +373,8 @@ class _Definition(_Parser):
             return self.converted(node, name, arguments, values)
         if name in _OF_BITS:
             values = [self.as_bits(value) for value in values]
-            if [value.type.kind for value in values] != ["element"]:
-                raise self.fail(node, "expression-type", f"{name}() takes an element of a tensor")
+            if len(values) != 1 or not is_of_bits(values[0]):
+                raise self.fail(node, "expression-type", f"{name}() takes an element as it is read")
             return ir.Call(name, tuple(values), values[0].type)
         kinds = {value.type.kind for value in values}
         if name in FUNCTIONS and not kinds & {"float", "element"}:

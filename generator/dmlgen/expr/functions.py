@@ -45,13 +45,12 @@ class ElementFunction:
     """A function of elements, while computing; the result is of their type unless said otherwise.
 
     All element arguments have one type, `any` ones any, FLOAT members included; `float` arguments are
-    FLOAT members or numbers, `int` ones integers, `activation` ones fused activations. A result "tensor" has
-    the type of the tensor given.
+    FLOAT members or numbers, `int` ones integers, `activation` ones fused activations.
     """
 
-    arguments: tuple[Literal["element", "any", "float", "int", "tensor", "activation"], ...]
+    arguments: tuple[Literal["element", "any", "float", "int", "activation"], ...]
     meaning: str
-    result: Literal["element", "bool", "int", "tensor"] = "element"
+    result: Literal["element", "bool", "int"] = "element"
 
 
 def _unary(meaning: str) -> ElementFunction:
@@ -93,7 +92,6 @@ ELEMENT_FUNCTIONS: Mapping[str, ElementFunction] = {
     "min": _binary("the smaller; NaN if either is"),
     "max": _binary("the larger; NaN if either is"),
     "larger": _binary("the larger; either one if one is NaN"),
-    "divide_exactly": _binary("x / y, correctly rounded, which / need not be on a GPU"),
     "mean": _binary("half of the sum; of integers without overflow, cut toward 0"),
     "pow": ElementFunction(
         ("element", "any"),
@@ -113,15 +111,9 @@ ELEMENT_FUNCTIONS: Mapping[str, ElementFunction] = {
     "below": ElementFunction(
         ("element", "float"), "whether it is smaller than a number, fractions included", "bool"
     ),
-    "difference": ElementFunction(
-        ("element", "element", "tensor"),
-        "x - y of integers, exactly, then in the type of another tensor",
-        "tensor",
-    ),
     "activated": ElementFunction(
         ("element", "activation"), "what a fused activation makes of it; itself without one"
     ),
-    "integer": ElementFunction(("element",), "an element of an integer type as an integer", "int"),
     "wrap": ElementFunction(
         ("element", "int"),
         "an index into that many: negative counts from the end, then clamped into range",

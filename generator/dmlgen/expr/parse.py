@@ -48,7 +48,6 @@ _OF_NUMBERS = ("+", "-", "*", "//", "%")
 _ARGUMENTS = {
     "float": ir.FLOAT,
     "int": ir.INT,
-    "tensor": ir.TENSOR,
     "activation": OPERATOR,
 }
 _REDUCTIONS: dict[str, ir.Reduction] = {
@@ -390,9 +389,6 @@ class _Parser:
                 values[place] = self.as_element(argument, values[place], element)
             elif kind != "any":
                 self.expect(argument, values[place], _ARGUMENTS[kind])
-            tensor = values[place]
-            if isinstance(tensor, ir.Tensor):
-                results["tensor"] = self.scope.element(tensor)
         return ir.Call(name, tuple(values), results[function.result])
 
     def reduce(

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from dmlgen.outputs import c, compute, coverage, definition, hlsl, hlsl_definition, language, matrix, python
+from dmlgen.outputs import (
+    c,
+    compute,
+    counterparts,
+    coverage,
+    definition,
+    description_schema,
+    hlsl,
+    hlsl_definition,
+    language,
+    matrix,
+    python,
+)
 from dmlgen.outputs.render import Templates
 from dmlgen.progress import Progress
 from dmlgen.registry import Registry
@@ -20,7 +32,18 @@ def render_all(
     """
     environment = Templates(templates)
     outputs: dict[str, bytes] = {}
-    for output in (python, compute, definition, c, hlsl, hlsl_definition, language):
+    languages = (
+        python,
+        description_schema,
+        counterparts,
+        compute,
+        definition,
+        c,
+        hlsl,
+        hlsl_definition,
+        language,
+    )
+    for output in languages:
         progress.say(f"rendering: {len(outputs)} files so far")
         outputs.update(output.render(registry, environment))
     outputs.update(matrix.render(registry, environment, known))

@@ -275,8 +275,6 @@ class HlslPrinter(Printer):
             case ir.Call(function="activated", arguments=(item, _)):
                 self.activates = True
                 return f"Activate({self.print(item)})"
-            case ir.Call(function="integer", arguments=(item,)):
-                return f"(int){self.print(item, ATOM)}"
             case ir.Call(function="min" | "max" | "abs" as function) if node.type == ir.INT:
                 return f"{function}({', '.join(map(self.print, node.arguments))})"
         return self._call("".join(word.capitalize() for word in node.function.split("_")), *node.arguments)

@@ -61,6 +61,11 @@ def resolve_definition(
     for name, where, misfit in _misfits(kept, outputs, counts, compute):
         with faults:
             raise fault(where, "coordinate-length", f"{misfit}, in {name}")
+    for name, value in [*((one.name, one.value) for one in kept), *outputs.items()]:
+        for misread in _misreads(value, members, name in outputs):
+            with faults:
+                group = mapping(compute, "outputs" if name in outputs else "tensors")
+                raise fault(place(group, name), "expression-form", f"{misread}, in {name}")
     faults.stop()
     decides = deciding_tensors(kept, outputs.values())
     kept = [replace(one, decides=one.name in decides) for one in kept]
@@ -192,6 +197,20 @@ def _check_order(listed: Mapping, kept: list[Intermediate], faults: Faults) -> N
 def entries_read(node: ir.Expr) -> set[str]:
     """The intermediate tensors that an expression reads, functions included."""
     return {part.tensor for part in walk_through(node) if isinstance(part, ir.Entry)}
+
+
+def _misreads(value: ir.Expr, members: Map[str, Member], is_output: bool) -> Iterator[str]:
+    """Reads of elements that no target has."""
+    for part in walk_through(value):
+        match part:
+            case ir.Load(tensor=ir.Tensor(name=name)) if members[name].role == "output":
+                yield f"{name} is an output, and those are never read"
+            case ir.Load(tensor=ir.Tensor(name=name, index=index)) if not isinstance(index, ir.Number | None):
+                yield f"which of {name} is read must be a written number"
+            case ir.Call(function="joined") if part is not value or not is_output:
+                yield "joined() is the whole value of an output"
+            case ir.Call("joined", (ir.Tensors(name=name), _)) if members[name].role == "output":
+                yield f"{name} is an output, and those are never read"
 
 
 def dimension_counts(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Mapping as Map
 from typing import Literal, cast
 
@@ -25,6 +26,7 @@ from dmlgen.registry import (
     Struct,
 )
 from dmlgen.resolve.nodes import (
+    Faults,
     fault,
     flag,
     free_text,
@@ -36,7 +38,7 @@ from dmlgen.resolve.nodes import (
     scalar,
     text,
 )
-from dmlgen.source import Mapping, Node, Scalar
+from dmlgen.source import Entry, Mapping, Scalar
 
 FILES = ("feature_levels", "constants", "enums", "structs", "rules", "identifiers")
 
@@ -144,8 +146,9 @@ class General:
         """The level that `since` names; else the default; else the lowest."""
         return self.level_at(node, "since") or default or self.levels[0]
 
-    def member(self, name: str, node: Node) -> Member:
+    def member(self, entry: Entry) -> Member:
         """A member of a struct: a tensor has a role, anything else a type."""
+        name, node = entry.name, entry.value
         assert isinstance(node, Mapping)
         type_ = text(node, "type")
         if (node.get("role") is None) == (type_ == ""):
@@ -160,6 +163,7 @@ class General:
             pointer=count is not None or type_ in ("", *self._by_address) or flag(node, "pointer"),
             optional=flag(node, "optional"),
             summary=free_text(node, "summary"),
+            position=entry.key.position,
             typed_by=text(node, "of") or None,
             length=integer(node, "length") or None,
         )
@@ -208,7 +212,10 @@ class General:
         return Enum(name, text(node, "prefix"), flag(node, "flags"), since, summary, entries)
 
     def _struct(self, name: str, node: Mapping) -> Struct:
-        members = tuple(self.member(key, value) for key, value in mapping(node, "members").items())
+        members = tuple(self.member(one) for one in mapping(node, "members").entries)
+        faults = Faults()
+        check_counts(mapping(node, "members"), members, faults, ("UINT", "UINT64", "SIZE_T"))
+        faults.stop()
         page = text(node, "page") or None
         return Struct(name, self.since(node), free_text(node, "summary"), members, page, flag(node, "union"))
 
@@ -249,13 +256,28 @@ def _in_box(node: Mapping) -> InBox:
     return InBox(integer(node, "build"), free_text(node, "name"), cast(Provenance, text(node, "source")))
 
 
+def check_counts(
+    listed: Mapping, members: Iterable[Member], faults: Faults, types: tuple[str, ...] = ("UINT",)
+) -> None:
+    """Notes members that count their entries by what is no member of these types."""
+    counts = [member.name for member in members if member.type in types and not member.count]
+    for member in members:
+        if member.count is not None and member.count not in counts:
+            with faults:
+                message = (
+                    f"{member.name} counts its entries by {member.count}, which is not a {types[0]} member"
+                )
+                where = place(mapping(listed, member.name), "count")
+                raise fault(where, "unknown-name", message, nearest(member.count, counts))
+
+
 def _levels(node: Mapping) -> tuple[FeatureLevel, ...]:
     levels: list[FeatureLevel] = []
     for name, entry in _entries(node):
         box = mapping(entry, "in_box")
         level = FeatureLevel(
             name=name,
-            value=integer(entry, "value"),
+            value=int(text(entry, "value"), 16),
             ordinal=len(levels),
             directml=text(entry, "directml"),
             in_box=_in_box(box) if box.entries else None,

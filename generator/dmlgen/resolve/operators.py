@@ -30,8 +30,9 @@ from dmlgen.registry import (
 )
 from dmlgen.resolve import rules
 from dmlgen.resolve.algorithm import resolve_algorithm
+from dmlgen.resolve.defaults import Default, resolve_defaults
 from dmlgen.resolve.definition import definer_of, resolve_definition
-from dmlgen.resolve.general import General
+from dmlgen.resolve.general import General, check_counts
 from dmlgen.resolve.nodes import (
     Faults,
     fault,
@@ -65,6 +66,7 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
     support: Map[str, tuple[Support, ...]] = {}
     compute: Compute | None = None
     defines: OutputDefinitions | None = None
+    defaults: Map[str, Default] = {}
     in_place: tuple[str, ...] = ()
     fused_into: dict[str, FeatureLevel] = {}
     examples: list[Example] = []
@@ -81,6 +83,8 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
             else:
                 defines = resolve_definition(node, members, resolved, support, definer)
                 compute = schedule_of(defines, Described(members, inferences, support, general.enums))
+    with faults:
+        defaults = resolve_defaults(general, mapping(node, "defaults"), members)
     with faults:
         in_place = _in_place(node, tensors)
     with faults:
@@ -110,6 +114,7 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
         in_place=in_place,
         fused_into=fused_into,
         members=tuple(members.values()),
+        defaults=defaults,
         free=tuple(str(item.value) for item in scalars(node, "free")),
         definitions=definitions,
         rules=resolved,
@@ -133,12 +138,11 @@ def erratum(node: Mapping) -> Erratum:
 def _members(general: General, node: Mapping, faults: Faults) -> dict[str, Member]:
     members: dict[str, Member] = {}
     listed = mapping(node, "members")
-    for name, value in listed.items():
+    for entry in listed.entries:
         with faults:
-            members[name] = general.member(name, value)
-            if not members[name].is_tensor:
-                general.expression_type(members[name], mapping(listed, name))
-    counts = [name for name, member in members.items() if member.type == "UINT" and not member.count]
+            members[entry.name] = general.member(entry)
+            if not members[entry.name].is_tensor:
+                general.expression_type(members[entry.name], mapping(listed, entry.name))
     for name, member in members.items():
         if member.typed_by is not None and not (
             member.typed_by in members and members[member.typed_by].type in ("tensor", "TENSOR_DATA_TYPE")
@@ -149,11 +153,7 @@ def _members(general: General, node: Mapping, faults: Faults) -> dict[str, Membe
                 )
                 where = place(mapping(listed, name), "of")
                 raise fault(where, "unknown-name", message, nearest(member.typed_by, members))
-        if member.count is not None and member.count not in counts:
-            with faults:
-                message = f"{name} counts its entries by {member.count}, which is not a UINT member"
-                where = place(mapping(listed, name), "count")
-                raise fault(where, "unknown-name", message, nearest(member.count, counts))
+    check_counts(listed, members.values(), faults)
     return members
 
 
@@ -311,6 +311,9 @@ def _example(general: General, node: Mapping, members: Map[str, Member]) -> Exam
             with faults:
                 message = f"{entry.name!r} is not a member other than a tensor"
                 raise fault(entry.key.position, "unknown-name", message, nearest(entry.name, plain))
+        elif isinstance(entry.value, Scalar) and isinstance(entry.value.value, str):
+            with faults:
+                _known_word(general, plain[entry.name], entry.value)
     tensors: dict[str, TensorData | tuple[TensorData, ...]] = {}
     known = {name: member for name, member in members.items() if member.is_tensor}
     given = mapping(node, "tensors")
@@ -329,6 +332,15 @@ def _example(general: General, node: Mapping, members: Map[str, Member]) -> Exam
                 tensors[entry.name] = _tensor_data(general, mapping(given, entry.name), faults)
     faults.stop()
     return Example(text(node, "id"), free_text(node, "where"), mapping(node, "members").plain(), tensors)
+
+
+def _known_word(general: General, member: Member, given: Scalar) -> None:
+    """Raises SpecError unless a member's text is an enumerator, or a number that YAML has no form for."""
+    enum = general.enums.get(member.type)
+    known = [entry.name for entry in enum.entries] if enum is not None else ["nan", "inf", "-inf"]
+    if given.value not in known:
+        message = f"{given.value!r} is no value of {member.name}"
+        raise fault(given.position, "unknown-name", message, nearest(str(given.value), known))
 
 
 def _tensor_data(general: General, node: Mapping, faults: Faults) -> TensorData:

@@ -65,7 +65,7 @@ def define(node: Mapping, scope: Scope) -> tuple[Scope, tuple[Definition, ...]]:
             if entry.name in scope.names:
                 raise fault(entry.key.position, "name-clash", f"the name {entry.name} is already taken")
             value = expression(entry.value, scope)
-            definitions.append(Definition(entry.name, value))
+            definitions.append(Definition(entry.name, value, entry.key.position))
             scope = scope.with_names({entry.name: ir.Definition(entry.name, value)})
     faults.stop()
     return scope, tuple(definitions)
@@ -263,7 +263,7 @@ def name_dimensions(
         if name.isidentifier() and name not in scope.names:
             sizes = ir.Field(ir.Tensor(tensor.name), "Sizes", scope.fields["Sizes"])
             value = ir.Index(sizes, ir.Number(axis, ir.INT))
-            named.append(Definition(name, value))
+            named.append(Definition(name, value, item.position))
             scope = scope.with_names({name: ir.Definition(name, value)})
     return scope, tuple(named)
 

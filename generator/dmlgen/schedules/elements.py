@@ -3,6 +3,9 @@
 A definition computes with floats and integers where all data types of a tensor are floats, or integers, since
 that reads best. Kernels compute in the data type that a description has. What has no tensor's type yet, such
 as a FLOAT member, takes that of the elements that it meets.
+
+Two functions are known to kernels alone: `divide_exactly(x, y)` is x / y, correctly rounded, which / need not
+be on a GPU; `difference(x, y, T)` is x - y of integers, exactly, then in the type of T's elements.
 """
 
 from __future__ import annotations
@@ -68,8 +71,12 @@ class InElements:
                 return self._few(node, loop)
             case ir.Fold():
                 raise Unfit
+            case ir.Compare(left=left, right=right) if left.type == right.type == ir.INT:
+                return self._compared(node.op, self.of(left), self.of(right))
             case ir.Compare(op=op, left=left, right=right):
-                return self._compared(op, *self._alike(self.of(left), self.of(right)))
+                return ir.Compare(op, *self._alike(self.of(left), self.of(right)))
+            case ir.Negate(operand=operand) if node.type != ir.INT:
+                return ir.Negate(self.of(operand, rounded))
             case ir.Conditional(test=test, then=then, otherwise=otherwise):
                 branches = self._alike(self.of(then, rounded), self.of(otherwise, rounded))
                 return ir.Conditional(self.of(test), *branches)
@@ -86,17 +93,24 @@ class InElements:
                 return self._with_children(node)
 
     def _with_children(self, node: ir.Expr) -> ir.Expr:
-        """The node with all below it in elements."""
+        """The node with all below it in elements, none of which it takes itself."""
         changes: dict[str, Any] = {}
         for field in fields(node):
             value = getattr(node, field.name)
             if isinstance(value, ir.Loop):
                 changes[field.name] = self._loop(value.variable, value.lower, value.upper, value.condition)
             elif isinstance(value, tuple):
-                changes[field.name] = tuple(map(self.of, value))
+                changes[field.name] = tuple(map(self._plain, value))
             elif isinstance(value, ir.Expr):
-                changes[field.name] = self.of(value)
+                changes[field.name] = self._plain(value)
         return replace(node, **changes) if changes else node
+
+    def _plain(self, node: ir.Expr) -> ir.Expr:
+        """The same in elements, but none itself: elements have fewer bits than integers."""
+        found = self.of(node)
+        if found.type.kind == "element":
+            raise Unfit
+        return found
 
     def _few(self, node: ir.Fold, loop: ir.Each) -> ir.Expr:
         """A reduction over dimensions."""
@@ -108,8 +122,8 @@ class InElements:
         return ir.Reduce(kind, self._loop(loop.variable, first, loop.last, node.condition), body, body.type)
 
     def _loop(self, variable: ir.Local, lower: ir.Expr, upper: ir.Expr, condition: ir.Expr | None) -> ir.Loop:
-        last = _at_most(self.of(upper), MAX_RANK)
-        return ir.Loop(variable, self.of(lower), last, None if condition is None else self.of(condition))
+        last = _at_most(self._plain(upper), MAX_RANK)
+        return ir.Loop(variable, self._plain(lower), last, None if condition is None else self.of(condition))
 
     def _named(self, name: str, value: ir.Expr) -> ir.Expr:
         named = ir.Definition(name, value)
@@ -120,16 +134,17 @@ class InElements:
         return named
 
     def _compared(self, op: ir.CompareOp, left: ir.Expr, right: ir.Expr) -> ir.Expr:
-        """A comparison. An element equals a negative integer only where its type is signed."""
-        match right:
-            case ir.Call(function="convert", arguments=(number, ir.Tensor() as tensor)) if (
-                number.type == ir.INT and lower_bound(number) is None
-            ):
-                type_ = ir.Field(tensor, "DataType", ir.Type("enum", "TENSOR_DATA_TYPE"))
-                signed = ir.Call("signed", (type_,), ir.BOOL)
-                name = f"{tensor.name[0].lower()}{tensor.name[1:].removesuffix('Tensor')}Signed"
-                return ir.Logic("and", (self._named(name, signed), ir.Compare(op, left, right)))
-        return ir.Compare(op, left, right)
+        """A comparison of integers. An element equals a negative one only where its type is signed."""
+        numbers = [one for one in (left, right) if one.type == ir.INT]
+        compared = ir.Compare(op, *self._alike(left, right))
+        if len(numbers) != 1 or lower_bound(numbers[0]) is not None:
+            return compared
+        if op != "==":
+            raise Unfit
+        tensor = ir.Tensor(compared.left.type.name or "")
+        type_ = ir.Field(tensor, "DataType", ir.Type("enum", "TENSOR_DATA_TYPE"))
+        name = f"{tensor.name[0].lower()}{tensor.name[1:].removesuffix('Tensor')}Signed"
+        return ir.Logic("and", (self._named(name, ir.Call("signed", (type_,), ir.BOOL)), compared))
 
     def _call(self, node: ir.Call, rounded: bool) -> ir.Expr:
         name, arguments = node.function, node.arguments
@@ -142,11 +157,9 @@ class InElements:
                 return self.of(number)  # which becomes one again beside what made it one
             case ir.Call("convert" | "quantize", (number, ir.Tensor() as target)):
                 value, type_ = self.of(number, name == "quantize" or rounded), self.type(target)
-                return (
-                    value
-                    if (name, value.type) == ("convert", type_)
-                    else ir.Call(name, (value, target), type_)
-                )
+                if name == "convert" and value.type == type_:
+                    return value
+                return ir.Call(name, (value, target), type_)
             case ir.Call("inside", (at, ir.Field(tensor=tensor, name="Sizes") as sizes)):
                 dimension, rank = ir.Local("d", ir.INT), ir.Field(tensor, "DimensionCount", ir.INT)
                 entry, size = ir.Index(self.of(at), dimension), ir.Index(sizes, dimension)
@@ -157,14 +170,14 @@ class InElements:
                 element = self.of(index)
                 if element.type.kind != "element":
                     raise Unfit
-                return ir.Call(name, (element, self.of(count)), ir.INT)
+                return ir.Call(name, (element, self._plain(count)), ir.INT)
             case ir.Call("activated", (value, activation)):
                 element = self.of(value)
                 return ir.Call(name, (element, activation), element.type)
             case ir.Call("align", (sequence, length, fill)):
                 # Two coordinates are put together, of which the indices have one entry more than they need.
-                length = _at_most(self.of(length), 2 * MAX_RANK - 1)
-                return ir.Call(name, (self.of(sequence), length, self.of(fill)), ir.INTS)
+                most = _at_most(self._plain(length), 2 * MAX_RANK - 1)
+                return ir.Call(name, (self.of(sequence), most, self._plain(fill)), ir.INTS)
         given = [self.of(argument, rounded or name in _ROUNDING) for argument in arguments]
         if name in _OF_NO_TYPE:
             return ir.Call(name, tuple(given), node.type)
@@ -213,6 +226,10 @@ class InElements:
                 return number if number.type == type_ else ir.Call("convert", (number, tensor), type_)
             case ir.Call("difference", arguments):
                 return ir.Call("difference", (*arguments, tensor), type_)
+            case ir.Call("divide_exactly", (left, right)):
+                return ir.Call(
+                    "divide_exactly", (self._settled(left, type_), self._settled(right, type_)), type_
+                )
             case _ if node.type not in (ir.INT, ir.FLOAT):
                 raise Unfit
             case ir.Definition(name=name, value=value) if ir.varies(node):
@@ -234,8 +251,6 @@ class InElements:
 
 def _at_most(number: ir.Expr, limit: int) -> ir.Expr:
     """An integer that a description of the right shape keeps to a limit, and now any does."""
-    return (
-        number
-        if upper_bound(number) is not None
-        else ir.Call("min", (number, ir.Number(limit, ir.INT)), ir.INT)
-    )
+    if upper_bound(number) is not None:
+        return number
+    return ir.Call("min", (number, ir.Number(limit, ir.INT)), ir.INT)

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from .description import Description
+from .plain import is_a
+from .quoting import shown
 from .tensor import TensorDesc
 
 
@@ -16,31 +18,46 @@ def checked(desc: Description, inputs: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises ValueError for an array that is missing, unknown, or does not fit its tensor.
     """
+    named = _read(dict, inputs, Mapping, "the inputs must be a mapping from names to arrays")
     tensors = {member.name: getattr(desc, member.name) for member in desc.MEMBERS if member.role == "input"}
-    given = {name: tensor for name, tensor in tensors.items() if tensor is not None}
-    unknown = [name for name in inputs if name not in given and inputs[name] is not None]
-    if unknown:
-        raise ValueError(f"{desc.OPERATOR} has no input {unknown[0]!r}; its inputs are {', '.join(given)}")
+    wanted = {name: tensor for name, tensor in tensors.items() if tensor is not None}
+    for name, array in named.items():
+        if name not in wanted and array is not None:
+            raise ValueError(
+                f"{desc.OPERATOR} has no input {shown(name)}; its inputs are {', '.join(wanted)}"
+            )
     arrays: dict[str, Any] = {}
-    for name, tensor in given.items():
-        if name not in inputs:
+    for name, tensor in wanted.items():
+        if name not in named:
             raise ValueError(f"{name} is missing from the inputs")
-        array = inputs[name]
         if isinstance(tensor, TensorDesc):
-            _check(name, tensor, array)
-            arrays[name] = np.asarray(array, order="C")
+            arrays[name] = _fitting(name, tensor, named[name])
             continue
-        if not isinstance(array, Sequence) or len(array) != len(tensor):
-            raise ValueError(f"{name} must be a list of {len(tensor)} NumPy arrays")
-        for number, (one, part) in enumerate(zip(tensor, array, strict=True)):
-            _check(f"{name}[{number}]", one, part)
-        arrays[name] = [np.asarray(part, order="C") for part in array]
+        expected = f"{name} must be a list of {len(tensor)} NumPy arrays"
+        parts = _read(list, named[name], Sequence, expected)
+        if len(parts) != len(tensor):
+            raise ValueError(f"{expected}; it has {len(parts)}")
+        arrays[name] = [_fitting(f"{name}[{i}]", one, parts[i]) for i, one in enumerate(tensor)]
     return arrays
 
 
-def _check(name: str, tensor: TensorDesc, array: Any) -> None:
+def _read(made: type[Any], value: Any, kind: type[Any], expected: str) -> Any:
+    """A list or dict of what is in another; ValueError where that is none, or fails."""
+    try:
+        if is_a(value, kind):
+            return made(value)
+    except Exception as error:
+        raise ValueError(f"{expected}; reading them failed") from error
+    raise ValueError(f"{expected}; found {shown(value)}")
+
+
+def _fitting(name: str, tensor: TensorDesc, given: Any) -> np.ndarray:
+    """The array of a tensor, if it is one."""
     data_type = tensor.DataType.numpy
-    if isinstance(array, np.ndarray) and array.shape == tensor.Sizes and array.dtype == data_type:
-        return
-    found = f"{array.dtype} of shape {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+    found = shown(given)
+    if is_a(given, np.ndarray):
+        array = np.asarray(given)
+        if array.shape == tensor.Sizes and array.dtype == data_type:
+            return np.asarray(array, order="C")
+        found = f"{array.dtype} of shape {array.shape}"
     raise ValueError(f"{name} must be a NumPy array of {data_type}, shape {tensor.Sizes}; it is {found}")

@@ -139,10 +139,13 @@ class Description(Value):
         return next((level for level in self.LEVELS if not self.validate(level)), None)
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form, which `dmlops.from_json` reads."""
+        """The JSON form, which `dmlops.from_json` reads. ValueError for activations nested beyond all use."""
         from .json_form import to_json
 
-        return to_json(self)
+        try:
+            return to_json(self)
+        except RecursionError:
+            raise ValueError("activations are nested too deep") from None
 
     def to_ctypes(self) -> ctypes.Structure:
         """The DML_OPERATOR_DESC, which keeps all that it points to alive.
@@ -151,7 +154,10 @@ class Description(Value):
         """
         from .abi import operator_desc
 
-        return operator_desc(self)
+        try:
+            return operator_desc(self)
+        except RecursionError:
+            raise ValueError("activations are nested too deep") from None
 
 
 Inferred = TypeVar("Inferred", bound=Description)

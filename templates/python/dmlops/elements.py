@@ -252,11 +252,6 @@ def bit_count(x: Any) -> Any:
     return np.bitwise_count(x).astype(x.dtype)
 
 
-def integer(x: Any) -> Any:
-    """Elements of an integer type as coordinates."""
-    return np.asarray(x).astype(np.int64)
-
-
 def erf(x: Any) -> Any:
     """The error function, of each element in double precision."""
     return _ERF(np.asarray(x, np.float64)).astype(np.result_type(x))

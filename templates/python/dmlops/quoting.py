@@ -2,39 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
+
+from .plain import class_name, is_a, plain
 
 _SHOWN = 60  # characters of a wrong value that a message repeats
 
 
 def shown(value: Any) -> str:
     """A wrong value: numbers and strings as they are, other things by their kind."""
-    match value:
-        case None:
-            return "nothing"
-        case bool():
-            return str(value).lower()
-        case Mapping():
-            return "an object"
-        case list() | tuple():
-            return "a list"
-        case int() if abs(value) >> 200:
-            return "a huge integer"
-        case str():
-            return f'"{cut(value)}"'
-        case int() | float():
-            return cut(repr(value))
-        case _:
-            name = cut(type(value).__name__)
-            return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"
+    value = plain(value)
+    kind = type(value)
+    if value is None:
+        return "nothing"
+    if kind is bool:
+        return str(value).lower()
+    if is_huge(value):
+        return "a huge integer"
+    if kind is str:
+        return f'"{cut(value)}"'
+    if kind is int or kind is float:
+        return cut(repr(value))
+    if is_a(value, dict):
+        return "an object"
+    if is_a(value, list, tuple):
+        return "a list"
+    name = cut(class_name(value))
+    return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"
+
+
+def is_huge(value: Any) -> bool:
+    """Whether a value is an integer that no member holds, and that Python may refuse to write out."""
+    return type(value) is int and abs(value) >> 200 != 0
 
 
 def cut(text: str) -> str:
     """The beginning of a text that may be long or hold control characters."""
-    printable = "".join(one if " " <= one <= "~" else _escape(one) for one in text[: _SHOWN + 1])
-    return printable if len(text) <= _SHOWN else f"{printable[:_SHOWN]}..."
+    start = printable(text[: _SHOWN + 1])
+    return start if len(text) <= _SHOWN else f"{start[:_SHOWN]}..."
+
+
+def printable(text: str) -> str:
+    """A text with whatever is not printable ASCII as an escape."""
+    return "".join(one if " " <= one <= "~" else _escape(one) for one in text)
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

@@ -16,14 +16,18 @@ from .compute import computation
 from .description import Description
 from .enums import FeatureLevel
 from .errors import InvalidDescription
+from .plain import is_a
+from .quoting import shown
 
 
 def run(desc: Description, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """The output tensors of an operator, as new arrays; inputs are only read.
 
-    Raises InvalidDescription, ValueError for arrays that do not fit the description, and NotImplementedError
-    for operators whose computation the registry does not hold.
+    Raises InvalidDescription, ValueError for arrays that do not fit the description, NotImplementedError for
+    operators whose computation the registry does not hold, and TypeError for what is no description.
     """
+    if not is_a(desc, Description):
+        raise TypeError(f"{shown(desc)} is no description of an operator")
     violations = desc.validate(max(FeatureLevel))
     if violations:
         raise InvalidDescription(desc, violations)

@@ -18,6 +18,8 @@ from ..arrays import checked
 from ..compute import computation
 from ..description import Description
 from ..errors import InvalidDescription
+from ..plain import is_a
+from ..quoting import shown
 from . import compiler
 from .errors import GpuUnavailable, Unsupported
 from .memory import array_of, buffer_size, tensor_bytes
@@ -49,8 +51,10 @@ def run(
     name, or None for the fastest kind. `in_place` names an input whose buffer the output shares, one of the
     operator's IN_PLACE, or maps outputs to such inputs; both have the same layout then. Raises
     InvalidDescription, ValueError for what does not fit the description, Unsupported for what the shaders
-    cannot do, and GpuUnavailable.
+    cannot do, GpuUnavailable, and TypeError where `desc` is no description or `device` none of these.
     """
+    if not is_a(desc, Description):
+        raise TypeError(f"{shown(desc)} is no description of an operator")
     violations = desc.validate()  # at the newest level
     if violations:
         raise InvalidDescription(desc, violations)
@@ -61,7 +65,7 @@ def run(
 
     from .device import Device
 
-    target = device if isinstance(device, Device) else Device.open(device)
+    target = Device.open(device)
     tensors = [tensor for role in ("input", "output") for _, tensor in tensor_names(desc, role)]
     target.check_sizes([buffer_size(tensor) for tensor in tensors])  # before their contents take memory here
     programs = [
@@ -94,10 +98,12 @@ def shared_buffers(desc: Description, in_place: str | Mapping[str, str]) -> Mapp
         if len(outputs) > 1:
             raise ValueError(f"{desc.OPERATOR} has several outputs; say which of them share whose buffer")
         in_place = dict.fromkeys(outputs, in_place)
+    if not isinstance(in_place, Mapping):
+        raise ValueError(f"{shown(in_place)} is no name of an input, nor does it map outputs to inputs")
     for output, source in in_place.items():
         for name, tensors, role in ((output, outputs, "output"), (source, inputs, "input")):
-            if name not in tensors:
-                raise ValueError(f"{desc.OPERATOR} has no {role} {name!r}; it has {', '.join(tensors)}")
+            if not is_a(name, str) or name not in tensors:
+                raise ValueError(f"{desc.OPERATOR} has no {role} {shown(name)}; it has {', '.join(tensors)}")
         if source not in desc.IN_PLACE:
             shared = " or ".join(desc.IN_PLACE)
             raise ValueError(f"{output} cannot share the buffer of {source}; {desc.OPERATOR} allows {shared}")

@@ -4,7 +4,8 @@
 
 The folder is what DMLOPS_CACHE names, else `dmlops` in the user's cache folder. Shaders found there run on
 the GPU, so a folder that belongs to somebody else, or that others may write to, is not used. Each file begins
-with the SHA-256 of the rest: one that was cut short, by a full disk say, counts as absent.
+with the SHA-256 of its name and the rest: what was cut short, by a full disk say, counts as absent, and so
+does what is no file of this user's.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 _DIGEST_BYTES = hashlib.sha256().digest_size
+_LARGEST = 1 << 26  # bytes of a file; the largest shader has some hundred thousand
 
 
 def load(name: str) -> bytes | None:
@@ -25,11 +27,18 @@ def load(name: str) -> bytes | None:
     if folder is None:
         return None
     try:
-        entry = (folder / name).read_bytes()
+        # Neither through a link nor waiting for a pipe; Windows has neither flag.
+        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        number = os.open(folder / name, flags | getattr(os, "O_BINARY", 0))
+        with open(number, "rb") as file:
+            status = os.fstat(number)
+            if not (stat.S_ISREG(status.st_mode) and status.st_size <= _LARGEST and _is_ours(status)):
+                return None
+            entry = file.read(_LARGEST)
     except OSError:
         return None
     digest, code = entry[:_DIGEST_BYTES], entry[_DIGEST_BYTES:]
-    return code if hashlib.sha256(code).digest() == digest else None
+    return code if _digest(name, code) == digest else None
 
 
 def store(name: str, code: bytes) -> None:
@@ -41,7 +50,7 @@ def store(name: str, code: bytes) -> None:
         handle, temporary = tempfile.mkstemp(dir=folder)
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.sha256(code).digest() + code)
+                file.write(_digest(name, code) + code)
             os.replace(temporary, folder / name)
         except BaseException:
             os.unlink(temporary)
@@ -56,10 +65,18 @@ def _folder() -> Path | None:
         status = folder.stat()
     except (OSError, RuntimeError):  # RuntimeError: this user has no home
         return None
+    return folder if _is_ours(status) else None
+
+
+def _is_ours(status: os.stat_result) -> bool:
+    """Whether a file or folder is this user's and nobody else may write to it."""
     if os.name != "posix":  # Windows keeps other users out of a profile by itself
-        return folder
-    is_ours = status.st_uid == os.geteuid()
-    return folder if is_ours and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) else None
+        return True
+    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _digest(name: str, code: bytes) -> bytes:
+    return hashlib.sha256(name.encode() + b"\0" + code).digest()
 
 
 def _place() -> Path:

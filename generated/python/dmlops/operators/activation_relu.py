@@ -71,8 +71,8 @@ _SINCE_5_1 = {
 class ActivationRelu(Description):
     """Gives max(0, x).
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
 
     Rules: DML-ACTIVATION_RELU-same-rank, DML-ACTIVATION_RELU-same-type, DML-ACTIVATION_RELU-same-sizes.
     """
@@ -148,7 +148,7 @@ class ActivationRelu(Description):
         """
         try:
             accepted = _ACCEPTED.get(level)
-        except TypeError:  # a level without a hash
+        except Exception:  # a level without a hash, or with one that fails
             accepted = None
         if accepted is None:
             return judgement.before(self, level)

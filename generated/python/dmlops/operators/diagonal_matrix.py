@@ -84,9 +84,9 @@ _SINCE_5_1 = {
 class DiagonalMatrix(Description):
     """Writes matrices with one value along a diagonal and 0 elsewhere, one for every index of the leading dimensions.
 
-    OutputTensor: The matrices, in the last two dimensions; they need not be square.
-    Offset: Column of the diagonal in the first row; negative below the main diagonal.
-    Value: Value on the diagonal, 1 as a rule; integer types drop its fraction.
+    OutputTensor (output tensor): The matrices, in the last two dimensions; they need not be square.
+    Offset (INT): Column of the diagonal in the first row; negative below the main diagonal.
+    Value (FLOAT): Value on the diagonal, 1 as a rule; integer types drop its fraction.
 
     Rules: .
     """
@@ -156,7 +156,7 @@ class DiagonalMatrix(Description):
         """
         try:
             accepted = _ACCEPTED.get(level)
-        except TypeError:  # a level without a hash
+        except Exception:  # a level without a hash, or with one that fails
             accepted = None
         if accepted is None:
             return judgement.before(self, level)

@@ -64,9 +64,9 @@ _SINCE_3_0 = {
 class ElementWiseMean(Description):
     """Takes the mean of the two elements of each pair.
 
-    ATensor: Left operands.
-    BTensor: Right operands.
-    OutputTensor: The results, one for each pair.
+    ATensor (input tensor): Left operands.
+    BTensor (input tensor): Right operands.
+    OutputTensor (output tensor): The results, one for each pair.
 
     Rules: DML-ELEMENT_WISE_MEAN-same-rank, DML-ELEMENT_WISE_MEAN-same-type, DML-ELEMENT_WISE_MEAN-same-sizes.
     """
@@ -149,7 +149,7 @@ class ElementWiseMean(Description):
         """
         try:
             accepted = _ACCEPTED.get(level)
-        except TypeError:  # a level without a hash
+        except Exception:  # a level without a hash, or with one that fails
             accepted = None
         if accepted is None:
             return judgement.before(self, level)

@@ -75,9 +75,9 @@ _SINCE_4_1 = {
 class FillValueConstant(Description):
     """Writes one value into every element of the output.
 
-    OutputTensor: The tensor to fill.
-    ValueDataType: Data type of Value.
-    Value: The value to fill with.
+    OutputTensor (output tensor): The tensor to fill.
+    ValueDataType (TENSOR_DATA_TYPE): Data type of Value.
+    Value (SCALAR_UNION): The value to fill with.
 
     Rules: DML-FILL_VALUE_CONSTANT-value-data-type.
     """
@@ -148,7 +148,7 @@ class FillValueConstant(Description):
         """
         try:
             accepted = _ACCEPTED.get(level)
-        except TypeError:  # a level without a hash
+        except Exception:  # a level without a hash, or with one that fails
             accepted = None
         if accepted is None:
             return judgement.before(self, level)

@@ -5,6 +5,7 @@ Whatever needs Vulkan raises GpuUnavailable when it is missing.
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -13,6 +14,8 @@ from itertools import accumulate
 from threading import Lock, RLock
 from typing import Any
 
+from ..plain import is_a, plain
+from ..quoting import shown
 from .errors import GpuUnavailable, Unsupported
 from .resources import Binding, Buffer, Bytes, Kernel
 from .vulkan_api import vk
@@ -63,20 +66,28 @@ class Device:
         )[0]
 
     @classmethod
-    def open(cls, selector: str | int | None = None) -> Device:
+    def open(cls, selector: Device | str | int | None = None) -> Device:
         """The device with this index, or the first whose name contains this text; else the fastest kind.
 
-        One device is opened once. Raises GpuUnavailable when there is none or it lacks a feature.
+        One device is opened once; a device stands for itself. Raises GpuUnavailable when there is none or it
+        lacks a feature, and TypeError for a selector of another type.
         """
+        if is_a(selector, Device):
+            return selector
+        wanted = plain(selector)
+        if wanted is not None and type(wanted) not in (int, str):
+            raise TypeError(
+                f"a device is chosen by its index or a part of its name, not by {shown(selector)}"
+            )
         with _opening:
             found = _physical_devices()
-            if isinstance(selector, int):
-                chosen = found[selector : selector + 1] if selector >= 0 else []
+            if type(wanted) is int:
+                chosen = found[wanted : wanted + 1] if wanted >= 0 else []
             else:
-                chosen = [entry for entry in found if (selector or "").lower() in entry[0].lower()]
+                chosen = [entry for entry in found if (wanted or "").lower() in entry[0].lower()]
             if not chosen:
                 names = ", ".join(name for name, _ in found)
-                raise GpuUnavailable(f"No Vulkan device {selector!r}; there are: {names}.")
+                raise GpuUnavailable(f"No Vulkan device {shown(selector)}; there are: {names}.")
             return _opened(found.index(chosen[0]))
 
     def check_sizes(self, sizes: Iterable[int]) -> None:
@@ -139,16 +150,18 @@ class Device:
             for number, (code, dispatch) in enumerate(programs):
                 bindings = [*(named[name] for name in dispatch.buffers), named[number]]
                 kernel = self.kernel(code, len(dispatch.buffers)).bind(bindings)
-                kernels.append((bound_kernels.enter_context(kernel), dispatch.groups))
+                kernels.append((bound_kernels.enter_context(kernel), dispatch))
 
             def record(commands: Any) -> None:
                 copy(commands, upload, work, uploaded)
                 for name in cleared:
                     clear(commands, named[name])
                 barrier(commands, vk.VK_ACCESS_UNIFORM_READ_BIT)  # the constants have been copied, too
-                for kernel, groups in kernels:
-                    kernel.record(commands, (*groups, 1))
-                    barrier(commands)
+                for kernel, dispatch in kernels:
+                    if dispatch.waits:
+                        barrier(commands)
+                    kernel.record(commands, (*dispatch.groups, 1))
+                barrier(commands)
                 for place, at in zip(wanted, result_offsets, strict=True):
                     copy(commands, work, download, place.size, place.offset, at)
 
@@ -252,10 +265,15 @@ def names() -> list[str]:
 _opening = RLock()
 
 
+# Whether the process that this one was forked from had a device open.
+_inherited = False
+
+
 def _start_anew() -> None:
     """After a fork the parent's instance and devices answer no more, and its lock may stay held for ever."""
-    global _opening
+    global _opening, _inherited
     _opening = RLock()
+    _inherited |= _opened.cache_info().currsize > 0
     for made in (_instance, _physical_devices, _opened):
         made.cache_clear()
 
@@ -290,7 +308,22 @@ def _physical_devices() -> list[tuple[str, Any]]:
 
 @cache
 def _opened(index: int) -> Device:
-    return Device(_physical_devices()[index][1])
+    device = Device(_physical_devices()[index][1])
+    if _inherited:
+        _skip_exit_handlers()
+    return device
+
+
+def _skip_exit_handlers() -> None:
+    """Has this process end, after all that Python does at its exit, without the exit handlers of C libraries.
+
+    Mesa's wait for the threads of its devices, after a fork also for those left in the parent, for ever.
+    Handlers run last in, first out: what C's streams hold is written, and the process ends.
+    """
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "on_exit"):  # of glibc; others leave the handlers as they are
+        libc.on_exit(libc._exit, None)
+        libc.__cxa_atexit(libc.fflush, None, None)
 
 
 def _features(physical: Any, name: str) -> tuple[Any, frozenset[str]]:
