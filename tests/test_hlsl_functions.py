@@ -336,8 +336,9 @@ def test_special_values(device: Any, name: str, type_name: str) -> None:
     with np.errstate(all="ignore"):
         expected = APPROXIMATIONS[name].special(*(array.astype(np.float64) for array in arrays)).astype(dtype)
     for *given, result, want in zip(*(array.tolist() for array in (*arrays, results, expected)), strict=True):
-        subnormal = any(0 < abs(x) < np.finfo(dtype).tiny for x in given)
-        if math.isfinite(want) and (want != 0 or subnormal):  # its error is another test's concern
+        # Half of a subnormal number may be rounded to it or to 0.
+        halved = name == "Gelu" and 0 < abs(given[0]) < np.finfo(dtype).tiny
+        if math.isfinite(want) and (want != 0 or halved):  # its error is another test's concern
             alike = math.isclose(result, want, rel_tol=1e-6, abs_tol=2.0**26 * float(np.finfo(dtype).tiny))
         else:
             alike = same(result, want)
