@@ -19,7 +19,7 @@ from math import lcm
 from operator import attrgetter
 from typing import Protocol, TypeAlias
 
-MAX_DEPTH, MAX_SPLITS, MAX_STEPS = 9, 8, 400
+MAX_DEPTH, MAX_SPLITS, MAX_STEPS = 9, 6, 400
 
 Key: TypeAlias = tuple[object, ...]
 Formula: TypeAlias = bool | Key
@@ -264,8 +264,8 @@ class Case:
                 if len(open_) == 1:
                     return self._assume(open_[0])  # type: ignore[arg-type]
                 self.choices += (formula,)
-                self.values[formula] = True
-                self.values[negated(formula)] = False
+                self._note(formula, True)
+                self._note(negated(formula), False)
                 return bool(open_)
             case (">=", Term() as value):
                 value = self.reduced(value)
@@ -280,7 +280,7 @@ class Case:
                 return self._equate(self.reduced(value))
             case ("not", ("==", Term() as value)):
                 value = self.reduced(value)
-                self.values[("==", value)] = False
+                self._note(("==", value), False)
                 if self.proves_quickly(value):
                     return self._assume((">=", value - 1))
                 if self.proves_quickly(-value):
@@ -292,13 +292,17 @@ class Case:
         return self._value(formula, True)
 
     def _value(self, formula: Formula, value: bool) -> bool:
-        self._stale |= formula not in self.values
-        if self.values.setdefault(formula, value) is not value:
+        if self.values.get(formula, value) is not value:
             return False
+        self._note(formula, value)
         match formula:
             case ("is", ("one of", name, _)) if value:
                 return not any(other != formula for other in self._chosen(name))
         return True
+
+    def _note(self, formula: Formula, value: bool) -> None:
+        self.values[formula] = value
+        self._stale = True
 
     def _chosen(self, name: object) -> list[Formula]:
         """The conditions that hold of what has one value of several."""
@@ -330,7 +334,7 @@ class Case:
                         if not self.proves_quickly(bound):
                             self._add(bound)
                     return True
-        self.values[("==", value)] = True
+        self._note(("==", value), True)
         self._add(value)
         self._add(-value)
         return True

@@ -17,7 +17,7 @@ from typing import TypeAlias, TypeVar
 from dmlgen.analysis.counts import dimension_counts
 from dmlgen.analysis.proof import Atoms, Case, Formula, Key, Term, both, either, least, negated, term, zero
 from dmlgen.expr import ir
-from dmlgen.expr.defined import free_locals
+from dmlgen.expr.defined import free_locals, walk_through
 from dmlgen.expr.ranks import MAX_COMBINATIONS, Counts
 from dmlgen.registry import Check, Member, NumberType, Operator, OutputDefinitions, Registry, Rule
 
@@ -79,6 +79,7 @@ class _Reads:
         self.kept = {tensor.name: tensor for tensor in defines.tensors}
         self.atoms = Atoms()
         self.base = self.case = Case(self.atoms)
+        self._reading: dict[int, bool] = {}  # whether a node has a read in it
         self._rules = [check for rule in rules for check in rule.checks]
 
     def __iter__(self) -> Iterator[Read]:
@@ -147,6 +148,8 @@ class _Reads:
 
     def _reads(self, node: ir.Expr, env: Environment, case: Case) -> Iterator[tuple[ir.Load | ir.Entry, str]]:
         """The reads in an expression, each with what may be wrong with it."""
+        if not self._has_reads(node):
+            return
         self.case = case
         match node:
             case ir.Load(coordinate=coordinate) | ir.Entry(coordinate=coordinate):
@@ -183,6 +186,12 @@ class _Reads:
             case _:
                 for child in ir.children(node):
                     yield from self._reads(child, env, case)
+
+    def _has_reads(self, node: ir.Expr) -> bool:
+        if id(node) not in self._reading:
+            parts = walk_through(node)
+            self._reading[id(node)] = any(isinstance(part, ir.Load | ir.Entry) for part in parts)
+        return self._reading[id(node)]
 
     def _in_loops(
         self, node: ir.Fold, env: Environment, case: Case
