@@ -34,7 +34,7 @@ class Variant:
         self, folder: Path, operator: str, section: str, replaced: Mapping[str, str] | None = None
     ) -> None:
         specs = folder / "specs"
-        shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators"))
+        shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
         (path,) = (SPECS / "operators").rglob(f"{operator.lower()}.yaml")
         text = path.read_text(encoding="utf-8")
         for old, new in (replaced or {}).items():

@@ -74,7 +74,7 @@ SPOILS = [
 @pytest.mark.parametrize("spoil", SPOILS, ids=lambda spoil: spoil.name)
 def test_a_wrong_use_of_an_algorithm_is_a_positioned_finding(spoil: Spoil, tmp_path: Path) -> None:
     specs = tmp_path / "specs"
-    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators"))
+    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
     path = specs / spoil.file
     path.parent.mkdir(parents=True)
     before = (SPECS / spoil.file).read_text(encoding="utf-8")

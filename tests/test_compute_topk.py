@@ -109,6 +109,20 @@ def test_lines_and_counts_of_any_length(device: Any, length: int) -> None:
             check_top(device, array, 1, count, DIRECTIONS[number % 2])
 
 
+@pytest.mark.parametrize("data_type", VALUE_TYPES)
+def test_lines_that_one_group_selects_from(device: Any, data_type: str) -> None:
+    rng = np.random.default_rng(29)
+    wide = some(rng, (2, 4096), data_type)
+    for array, count in (
+        (wide, 16),
+        (np.sort(wide[:, :700], axis=1), 64),  # the elements that count are neighbours
+        (np.sort(wide.reshape(2, 64, 64), axis=1).transpose(0, 2, 1).reshape(2, 4096), 33),
+        (np.broadcast_to(wide[:1, :1], (1, 2049)), 5),  # the first of equals
+    ):
+        for direction in DIRECTIONS:
+            check_top(device, np.ascontiguousarray(array), 1, count, direction)
+
+
 def test_long_lines_apart(device: Any) -> None:
     array = some(np.random.default_rng(1), (2600, 3, 2), "int16")
     check_top(

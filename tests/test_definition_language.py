@@ -105,7 +105,7 @@ SPOILS = [
 @pytest.mark.parametrize("spoil", SPOILS, ids=lambda spoil: spoil.name)
 def test_a_spoiled_definition_is_a_positioned_finding(spoil: Spoil, tmp_path: Path) -> None:
     specs = tmp_path / "specs"
-    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators"))
+    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
     operator = spoil.of or spoil.file
     (specs / operator).parent.mkdir(parents=True)
     shutil.copy(SPECS / operator, specs / operator)
@@ -133,7 +133,7 @@ def test_a_spoiled_definition_is_a_positioned_finding(spoil: Spoil, tmp_path: Pa
 )
 def test_what_an_activation_of_rows_is_applied_to(row: str, fits: bool, tmp_path: Path) -> None:
     specs = tmp_path / "specs"
-    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators"))
+    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
     for name in (GEMM, "operators/activation/activation_softmax.yaml"):
         (specs / name).parent.mkdir(parents=True)
         shutil.copy(SPECS / name, specs / name)
@@ -165,7 +165,7 @@ def test_what_an_operator_in_place_reads_and_writes(
 ) -> None:
     name = "operators/training/adam_optimizer.yaml"
     specs = tmp_path / "specs"
-    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators"))
+    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
     (specs / name).parent.mkdir(parents=True)
     text = (SPECS / name).read_text(encoding="utf-8")
     assert old in text
@@ -191,7 +191,7 @@ def test_what_an_operator_in_place_reads_and_writes(
 def test_which_maxima_go_by_key(old: str, new: str, fits: bool, tmp_path: Path) -> None:
     name = "operators/pooling/max_unpooling.yaml"
     specs = tmp_path / "specs"
-    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators"))
+    shutil.copytree(SPECS, specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
     (specs / name).parent.mkdir(parents=True)
     text = (SPECS / name).read_text(encoding="utf-8")
     assert old in text

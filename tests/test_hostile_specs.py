@@ -54,7 +54,7 @@ class Plain(yaml.SafeDumper):
 
 def small(folder: Path) -> Path:
     """Specs of a gather and of an operator of elements."""
-    shutil.copytree(ROOT / "specs", folder)
+    shutil.copytree(ROOT / "specs", folder, ignore=shutil.ignore_patterns("counterparts"))
     kept = {folder / ELEMENTS, folder / CELU}
     for file in (folder / "operators").rglob("*.yaml"):
         if file not in kept:

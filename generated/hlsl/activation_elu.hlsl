@@ -97,10 +97,6 @@ Position Locate(uint item)
     return position;
 }
 
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-
 // The bit pattern of a number.
 uint Bits(float x)
 {
@@ -125,6 +121,37 @@ float FromBits(uint bits)
     return asfloat(bits);
 }
 
+// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
+float Magnitude(float x)
+{
+    return FromBits(Bits(x) & 0x7fffffffu);
+}
+
+#if INPUT_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
+// e^x. Numbers beyond the clamp give 0 and infinity.
+// Error at most 0.5003 ulp of a half, over all halves.
+float Exp(float x)
+{
+    const float power = exp2(clamp(x, -200.0f, 200.0f) * 1.442695f);
+    return IsNan(x) ? x : power;
+}
+
+// e^x - 1; near 0 a minimax polynomial.
+// Error at most 0.503 ulp of a half, over all halves.
+float Expm1(float x)
+{
+    float p = 0.008342424f;
+    p = mad(p, x, 0.04209251f);
+    p = mad(p, x, 0.16667393f);
+    p = mad(p, x, 0.4999748f);
+    const float result = Magnitude(x) < 0.5f ? x * mad(x, p, 1.0f) : Exp(x) - 1.0f;
+    return IsNan(x) ? x : result;
+}
+#else
+// No integer is NaN.
+bool IsNan(int x) { return false; }
+bool IsNan(uint x) { return false; }
+
 // The magnitude of the first argument with the sign of the second.
 float CopySign(float magnitude, float sign)
 {
@@ -148,12 +175,6 @@ float ExpTail(float x)
 float Infinity(float sign)
 {
     return CopySign(FromBits(0x7f800000u), sign);
-}
-
-// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
 }
 
 // x * 2^exponent for |x| from 1/8 to 8 and |exponent| to 250 (float), 2000 (double). Two factors reach all results and
@@ -189,6 +210,7 @@ float Expm1(float x)
     precise float result = whole + (r + (ExpTail(r) + rest));
     return ScaleByPowerOfTwo(result, exponent);
 }
+#endif
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
@@ -279,7 +301,11 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     for (uint u = 0; u < UNROLL; u++)
     {
         OUTPUT_VALUE values[VECTOR];
+#if INPUT_BITS == 16 && OUTPUT_BITS == 16
+        [unroll]
+#else
         [loop]  // a driver that joins unrolled elements into vectors may forget what is precise
+#endif
         for (uint k = 0; k < VECTOR; k++)
             values[k] = Compute(input[u][k]);
         if (first + u * apart < count)

@@ -123,6 +123,86 @@ bool IsNan(int x) { return false; }
 // A number of the second argument's type from the bits of a constant: the host packs 4 or 8 bytes, low ones first.
 float Unpack(uint2 bits, float type) { return asfloat(bits.x); }
 
+// The magnitude of the first argument with the sign of the second.
+float CopySign(float magnitude, float sign)
+{
+    return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
+}
+
+// Infinity with the sign of the argument.
+float Infinity(float sign)
+{
+    return CopySign(FromBits(0x7f800000u), sign);
+}
+
+// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+bool IsNan(float x)
+{
+    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+// The NaN of a function outside its domain. The argument only chooses the type.
+float QuietNan(float x)
+{
+    return FromBits(0x7fc00000u);
+}
+
+// Integers in the order of the numbers, -0 below +0. Exact for subnormals on drivers that flush them, too.
+int Order(float x)
+{
+    const int bits = (int)Bits(x);
+    return bits < 0 ? (int)0x80000000u - bits - 1 : bits;
+}
+
+// The larger of two numbers; NaN if one is. Max(-0, +0) is +0, in either order (maximum and minimum of IEEE 754-2019),
+// so that the result of a reduction does not depend on its order. Exact.
+float Max(float a, float b)
+{
+    if (IsNan(a))
+        return a;
+    if (IsNan(b))
+        return b;
+    return Order(a) < Order(b) ? b : a;
+}
+
+#if INPUT_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
+// No integer is NaN.
+bool IsNan(uint x) { return false; }
+
+// e^x. Numbers beyond the clamp give 0 and infinity.
+// Error at most 0.5003 ulp of a half, over all halves.
+float Exp(float x)
+{
+    const float power = exp2(clamp(x, -200.0f, 200.0f) * 1.442695f);
+    return IsNan(x) ? x : power;
+}
+
+// ln((1 + f) 2^exponent) for 1 + f from the root of 1/2 to the root of 2: a minimax polynomial.
+float LogOfParts(float f, int exponent)
+{
+    float p = -0.10079938f;
+    p = mad(p, f, 0.16179648f);
+    p = mad(p, f, -0.17243628f);
+    p = mad(p, f, 0.19906978f);
+    p = mad(p, f, -0.24971204f);
+    p = mad(p, f, 0.33334714f);
+    p = mad(p, f, -0.5000032f);
+    return mad((float)exponent, 0.6931472f, mad(f * f, p, f));
+}
+
+// ln(1 + x); -infinity for -1, NaN below. Where 1 + x needs no power of two, it is not rounded.
+// Error at most 0.5003 ulp of a half, over all halves.
+float Log1p(float x)
+{
+    const float sum = 1.0f + x;
+    const uint rest = Bits(sum) - 0x3f3504f3u;
+    const int exponent = (int)rest >> 23;
+    const float f = exponent == 0 ? x : FromBits((rest & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
+    const float result = LogOfParts(f, exponent);
+    const float outside = x < -1.0f ? QuietNan(x) : Infinity(-1.0f);
+    return IsNan(x) || x == 0.0f || Bits(x) == 0x7f800000u ? x : x <= -1.0f ? outside : result;
+}
+#else
 // (artanh(s) - s - s^3 / 3) / s^5 as a function of z = s^2, for z up to 0.0297: a minimax polynomial (Remez exchange).
 // artanh(s) is within 2^-36 (float), 2^-73 (double) with it.
 float AtanhTail(float z)
@@ -131,12 +211,6 @@ float AtanhTail(float z)
     p = p * z + 0.1427332f;
     p = p * z + 0.20000078f;
     return p;
-}
-
-// The magnitude of the first argument with the sign of the second.
-float CopySign(float magnitude, float sign)
-{
-    return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
 }
 
 // e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
@@ -150,18 +224,6 @@ float ExpTail(float x)
     p = p * x + 0.16666666f;
     p = p * x + 0.5f;
     return p * x * x;
-}
-
-// Infinity with the sign of the argument.
-float Infinity(float sign)
-{
-    return CopySign(FromBits(0x7f800000u), sign);
-}
-
-// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
 // x * 2^exponent for |x| from 1/8 to 8 and |exponent| to 250 (float), 2000 (double). Two factors reach all results and
@@ -244,12 +306,6 @@ float NormalizeNearOne(float x, out int exponent)
     return FromBits((rest & 0x007fffffu) + 0x3f3504f3u);
 }
 
-// The NaN of a function outside its domain. The argument only chooses the type.
-float QuietNan(float x)
-{
-    return FromBits(0x7fc00000u);
-}
-
 // ln(1 + x), accurate near 0; -infinity for -1, NaN below. What 1 + x loses in rounding is added as its derivative
 // says.
 // Error at most 0.95 ulp (float), 0.95 ulp (double), as measured.
@@ -269,24 +325,7 @@ float Log1p(float x)
     const float scaled = NormalizeNearOne(sum, exponent);
     return LogOfParts(scaled - 1.0f, exponent, lost / sum);
 }
-
-// Integers in the order of the numbers, -0 below +0. Exact for subnormals on drivers that flush them, too.
-int Order(float x)
-{
-    const int bits = (int)Bits(x);
-    return bits < 0 ? (int)0x80000000u - bits - 1 : bits;
-}
-
-// The larger of two numbers; NaN if one is. Max(-0, +0) is +0, in either order (maximum and minimum of IEEE 754-2019),
-// so that the result of a reduction does not depend on its order. Exact.
-float Max(float a, float b)
-{
-    if (IsNan(a))
-        return a;
-    if (IsNan(b))
-        return b;
-    return Order(a) < Order(b) ? b : a;
-}
+#endif
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
@@ -377,7 +416,11 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     for (uint u = 0; u < UNROLL; u++)
     {
         OUTPUT_VALUE values[VECTOR];
+#if INPUT_BITS == 16 && OUTPUT_BITS == 16
+        [unroll]
+#else
         [loop]  // a driver that joins unrolled elements into vectors may forget what is precise
+#endif
         for (uint k = 0; k < VECTOR; k++)
             values[k] = Compute(input[u][k]);
         if (first + u * apart < count)

@@ -96,10 +96,6 @@ Position Locate(uint item)
     return position;
 }
 
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-
 // A number of the second argument's type from the bits of a constant: the host packs 4 or 8 bytes, low ones first.
 float Unpack(uint2 bits, float type) { return asfloat(bits.x); }
 
@@ -121,6 +117,40 @@ float CopySign(float magnitude, float sign)
     return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
 }
 
+// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+bool IsNan(float x)
+{
+    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
+float Magnitude(float x)
+{
+    return FromBits(Bits(x) & 0x7fffffffu);
+}
+
+#if INPUT_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
+// e^x. Numbers beyond the clamp give 0 and infinity.
+// Error at most 0.5003 ulp of a half, over all halves.
+float Exp(float x)
+{
+    const float power = exp2(clamp(x, -200.0f, 200.0f) * 1.442695f);
+    return IsNan(x) ? x : power;
+}
+
+// The hyperbolic tangent: a minimax polynomial below 1/2, then 1 - 2 / (e^(2 |x|) + 1).
+// Error at most 0.501 ulp of a half, over all halves.
+float Tanh(float x)
+{
+    const float a = Magnitude(x);
+    const float z = a * a;
+    float p = -0.044752706f;
+    p = mad(p, z, 0.13205424f);
+    p = mad(p, z, -0.33328164f);
+    const float result = a < 0.5f ? mad(a * z, p, a) : 1.0f - 2.0f / (Exp(2.0f * a) + 1.0f);
+    return IsNan(x) ? x : CopySign(result, x);
+}
+#else
 // e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
 // - 1.
 float ExpTail(float x)
@@ -134,70 +164,36 @@ float ExpTail(float x)
     return p * x * x;
 }
 
-// Infinity with the sign of the argument.
-float Infinity(float sign)
+// e^(high + low) for |low| up to 1/8 and high + low from -112 to 88. Like ExpOfSum without its care: operations may be
+// fused, and are where the device can. The product of k and the greater part of ln 2 is exact either way.
+float ExpFused(float high, float low)
 {
-    return CopySign(FromBits(0x7f800000u), sign);
-}
-
-// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
-
-// x * 2^exponent for |x| from 1/8 to 8 and |exponent| to 250 (float), 2000 (double). Two factors reach all results and
-// round once, where they are subnormal; larger ones are infinite.
-float ScaleByPowerOfTwo(float x, int exponent)
-{
-    const int first = exponent >> 1;
-    precise float scaled = x * FromBits((uint)(127 + first) << 23);
-    scaled = scaled * FromBits((uint)(127 + exponent - first) << 23);
-    return scaled;
-}
-
-// e^x - 1 = 2^k ((1 - 2^-k) + (e^r - 1)), x = k ln 2 + r: nothing cancels near 0.
-// Error at most 1.5 ulp (float), 1.55 ulp (double), as measured.
-float Expm1(float x)
-{
-    if (IsNan(x) || Magnitude(x) < 2.9802322e-8f)
-        return x;
-    if (x > 89.0f)
-        return Infinity(1.0f);
-    if (x < -18.0f)
-        return -1.0f;
-    // Added to a small number, 1.5 * 2^23 rounds it to an integer in the lowest bits.
-    precise float shifted = x * 1.442695f + 12582912.0f;
-    precise float k = shifted - 12582912.0f;
-    precise float a = x - k * 0.69314575f;  // exact
-    precise float b = -k * 1.4286068e-6f;
-    precise float r = a + b;
-    precise float rest = (a - r) + b;
+    const float k = round((high + low) * 1.442695f);
+    const float r = mad(k, -1.4286068e-6f, mad(k, -0.69314575f, high)) + low;
     const int exponent = (int)k;
-    const float power = exponent > 30 ? 0.0f : FromBits((uint)(127 - exponent) << 23);
-    precise float whole = 1.0f - power;
-    precise float result = whole + (r + (ExpTail(r) + rest));
-    return ScaleByPowerOfTwo(result, exponent);
+    const int first = exponent >> 1;
+    const float scaled = (1.0f + (r + ExpTail(r))) * FromBits((uint)(127 + first) << 23);
+    return scaled * FromBits((uint)(127 + exponent - first) << 23);
 }
 
-// t / (t + 2) for t = e^(2 |x|) - 1.
-// Error at most 2.45 ulp (float), 2.45 ulp (double), as measured.
+// The hyperbolic tangent. Float: a minimax polynomial below 5/8 (scripts/minimax.py), then 1 - 2 / (e^(2 |x|) + 1),
+// without branches. Double: t / (t + 2) for t = e^(2 |x|) - 1.
+// Error at most 1.15 ulp (float), 2.45 ulp (double), as measured.
 float Tanh(float x)
 {
-    if (IsNan(x))
-        return x;
     const float a = Magnitude(x);
-    if (a > 10.0f)
-        return CopySign(1.0f, x);
-    const float t = Expm1(2.0f * a);
-    return CopySign(t / (t + 2.0f), x);
+    const float z = a * a;
+    float p = -0.005705393f;
+    p = mad(p, z, 0.020639447f);
+    p = mad(p, z, -0.053739823f);
+    p = mad(p, z, 0.13331443f);
+    p = mad(p, z, -0.3333328f);
+    const float small = mad(a * z, p, a);
+    const float power = ExpFused(a < 10.0f ? 2.0f * a : 20.0f, 0.0f);
+    const float result = a < 0.625f ? small : 1.0f - 2.0f / (power + 1.0f);
+    return IsNan(x) ? x : CopySign(result, x);
 }
+#endif
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
@@ -287,7 +283,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     for (uint u = 0; u < UNROLL; u++)
     {
         OUTPUT_VALUE values[VECTOR];
-        [loop]  // a driver that joins unrolled elements into vectors may forget what is precise
+        [unroll]
         for (uint k = 0; k < VECTOR; k++)
             values[k] = Compute(input[u][k]);
         if (first + u * apart < count)

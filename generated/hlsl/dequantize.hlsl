@@ -7,7 +7,7 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... dequantize.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Each thread works out one element, from its coordinate in OutputTensor. Sizes and strides are in elements, and
+// Each thread works out VECTOR neighbouring elements, each from its coordinate in OutputTensor. Sizes and strides are in elements, and
 // every tensor has the same number of dimensions.
 //
 // For each tensor, X being INPUT or QUANTIZATION0 or QUANTIZATION1 or OUTPUT:
@@ -19,11 +19,14 @@
 //   QuantizationTensors[0]: FLOAT32, FLOAT16, INT8, INT4, UINT8, UINT4
 //   QuantizationTensors[1]: FLOAT32, FLOAT16, INT8, INT4, UINT8, UINT4
 //   OutputTensor: FLOAT32, FLOAT16
+//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
+//              one and the innermost size are multiples of it, and the coordinates are its own, 2 or 4 (at most 16 bytes;
+//              4 for 8 bits, 1 for 4 bits)
 //   RANK       dimensions, 1 to 8
 //   NUM_THREADS  threads in a group
 //   QUANTIZATION_TYPE 0 NONE, 1 SCALE, 2 SCALE_ZERO_POINT
 //
-// Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
+// Dispatch groupColumns x rows groups, enough that their threads cover `count` vectors.
 
 struct Dimension
 {
@@ -41,10 +44,16 @@ struct Dimension
     uint reserved2;
 };
 
+#if VECTOR > 1 && OUTPUT_BITS >= 16
+typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
+#else
+typedef OUTPUT_STORED OutputElements;
+#endif
+
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<QUANTIZATION0_STORED> quantizationTensors0 : register(t1);
 [[vk::binding(2, 0)]] StructuredBuffer<QUANTIZATION1_STORED> quantizationTensors1 : register(t2);
-[[vk::binding(3, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+[[vk::binding(3, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
 [[vk::binding(4, 0)]] cbuffer Params : register(b0)
 {
     uint count;  // items
@@ -145,17 +154,29 @@ QUANTIZATION1_VALUE LoadQuantization1(uint offset)
 #endif
 }
 
-void StoreOutput(uint offset, OUTPUT_VALUE value)
+void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
-#if OUTPUT_BITS < 16
+#if OUTPUT_BITS < 16 && VECTOR == 1
     // Other threads write the other elements of this word.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedOr(outputTensor[offset / perWord], ((uint)values[0] & mask) << shift);
+#elif OUTPUT_BITS < 16
+    uint word = 0;
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        word |= ((uint)values[k] & 0xff) << (8 * k);
+    outputTensor[offset / 4] = word;
+#elif VECTOR == 1
+    outputTensor[offset] = (OUTPUT_STORED)values[0];
 #else
-    outputTensor[offset] = (OUTPUT_STORED)value;
+    OutputElements elements;
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        elements[k] = (OUTPUT_STORED)values[k];
+    outputTensor[offset / VECTOR] = elements;
 #endif
 }
 
@@ -176,32 +197,40 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         rest = outer;
     }
 
-    uint offset1 = 0;
+    const int vectorStart = at[RANK - 1] * VECTOR;
+    OUTPUT_VALUE values[VECTOR];
     [unroll]
-    for (int d = 0; d < RANK; d++)
-        offset1 += (uint)(at[d]) * dimensions[d].inputStride;
-    INPUT_VALUE chosen1;
-    if (QUANTIZATION_TYPE == 2 /* SCALE_ZERO_POINT */)
+    for (int inVector = 0; inVector < VECTOR; inVector++)
     {
-        uint offset2 = 0;
+        at[RANK - 1] = vectorStart + inVector;
+        uint offset1 = 0;
         [unroll]
         for (int d = 0; d < RANK; d++)
-            offset2 += (uint)(at[d] / dimensions[d].blocks) * dimensions[d].quantization1Stride;
-        chosen1 = Convert(RoundingOnce(LoadQuantization1(offset2), INPUT_BITS), (INPUT_VALUE)0);
+            offset1 += (uint)(at[d]) * dimensions[d].inputStride;
+        INPUT_VALUE chosen1;
+        if (QUANTIZATION_TYPE == 2 /* SCALE_ZERO_POINT */)
+        {
+            uint offset2 = 0;
+            [unroll]
+            for (int d = 0; d < RANK; d++)
+                offset2 += (uint)(at[d] / dimensions[d].blocks) * dimensions[d].quantization1Stride;
+            chosen1 = Convert(RoundingOnce(LoadQuantization1(offset2), INPUT_BITS), (INPUT_VALUE)0);
+        }
+        else
+        {
+            chosen1 = (INPUT_VALUE)0;
+        }
+        const INPUT_VALUE zero = chosen1;
+        uint offset3 = 0;
+        [unroll]
+        for (int d = 0; d < RANK; d++)
+            offset3 += (uint)(at[d] / dimensions[d].blocks) * dimensions[d].quantization0Stride;
+        values[inVector] = (OUTPUT_VALUE)Difference(LoadInput(offset1), zero, (OUTPUT_VALUE)0) * LoadQuantization0(offset3);
     }
-    else
-    {
-        chosen1 = (INPUT_VALUE)0;
-    }
-    const INPUT_VALUE zero = chosen1;
-    uint offset3 = 0;
-    [unroll]
-    for (int d = 0; d < RANK; d++)
-        offset3 += (uint)(at[d] / dimensions[d].blocks) * dimensions[d].quantization0Stride;
-    const OUTPUT_VALUE value = (OUTPUT_VALUE)Difference(LoadInput(offset1), zero, (OUTPUT_VALUE)0) * LoadQuantization0(offset3);
+    at[RANK - 1] = vectorStart;
     uint offset4 = 0;
     [unroll]
     for (int d = 0; d < RANK; d++)
         offset4 += (uint)(at[d]) * dimensions[d].outputStride;
-    StoreOutput(offset4, value);
+    Store(offset4, values);
 }

@@ -140,6 +140,111 @@ float Infinity(float sign)
     return CopySign(FromBits(0x7f800000u), sign);
 }
 
+// The zero bits above the highest one of a number that is not 0.
+uint LeadingZeros(uint x)
+{
+    return 31 - firstbithigh(x);
+}
+
+// The NaN of a function outside its domain. The argument only chooses the type.
+float QuietNan(float x)
+{
+    return FromBits(0x7fc00000u);
+}
+
+// The square root, correctly rounded. Vulkan lets an instruction be off by several ulp, and DXC takes sqrt(double)
+// through float. An estimate of the root of the significand as an integer is corrected by its exact remainder.
+float Sqrt(float x)
+{
+    const uint bits = Bits(x);
+    if (bits == 0 || bits == ~0x7fffffffu || bits == 0x7f800000u || IsNan(x))
+        return x;
+    if (bits > 0x7fffffffu)
+        return QuietNan(x);
+
+    // x = significand * 2^exponent, the significand of 24 or 25 bits, exponent - 25 even
+    int exponent = (int)(bits >> 23) - 150;
+    uint significand = (bits & 0x007fffffu) | 0x00800000u;
+    if (bits < 0x00800000u)
+    {
+        const uint shift = LeadingZeros(bits) - 8;
+        significand = bits << shift;
+        exponent = -149 - (int)shift;
+    }
+    const uint odd = (uint)(exponent - 25) & 1;
+    significand <<= odd;
+    exponent -= (int)odd;
+
+    // root = floor(sqrt(significand * 2^25)). The remainder of a good estimate is small, so that it is right modulo
+    // 2^32. One Newton step on integers leaves the root off by one at most.
+    uint root = (uint)(sqrt((float)significand) * 5792.61865f);
+    int remainder = (int)((significand << 25) - root * root);
+    root += (uint)(int)((float)remainder / (2 * (float)root));
+    remainder = (int)((significand << 25) - root * root);
+    if (remainder < 0)
+        root--;
+    else if (remainder > (int)(2 * root))
+        root++;
+
+    // The root has one bit more than it keeps and is no tie: its square would have too many bits.
+    return FromBits(((uint)((exponent + 277) / 2 - 1) << 23) + ((root + 1) >> 1));
+}
+
+#if INPUT_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
+// ln((1 + f) 2^exponent) for 1 + f from the root of 1/2 to the root of 2: a minimax polynomial.
+float LogOfParts(float f, int exponent)
+{
+    float p = -0.10079938f;
+    p = mad(p, f, 0.16179648f);
+    p = mad(p, f, -0.17243628f);
+    p = mad(p, f, 0.19906978f);
+    p = mad(p, f, -0.24971204f);
+    p = mad(p, f, 0.33334714f);
+    p = mad(p, f, -0.5000032f);
+    return mad((float)exponent, 0.6931472f, mad(f * f, p, f));
+}
+
+// The natural logarithm; -infinity for zeros, NaN for negative numbers. A subnormal number counts as its bits.
+// Error at most 0.5001 ulp of a half, over all halves.
+float Log(float x)
+{
+    const uint bits = Bits(x);
+    const bool isSubnormal = bits < 0x00800000u;
+    const uint rest = (isSubnormal ? Bits((float)bits) : bits) - 0x3f3504f3u;
+    const int exponent = ((int)rest >> 23) - (isSubnormal ? 149 : 0);
+    const float result = LogOfParts(FromBits((rest & 0x007fffffu) + 0x3f3504f3u) - 1.0f, exponent);
+    const bool isZero = (bits & 0x7fffffffu) == 0;
+    const float outside = isZero ? Infinity(-1.0f) : QuietNan(x);
+    return IsNan(x) || bits == 0x7f800000u ? x : bits > 0x7fffffffu || isZero ? outside : result;
+}
+
+// ln(1 + x); -infinity for -1, NaN below. Where 1 + x needs no power of two, it is not rounded.
+// Error at most 0.5003 ulp of a half, over all halves.
+float Log1p(float x)
+{
+    const float sum = 1.0f + x;
+    const uint rest = Bits(sum) - 0x3f3504f3u;
+    const int exponent = (int)rest >> 23;
+    const float f = exponent == 0 ? x : FromBits((rest & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
+    const float result = LogOfParts(f, exponent);
+    const float outside = x < -1.0f ? QuietNan(x) : Infinity(-1.0f);
+    return IsNan(x) || x == 0.0f || Bits(x) == 0x7f800000u ? x : x <= -1.0f ? outside : result;
+}
+
+// The inverse hyperbolic cosine, ln(1 + (t + sqrt(2 t + t^2))) for t = x - 1; ln(2 x) for large ones; NaN below 1.
+// Error at most 2.5 ulp (float), 2.6 ulp (double), as measured.
+float Acosh(float x)
+{
+    if (IsNan(x))
+        return x;
+    if (x < 1.0f)
+        return QuietNan(x);
+    if (x > 4096.0f)
+        return Log(x) + 0.6931472f;
+    const float t = x - 1.0f;
+    return Log1p(t + Sqrt(2.0f * t + t * t));
+}
+#else
 // (artanh(s) - s - s^3 / 3) / s^5 as a function of z = s^2, for z up to 0.0297: a minimax polynomial (Remez exchange).
 // artanh(s) is within 2^-36 (float), 2^-73 (double) with it.
 float AtanhTail(float z)
@@ -164,12 +269,6 @@ float LogOfParts(float f, int exponent, float low)
     return result;
 }
 
-// The zero bits above the highest one of a number that is not 0.
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
-
 // x as the product of a number from the root of 1/2 to the root of 2 and 2^exponent; for positive finite x. Exact, for
 // subnormals too.
 float NormalizeNearOne(float x, out int exponent)
@@ -184,12 +283,6 @@ float NormalizeNearOne(float x, out int exponent)
     const uint rest = bits - 0x3f3504f3u;
     exponent = (int)(rest >> 23) - (rest > 0x7fffffffu ? 512 : 0) - shift;
     return FromBits((rest & 0x007fffffu) + 0x3f3504f3u);
-}
-
-// The NaN of a function outside its domain. The argument only chooses the type.
-float QuietNan(float x)
-{
-    return FromBits(0x7fc00000u);
 }
 
 // The natural logarithm; -infinity for zeros, NaN for negative numbers.
@@ -240,44 +333,6 @@ float Log1p(float x)
     return LogOfParts(scaled - 1.0f, exponent, lost / sum);
 }
 
-// The square root, correctly rounded. Vulkan lets an instruction be off by several ulp, and DXC takes sqrt(double)
-// through float. An estimate of the root of the significand as an integer is corrected by its exact remainder.
-float Sqrt(float x)
-{
-    const uint bits = Bits(x);
-    if (bits == 0 || bits == ~0x7fffffffu || bits == 0x7f800000u || IsNan(x))
-        return x;
-    if (bits > 0x7fffffffu)
-        return QuietNan(x);
-
-    // x = significand * 2^exponent, the significand of 24 or 25 bits, exponent - 25 even
-    int exponent = (int)(bits >> 23) - 150;
-    uint significand = (bits & 0x007fffffu) | 0x00800000u;
-    if (bits < 0x00800000u)
-    {
-        const uint shift = LeadingZeros(bits) - 8;
-        significand = bits << shift;
-        exponent = -149 - (int)shift;
-    }
-    const uint odd = (uint)(exponent - 25) & 1;
-    significand <<= odd;
-    exponent -= (int)odd;
-
-    // root = floor(sqrt(significand * 2^25)). The remainder of a good estimate is small, so that it is right modulo
-    // 2^32. One Newton step on integers leaves the root off by one at most.
-    uint root = (uint)(sqrt((float)significand) * 5792.61865f);
-    int remainder = (int)((significand << 25) - root * root);
-    root += (uint)(int)((float)remainder / (2 * (float)root));
-    remainder = (int)((significand << 25) - root * root);
-    if (remainder < 0)
-        root--;
-    else if (remainder > (int)(2 * root))
-        root++;
-
-    // The root has one bit more than it keeps and is no tie: its square would have too many bits.
-    return FromBits(((uint)((exponent + 277) / 2 - 1) << 23) + ((root + 1) >> 1));
-}
-
 // The inverse hyperbolic cosine, ln(1 + (t + sqrt(2 t + t^2))) for t = x - 1; ln(2 x) for large ones; NaN below 1.
 // Error at most 2.5 ulp (float), 2.6 ulp (double), as measured.
 float Acosh(float x)
@@ -291,6 +346,7 @@ float Acosh(float x)
     const float t = x - 1.0f;
     return Log1p(t + Sqrt(2.0f * t + t * t));
 }
+#endif
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {

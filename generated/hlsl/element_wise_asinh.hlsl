@@ -140,50 +140,10 @@ float Infinity(float sign)
     return CopySign(FromBits(0x7f800000u), sign);
 }
 
-// (artanh(s) - s - s^3 / 3) / s^5 as a function of z = s^2, for z up to 0.0297: a minimax polynomial (Remez exchange).
-// artanh(s) is within 2^-36 (float), 2^-73 (double) with it.
-float AtanhTail(float z)
-{
-    float p = 0.11715452f;
-    p = p * z + 0.1427332f;
-    p = p * z + 0.20000078f;
-    return p;
-}
-
-// ln((1 + f) 2^exponent) + low for 1 + f from the root of 1/2 to the root of 2. With s = f / (2 + f) the logarithm of 1
-// + f is 2 artanh(s), and 2 s = f - s f: a division that is slightly off hardly shows (series: Muller, "Elementary
-// Functions").
-float LogOfParts(float f, int exponent, float low)
-{
-    const float k = (float)exponent;
-    precise float s = f / (2.0f + f);
-    const float z = s * s;
-    precise float tail = 2.0f * z * (0.33333334f + z * AtanhTail(z));
-    precise float small = s * (f - tail) - (k * 1.4286068e-6f + low);
-    precise float result = k * 0.69314575f + (f - small);  // the product is exact
-    return result;
-}
-
 // The zero bits above the highest one of a number that is not 0.
 uint LeadingZeros(uint x)
 {
     return 31 - firstbithigh(x);
-}
-
-// x as the product of a number from the root of 1/2 to the root of 2 and 2^exponent; for positive finite x. Exact, for
-// subnormals too.
-float NormalizeNearOne(float x, out int exponent)
-{
-    uint bits = Bits(x);
-    int shift = 0;
-    if (bits < 0x00800000u)
-    {
-        shift = (int)LeadingZeros(bits) - 8;
-        bits <<= shift;
-    }
-    const uint rest = bits - 0x3f3504f3u;
-    exponent = (int)(rest >> 23) - (rest > 0x7fffffffu ? 512 : 0) - shift;
-    return FromBits((rest & 0x007fffffu) + 0x3f3504f3u);
 }
 
 // The NaN of a function outside its domain. The argument only chooses the type.
@@ -192,52 +152,10 @@ float QuietNan(float x)
     return FromBits(0x7fc00000u);
 }
 
-// The natural logarithm; -infinity for zeros, NaN for negative numbers.
-// Error at most 1 ulp (float), 0.95 ulp (double), as measured.
-float Log(float x)
-{
-    const uint bits = Bits(x);
-    if (IsNan(x) || bits == 0x7f800000u)
-        return x;
-    if ((bits & 0x7fffffffu) == 0)
-        return Infinity(-1.0f);
-    if (bits > 0x7fffffffu)
-        return QuietNan(x);
-    int exponent;
-    const float scaled = NormalizeNearOne(x, exponent);
-    return LogOfParts(scaled - 1.0f, exponent, 0.0f);
-}
-
-// Whether x is infinite, of either sign; on the bit pattern, since a compiler may assume finite numbers.
-bool IsInfinity(float x)
-{
-    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
-}
-
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
 float Magnitude(float x)
 {
     return FromBits(Bits(x) & 0x7fffffffu);
-}
-
-// ln(1 + x), accurate near 0; -infinity for -1, NaN below. What 1 + x loses in rounding is added as its derivative
-// says.
-// Error at most 0.95 ulp (float), 0.95 ulp (double), as measured.
-float Log1p(float x)
-{
-    if (IsNan(x) || Magnitude(x) < 2.9802322e-8f)
-        return x;
-    if (x <= -1.0f)
-        return x < -1.0f ? QuietNan(x) : Infinity(x);
-    if (IsInfinity(x))
-        return x;
-    if (x > -0.29f && x < 0.41f)
-        return LogOfParts(x, 0, 0.0f);
-    precise float sum = 1.0f + x;
-    precise float lost = x < 1.0f ? x - (sum - 1.0f) : 1.0f - (sum - x);
-    int exponent;
-    const float scaled = NormalizeNearOne(sum, exponent);
-    return LogOfParts(scaled - 1.0f, exponent, lost / sum);
 }
 
 // The square root, correctly rounded. Vulkan lets an instruction be off by several ulp, and DXC takes sqrt(double)
@@ -278,6 +196,47 @@ float Sqrt(float x)
     return FromBits(((uint)((exponent + 277) / 2 - 1) << 23) + ((root + 1) >> 1));
 }
 
+#if INPUT_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
+// ln((1 + f) 2^exponent) for 1 + f from the root of 1/2 to the root of 2: a minimax polynomial.
+float LogOfParts(float f, int exponent)
+{
+    float p = -0.10079938f;
+    p = mad(p, f, 0.16179648f);
+    p = mad(p, f, -0.17243628f);
+    p = mad(p, f, 0.19906978f);
+    p = mad(p, f, -0.24971204f);
+    p = mad(p, f, 0.33334714f);
+    p = mad(p, f, -0.5000032f);
+    return mad((float)exponent, 0.6931472f, mad(f * f, p, f));
+}
+
+// The natural logarithm; -infinity for zeros, NaN for negative numbers. A subnormal number counts as its bits.
+// Error at most 0.5001 ulp of a half, over all halves.
+float Log(float x)
+{
+    const uint bits = Bits(x);
+    const bool isSubnormal = bits < 0x00800000u;
+    const uint rest = (isSubnormal ? Bits((float)bits) : bits) - 0x3f3504f3u;
+    const int exponent = ((int)rest >> 23) - (isSubnormal ? 149 : 0);
+    const float result = LogOfParts(FromBits((rest & 0x007fffffu) + 0x3f3504f3u) - 1.0f, exponent);
+    const bool isZero = (bits & 0x7fffffffu) == 0;
+    const float outside = isZero ? Infinity(-1.0f) : QuietNan(x);
+    return IsNan(x) || bits == 0x7f800000u ? x : bits > 0x7fffffffu || isZero ? outside : result;
+}
+
+// ln(1 + x); -infinity for -1, NaN below. Where 1 + x needs no power of two, it is not rounded.
+// Error at most 0.5003 ulp of a half, over all halves.
+float Log1p(float x)
+{
+    const float sum = 1.0f + x;
+    const uint rest = Bits(sum) - 0x3f3504f3u;
+    const int exponent = (int)rest >> 23;
+    const float f = exponent == 0 ? x : FromBits((rest & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
+    const float result = LogOfParts(f, exponent);
+    const float outside = x < -1.0f ? QuietNan(x) : Infinity(-1.0f);
+    return IsNan(x) || x == 0.0f || Bits(x) == 0x7f800000u ? x : x <= -1.0f ? outside : result;
+}
+
 // The inverse hyperbolic sine, ln(1 + (a + a^2 / (1 + sqrt(1 + a^2)))) for a = |x|; ln(2 a) for large ones.
 // Error at most 1.75 ulp (float), 1.75 ulp (double), as measured.
 float Asinh(float x)
@@ -290,6 +249,102 @@ float Asinh(float x)
     const float square = a * a;
     return CopySign(Log1p(a + square / (1.0f + Sqrt(1.0f + square))), x);
 }
+#else
+// (artanh(s) - s - s^3 / 3) / s^5 as a function of z = s^2, for z up to 0.0297: a minimax polynomial (Remez exchange).
+// artanh(s) is within 2^-36 (float), 2^-73 (double) with it.
+float AtanhTail(float z)
+{
+    float p = 0.11715452f;
+    p = p * z + 0.1427332f;
+    p = p * z + 0.20000078f;
+    return p;
+}
+
+// ln((1 + f) 2^exponent) + low for 1 + f from the root of 1/2 to the root of 2. With s = f / (2 + f) the logarithm of 1
+// + f is 2 artanh(s), and 2 s = f - s f: a division that is slightly off hardly shows (series: Muller, "Elementary
+// Functions").
+float LogOfParts(float f, int exponent, float low)
+{
+    const float k = (float)exponent;
+    precise float s = f / (2.0f + f);
+    const float z = s * s;
+    precise float tail = 2.0f * z * (0.33333334f + z * AtanhTail(z));
+    precise float small = s * (f - tail) - (k * 1.4286068e-6f + low);
+    precise float result = k * 0.69314575f + (f - small);  // the product is exact
+    return result;
+}
+
+// x as the product of a number from the root of 1/2 to the root of 2 and 2^exponent; for positive finite x. Exact, for
+// subnormals too.
+float NormalizeNearOne(float x, out int exponent)
+{
+    uint bits = Bits(x);
+    int shift = 0;
+    if (bits < 0x00800000u)
+    {
+        shift = (int)LeadingZeros(bits) - 8;
+        bits <<= shift;
+    }
+    const uint rest = bits - 0x3f3504f3u;
+    exponent = (int)(rest >> 23) - (rest > 0x7fffffffu ? 512 : 0) - shift;
+    return FromBits((rest & 0x007fffffu) + 0x3f3504f3u);
+}
+
+// The natural logarithm; -infinity for zeros, NaN for negative numbers.
+// Error at most 1 ulp (float), 0.95 ulp (double), as measured.
+float Log(float x)
+{
+    const uint bits = Bits(x);
+    if (IsNan(x) || bits == 0x7f800000u)
+        return x;
+    if ((bits & 0x7fffffffu) == 0)
+        return Infinity(-1.0f);
+    if (bits > 0x7fffffffu)
+        return QuietNan(x);
+    int exponent;
+    const float scaled = NormalizeNearOne(x, exponent);
+    return LogOfParts(scaled - 1.0f, exponent, 0.0f);
+}
+
+// Whether x is infinite, of either sign; on the bit pattern, since a compiler may assume finite numbers.
+bool IsInfinity(float x)
+{
+    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
+}
+
+// ln(1 + x), accurate near 0; -infinity for -1, NaN below. What 1 + x loses in rounding is added as its derivative
+// says.
+// Error at most 0.95 ulp (float), 0.95 ulp (double), as measured.
+float Log1p(float x)
+{
+    if (IsNan(x) || Magnitude(x) < 2.9802322e-8f)
+        return x;
+    if (x <= -1.0f)
+        return x < -1.0f ? QuietNan(x) : Infinity(x);
+    if (IsInfinity(x))
+        return x;
+    if (x > -0.29f && x < 0.41f)
+        return LogOfParts(x, 0, 0.0f);
+    precise float sum = 1.0f + x;
+    precise float lost = x < 1.0f ? x - (sum - 1.0f) : 1.0f - (sum - x);
+    int exponent;
+    const float scaled = NormalizeNearOne(sum, exponent);
+    return LogOfParts(scaled - 1.0f, exponent, lost / sum);
+}
+
+// The inverse hyperbolic sine, ln(1 + (a + a^2 / (1 + sqrt(1 + a^2)))) for a = |x|; ln(2 a) for large ones.
+// Error at most 1.75 ulp (float), 1.75 ulp (double), as measured.
+float Asinh(float x)
+{
+    if (IsNan(x))
+        return x;
+    const float a = Magnitude(x);
+    if (a > 4096.0f)
+        return CopySign(Log(a) + 0.6931472f, x);
+    const float square = a * a;
+    return CopySign(Log1p(a + square / (1.0f + Sqrt(1.0f + square))), x);
+}
+#endif
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {

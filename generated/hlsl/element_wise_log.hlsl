@@ -110,16 +110,6 @@ float Scaled(float x, float scale, float bias)
     return result;
 }
 
-// (artanh(s) - s - s^3 / 3) / s^5 as a function of z = s^2, for z up to 0.0297: a minimax polynomial (Remez exchange).
-// artanh(s) is within 2^-36 (float), 2^-73 (double) with it.
-float AtanhTail(float z)
-{
-    float p = 0.11715452f;
-    p = p * z + 0.1427332f;
-    p = p * z + 0.20000078f;
-    return p;
-}
-
 // The bit pattern of a number.
 uint Bits(float x)
 {
@@ -148,6 +138,50 @@ float Infinity(float sign)
 bool IsNan(float x)
 {
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+// The NaN of a function outside its domain. The argument only chooses the type.
+float QuietNan(float x)
+{
+    return FromBits(0x7fc00000u);
+}
+
+#if INPUT_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
+// ln((1 + f) 2^exponent) for 1 + f from the root of 1/2 to the root of 2: a minimax polynomial.
+float LogOfParts(float f, int exponent)
+{
+    float p = -0.10079938f;
+    p = mad(p, f, 0.16179648f);
+    p = mad(p, f, -0.17243628f);
+    p = mad(p, f, 0.19906978f);
+    p = mad(p, f, -0.24971204f);
+    p = mad(p, f, 0.33334714f);
+    p = mad(p, f, -0.5000032f);
+    return mad((float)exponent, 0.6931472f, mad(f * f, p, f));
+}
+
+// The natural logarithm; -infinity for zeros, NaN for negative numbers. A subnormal number counts as its bits.
+// Error at most 0.5001 ulp of a half, over all halves.
+float Log(float x)
+{
+    const uint bits = Bits(x);
+    const bool isSubnormal = bits < 0x00800000u;
+    const uint rest = (isSubnormal ? Bits((float)bits) : bits) - 0x3f3504f3u;
+    const int exponent = ((int)rest >> 23) - (isSubnormal ? 149 : 0);
+    const float result = LogOfParts(FromBits((rest & 0x007fffffu) + 0x3f3504f3u) - 1.0f, exponent);
+    const bool isZero = (bits & 0x7fffffffu) == 0;
+    const float outside = isZero ? Infinity(-1.0f) : QuietNan(x);
+    return IsNan(x) || bits == 0x7f800000u ? x : bits > 0x7fffffffu || isZero ? outside : result;
+}
+#else
+// (artanh(s) - s - s^3 / 3) / s^5 as a function of z = s^2, for z up to 0.0297: a minimax polynomial (Remez exchange).
+// artanh(s) is within 2^-36 (float), 2^-73 (double) with it.
+float AtanhTail(float z)
+{
+    float p = 0.11715452f;
+    p = p * z + 0.1427332f;
+    p = p * z + 0.20000078f;
+    return p;
 }
 
 // The zero bits above the highest one of a number that is not 0.
@@ -186,12 +220,6 @@ float NormalizeNearOne(float x, out int exponent)
     return FromBits((rest & 0x007fffffu) + 0x3f3504f3u);
 }
 
-// The NaN of a function outside its domain. The argument only chooses the type.
-float QuietNan(float x)
-{
-    return FromBits(0x7fc00000u);
-}
-
 // The natural logarithm; -infinity for zeros, NaN for negative numbers.
 // Error at most 1 ulp (float), 0.95 ulp (double), as measured.
 float Log(float x)
@@ -207,6 +235,7 @@ float Log(float x)
     const float scaled = NormalizeNearOne(x, exponent);
     return LogOfParts(scaled - 1.0f, exponent, 0.0f);
 }
+#endif
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {

@@ -99,10 +99,6 @@ Position Locate(uint item)
     return position;
 }
 
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-
 // x * scale + bias; of integers computed in double precision, cut toward 0 and limited to the type
 float Scaled(float x, float scale, float bias)
 {
@@ -128,6 +124,45 @@ float CopySign(float magnitude, float sign)
     return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
 }
 
+// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
+bool IsNan(float x)
+{
+    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
+float Magnitude(float x)
+{
+    return FromBits(Bits(x) & 0x7fffffffu);
+}
+
+#if INPUT_BITS == 16 && OUTPUT_BITS == 16  // in these, the following are exact to what they can show
+// e^x. Numbers beyond the clamp give 0 and infinity.
+// Error at most 0.5003 ulp of a half, over all halves.
+float Exp(float x)
+{
+    const float power = exp2(clamp(x, -200.0f, 200.0f) * 1.442695f);
+    return IsNan(x) ? x : power;
+}
+
+// The hyperbolic sine; below 1 a minimax polynomial.
+// Error at most 0.5001 ulp of a half, over all halves.
+float Sinh(float x)
+{
+    const float a = Magnitude(x);
+    const float z = a * a;
+    float p = 0.00020372176f;
+    p = mad(p, z, 0.008330284f);
+    p = mad(p, z, 0.16666716f);
+    const float power = Exp(a);
+    const float result = a < 1.0f ? mad(a * z, p, a) : 0.5f * (power - 1.0f / power);
+    return IsNan(x) ? x : CopySign(result, x);
+}
+#else
+// No integer is NaN.
+bool IsNan(int x) { return false; }
+bool IsNan(uint x) { return false; }
+
 // e^x - 1 - x for |x| up to 0.3475: a minimax polynomial (Remez exchange), within 2^-31 (float), 2^-61 (double) of e^x
 // - 1.
 float ExpTail(float x)
@@ -145,12 +180,6 @@ float ExpTail(float x)
 float Infinity(float sign)
 {
     return CopySign(FromBits(0x7f800000u), sign);
-}
-
-// Whether x is not a number; on the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
 // x * 2^exponent for |x| from 1/8 to 8 and |exponent| to 250 (float), 2000 (double). Two factors reach all results and
@@ -182,12 +211,6 @@ float ExpOfSum(float high, float low)
     precise float rest = (a - r) + b;
     precise float result = 1.0f + (r + (ExpTail(r) + rest));
     return ScaleByPowerOfTwo(result, (int)k);
-}
-
-// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
 }
 
 // e^x - 1 = 2^k ((1 - 2^-k) + (e^r - 1)), x = k ln 2 + r: nothing cancels near 0.
@@ -237,6 +260,7 @@ float Sinh(float x)
     const float halfExp = HalfExp(a);
     return CopySign(halfExp - 0.25f / halfExp, x);
 }
+#endif
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {

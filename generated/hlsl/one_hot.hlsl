@@ -7,7 +7,7 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... one_hot.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Each thread works out one element, from its coordinate in OutputTensor. Sizes and strides are in elements, and
+// Each thread works out VECTOR neighbouring elements, each from its coordinate in OutputTensor. Sizes and strides are in elements, and
 // every tensor has the same number of dimensions.
 //
 // For each tensor, X being INDICES or VALUES or OUTPUT:
@@ -19,11 +19,14 @@
 //   IndicesTensor: INT64, INT32, UINT64, UINT32
 //   ValuesTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
+//              one and the innermost size are multiples of it, and the coordinates are its own, 2 or 4 (at most 16 bytes;
+//              4 for 8 bits, 1 for 4 bits)
 //   RANK       dimensions, 1 to 8
 //   NUM_THREADS  threads in a group
 //   INDICES_SIGNED 1 or 0
 //
-// Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
+// Dispatch groupColumns x rows groups, enough that their threads cover `count` vectors.
 
 struct Dimension
 {
@@ -37,9 +40,15 @@ struct Dimension
     int valuesSizes;
 };
 
+#if VECTOR > 1 && OUTPUT_BITS >= 16
+typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
+#else
+typedef OUTPUT_STORED OutputElements;
+#endif
+
 [[vk::binding(0, 0)]] StructuredBuffer<INDICES_STORED> indicesTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<VALUES_STORED> valuesTensor : register(t1);
-[[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+[[vk::binding(2, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
     uint count;  // items
@@ -224,17 +233,29 @@ VALUES_VALUE LoadValues(uint offset)
 #endif
 }
 
-void StoreOutput(uint offset, OUTPUT_VALUE value)
+void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
-#if OUTPUT_BITS < 16
+#if OUTPUT_BITS < 16 && VECTOR == 1
     // Other threads write the other elements of this word.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedOr(outputTensor[offset / perWord], ((uint)values[0] & mask) << shift);
+#elif OUTPUT_BITS < 16
+    uint word = 0;
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        word |= ((uint)values[k] & 0xff) << (8 * k);
+    outputTensor[offset / 4] = word;
+#elif VECTOR == 1
+    outputTensor[offset] = (OUTPUT_STORED)values[0];
 #else
-    outputTensor[offset] = (OUTPUT_STORED)value;
+    OutputElements elements;
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        elements[k] = (OUTPUT_STORED)values[k];
+    outputTensor[offset / VECTOR] = elements;
 #endif
 }
 
@@ -255,20 +276,28 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         rest = outer;
     }
 
-    uint offset1 = 0;
+    const int vectorStart = at[RANK - 1] * VECTOR;
+    OUTPUT_VALUE values[VECTOR];
     [unroll]
-    for (int d = 0; d < RANK; d++)
-        offset1 += (uint)(d == axis ? 0 : at[d]) * dimensions[d].indicesStride;
-    const INDICES_VALUE index = LoadIndices(offset1);
-    const bool chosen = (Equal(index, Convert(at[axis], (INDICES_VALUE)0)) || (INDICES_SIGNED && Equal(index, Convert(at[axis] - extent, (INDICES_VALUE)0))));
-    uint offset2 = 0;
-    [unroll]
-    for (int d = 0; d < RANK; d++)
-        offset2 += (uint)(min(((chosen && d == onDimension) ? 1 : 0), dimensions[d].valuesSizes - 1)) * dimensions[d].valuesStride;
-    const OUTPUT_VALUE value = (OUTPUT_VALUE)LoadValues(offset2);
+    for (int inVector = 0; inVector < VECTOR; inVector++)
+    {
+        at[RANK - 1] = vectorStart + inVector;
+        uint offset1 = 0;
+        [unroll]
+        for (int d = 0; d < RANK; d++)
+            offset1 += (uint)(d == axis ? 0 : at[d]) * dimensions[d].indicesStride;
+        const INDICES_VALUE index = LoadIndices(offset1);
+        const bool chosen = (Equal(index, Convert(at[axis], (INDICES_VALUE)0)) || (INDICES_SIGNED && Equal(index, Convert(at[axis] - extent, (INDICES_VALUE)0))));
+        uint offset2 = 0;
+        [unroll]
+        for (int d = 0; d < RANK; d++)
+            offset2 += (uint)(min(((chosen && d == onDimension) ? 1 : 0), dimensions[d].valuesSizes - 1)) * dimensions[d].valuesStride;
+        values[inVector] = (OUTPUT_VALUE)LoadValues(offset2);
+    }
+    at[RANK - 1] = vectorStart;
     uint offset3 = 0;
     [unroll]
     for (int d = 0; d < RANK; d++)
         offset3 += (uint)(at[d]) * dimensions[d].outputStride;
-    StoreOutput(offset3, value);
+    Store(offset3, values);
 }

@@ -7,7 +7,7 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... slice_grad.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Each thread works out one element, from its coordinate in OutputGradientTensor. Sizes and strides are in elements, and
+// Each thread works out VECTOR neighbouring elements, each from its coordinate in OutputGradientTensor. Sizes and strides are in elements, and
 // every tensor has the same number of dimensions.
 //
 // For each tensor, X being INPUT_GRADIENT or OUTPUT_GRADIENT:
@@ -18,10 +18,13 @@
 //              of InputGradientTensor, OutputGradientTensor, whose elements are taken as bits: uint64_t or uint
 //   InputGradientTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   OutputGradientTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
+//   VECTOR     elements stored at once: 1 for any strides of OutputGradientTensor; where its innermost one is 1 and every other
+//              one and the innermost size are multiples of it, and the coordinates are its own, 2 or 4 (at most 16 bytes;
+//              4 for 8 bits, 1 for 4 bits)
 //   RANK       dimensions, 1 to 8
 //   NUM_THREADS  threads in a group
 //
-// Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
+// Dispatch groupColumns x rows groups, enough that their threads cover `count` vectors.
 
 struct Dimension
 {
@@ -39,8 +42,14 @@ struct Dimension
     uint reserved1;
 };
 
+#if VECTOR > 1 && OUTPUT_GRADIENT_BITS >= 16
+typedef vector<OUTPUT_GRADIENT_STORED, VECTOR> OutputGradientElements;
+#else
+typedef OUTPUT_GRADIENT_STORED OutputGradientElements;
+#endif
+
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t0);
-[[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_GRADIENT_STORED> outputGradientTensor : register(u0);
+[[vk::binding(1, 0)]] RWStructuredBuffer<OutputGradientElements> outputGradientTensor : register(u0);
 [[vk::binding(2, 0)]] cbuffer Params : register(b0)
 {
     uint count;  // items
@@ -80,17 +89,29 @@ INPUT_GRADIENT_VALUE LoadInputGradient(uint offset)
 #endif
 }
 
-void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
+void Store(uint offset, OUTPUT_GRADIENT_VALUE values[VECTOR])
 {
-#if OUTPUT_GRADIENT_BITS < 16
+#if OUTPUT_GRADIENT_BITS < 16 && VECTOR == 1
     // Other threads write the other elements of this word.
     const uint perWord = 32 / OUTPUT_GRADIENT_BITS;
     const uint shift = offset % perWord * OUTPUT_GRADIENT_BITS;
     const uint mask = (1u << OUTPUT_GRADIENT_BITS) - 1;
     InterlockedAnd(outputGradientTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputGradientTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedOr(outputGradientTensor[offset / perWord], ((uint)values[0] & mask) << shift);
+#elif OUTPUT_GRADIENT_BITS < 16
+    uint word = 0;
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        word |= ((uint)values[k] & 0xff) << (8 * k);
+    outputGradientTensor[offset / 4] = word;
+#elif VECTOR == 1
+    outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)values[0];
 #else
-    outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)value;
+    OutputGradientElements elements;
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        elements[k] = (OUTPUT_GRADIENT_STORED)values[k];
+    outputGradientTensor[offset / VECTOR] = elements;
 #endif
 }
 
@@ -111,28 +132,36 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         rest = outer;
     }
 
-    bool all1 = true;
+    const int vectorStart = at[RANK - 1] * VECTOR;
+    OUTPUT_GRADIENT_VALUE values[VECTOR];
     [unroll]
-    for (int d = 0; d < RANK; d++)
-        all1 = all1 && ((dimensions[d].inputWindowStrides > 0 ? at[d] - dimensions[d].first : dimensions[d].first - at[d]) >= 0 && FloorModulo((dimensions[d].inputWindowStrides > 0 ? at[d] - dimensions[d].first : dimensions[d].first - at[d]), dimensions[d].step) == 0 && FloorDivide((dimensions[d].inputWindowStrides > 0 ? at[d] - dimensions[d].first : dimensions[d].first - at[d]), dimensions[d].step) < dimensions[d].inputGradientSizes);
-    const bool taken = all1;
-    INPUT_GRADIENT_VALUE chosen1;
-    if (taken)
+    for (int inVector = 0; inVector < VECTOR; inVector++)
     {
-        uint offset1 = 0;
+        at[RANK - 1] = vectorStart + inVector;
+        bool all1 = true;
         [unroll]
         for (int d = 0; d < RANK; d++)
-            offset1 += (uint)(min(max(FloorDivide((dimensions[d].inputWindowStrides > 0 ? at[d] - dimensions[d].first : dimensions[d].first - at[d]), dimensions[d].step), 0), dimensions[d].inputGradientSizes - 1)) * dimensions[d].inputGradientStride;
-        chosen1 = LoadInputGradient(offset1);
+            all1 = all1 && ((dimensions[d].inputWindowStrides > 0 ? at[d] - dimensions[d].first : dimensions[d].first - at[d]) >= 0 && FloorModulo((dimensions[d].inputWindowStrides > 0 ? at[d] - dimensions[d].first : dimensions[d].first - at[d]), dimensions[d].step) == 0 && FloorDivide((dimensions[d].inputWindowStrides > 0 ? at[d] - dimensions[d].first : dimensions[d].first - at[d]), dimensions[d].step) < dimensions[d].inputGradientSizes);
+        const bool taken = all1;
+        INPUT_GRADIENT_VALUE chosen1;
+        if (taken)
+        {
+            uint offset1 = 0;
+            [unroll]
+            for (int d = 0; d < RANK; d++)
+                offset1 += (uint)(min(max(FloorDivide((dimensions[d].inputWindowStrides > 0 ? at[d] - dimensions[d].first : dimensions[d].first - at[d]), dimensions[d].step), 0), dimensions[d].inputGradientSizes - 1)) * dimensions[d].inputGradientStride;
+            chosen1 = LoadInputGradient(offset1);
+        }
+        else
+        {
+            chosen1 = (INPUT_GRADIENT_VALUE)0;
+        }
+        values[inVector] = (OUTPUT_GRADIENT_VALUE)chosen1;
     }
-    else
-    {
-        chosen1 = (INPUT_GRADIENT_VALUE)0;
-    }
-    const OUTPUT_GRADIENT_VALUE value = (OUTPUT_GRADIENT_VALUE)chosen1;
+    at[RANK - 1] = vectorStart;
     uint offset2 = 0;
     [unroll]
     for (int d = 0; d < RANK; d++)
         offset2 += (uint)(at[d]) * dimensions[d].outputGradientStride;
-    StoreOutputGradient(offset2, value);
+    Store(offset2, values);
 }

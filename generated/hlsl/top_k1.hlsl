@@ -10,6 +10,7 @@
 // A line runs along the axis and is cut into tiles. The first dispatch finds the first `kept` elements of each tile in
 // order, as a run: keys, whose order is that of the elements, and places in the line. Every further
 // dispatch merges pairs of runs into one, until a line has one run left; the last dispatch writes the outputs.
+// Where a line is not too long, one dispatch selects from it instead, one group a line.
 // Sizes and strides are in elements.
 //
 // For each tensor, X being OUTPUT_VALUE or INPUT or OUTPUT_INDEX:
@@ -21,6 +22,7 @@
 //   OutputValueTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   OutputIndexTensor: UINT64, UINT32
+//   SELECTS    1 to select from whole lines, then MERGES is 0 and LAST 1; else 0
 //   MERGES     0 to sort tiles, 1 to merge pairs of runs
 //   LAST       1 to write the outputs, 0 to write runs
 //   LARGEST    1 for the greatest elements first, 0 for the least first
@@ -28,12 +30,15 @@
 //   SIGN       what kind of number an element is: 0 unsigned, 1 signed, 2 floating-point
 //   TILE       elements of a tile, a power of two
 //   RUN        elements that are sorted together, a power of two: `kept` or more, TILE or fewer
+//   ITEMS      where it selects: elements of a line that a thread reads
+//   CANDIDATES   where it selects: ITEMS times `kept`
 //   RANK       dimensions apart from the axis, after merging, 1 to 8; where tiles are sorted into runs, that of
 //              the tiles comes last
-//   NUM_THREADS  threads in a group; a power of two, and at least TILE / 2 where tiles are sorted
+//   NUM_THREADS  threads in a group; a power of two, and at least TILE / 2 where tiles are sorted, at least `kept` where it
+//              selects
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements of runs to be merged, or two
-// elements of the tiles each.
+// elements of the tiles each; `count` groups where it selects.
 
 struct Dimension
 {
@@ -56,7 +61,7 @@ struct Dimension
 [[vk::binding(6, 0)]] RWStructuredBuffer<uint> keptPlaces : register(u3);
 [[vk::binding(7, 0)]] cbuffer Params : register(b0)
 {
-    uint count;  // elements of tiles, or of runs to be merged; of all lines
+    uint count;  // elements of tiles, or of runs to be merged, of all lines; or lines to select from
     uint groupColumns;  // thread groups along x
     uint length;  // of a line
     uint kept;  // elements that are kept of each tile or pair of runs, at most
@@ -223,6 +228,83 @@ KEY KeyOf(INPUT_VALUE bits)
     return LARGEST ? ~key : key;
 }
 
+#if SELECTS
+groupshared Entry best[NUM_THREADS];
+groupshared Entry bound;
+groupshared Entry candidates[CANDIDATES];
+groupshared uint found;
+
+// The element at a place in the line; what is beyond the line comes last
+Entry EntryAt(Position start, uint place)
+{
+    Entry entry = { ~(KEY)0, 0xffffffff };
+    if (place < length)
+    {
+        entry.key = KeyOf(LoadInput(start.input + place * inputStep));
+        entry.place = place;
+    }
+    return entry;
+}
+
+// Of the threads' first elements the `kept`-th is a bound: `kept` elements at least are not after it, and no more
+// threads than that have any such element. These few candidates are ranked by counting those before each.
+[numthreads(NUM_THREADS, 1, 1)]
+void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
+{
+    const uint lineNumber = group.y * groupColumns + group.x;
+    if (lineNumber >= count)
+        return;
+    const Position start = Locate(lineNumber);
+    Entry first = EntryAt(start, thread);
+    [unroll]
+    for (uint i = 1; i < ITEMS; i++)
+    {
+        const Entry entry = EntryAt(start, i * NUM_THREADS + thread);
+        if (IsBefore(entry, first))
+            first = entry;
+    }
+    best[thread] = first;
+    if (thread == 0)
+        found = 0;
+    GroupMemoryBarrierWithGroupSync();
+
+    uint rank = 0;
+    [loop]
+    for (uint other = 0; other < NUM_THREADS; other++)
+        rank += IsBefore(best[other], first) ? 1 : 0;
+    if (rank == kept - 1)
+        bound = first;
+    GroupMemoryBarrierWithGroupSync();
+
+    if (rank < kept)
+    {
+        [loop]
+        for (uint i = 0; i < ITEMS; i++)
+        {
+            const Entry entry = EntryAt(start, i * NUM_THREADS + thread);
+            if (!IsBefore(bound, entry))
+            {
+                uint slot;
+                InterlockedAdd(found, 1, slot);
+                candidates[slot] = entry;
+            }
+        }
+    }
+    GroupMemoryBarrierWithGroupSync();
+
+    // In which order the candidates were found does not show: places tell all of them apart.
+    [loop]
+    for (uint c = thread; c < found; c += NUM_THREADS)
+    {
+        uint before = 0;
+        [loop]
+        for (uint d = 0; d < found; d++)
+            before += IsBefore(candidates[d], candidates[c]) ? 1 : 0;
+        if (before < kept)
+            Write(start, before, candidates[c].place);
+    }
+}
+#else
 groupshared Entry memory[2 * NUM_THREADS];
 
 [numthreads(NUM_THREADS, 1, 1)]
@@ -313,4 +395,5 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #endif
     }
 }
+#endif
 #endif

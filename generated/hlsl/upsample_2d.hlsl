@@ -7,7 +7,7 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... upsample_2d.hlsl
 //   for Vulkan also: -spirv -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Each thread works out one element, from its coordinate in OutputTensor. Sizes and strides are in elements, and
+// Each thread works out VECTOR neighbouring elements, each from its coordinate in OutputTensor. Sizes and strides are in elements, and
 // every tensor has the same number of dimensions.
 //
 // For each tensor, X being INPUT or OUTPUT:
@@ -17,11 +17,14 @@
 //   X_VALUE    type that elements are computed in: double, float (of float16_t too), int64_t, int, uint64_t or uint
 //   InputTensor: FLOAT32, FLOAT16
 //   OutputTensor: FLOAT32, FLOAT16
+//   VECTOR     elements stored at once: 1 for any strides of OutputTensor; where its innermost one is 1 and every other
+//              one and the innermost size are multiples of it, and the coordinates are its own, 2 or 4 (at most 16 bytes;
+//              4 for 8 bits, 1 for 4 bits)
 //   RANK       dimensions, 1 to 8
 //   NUM_THREADS  threads in a group
 //   INTERPOLATION_MODE 0 NEAREST_NEIGHBOR, 1 LINEAR
 //
-// Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
+// Dispatch groupColumns x rows groups, enough that their threads cover `count` vectors.
 
 struct Dimension
 {
@@ -35,8 +38,14 @@ struct Dimension
     uint reserved0;
 };
 
+#if VECTOR > 1 && OUTPUT_BITS >= 16
+typedef vector<OUTPUT_STORED, VECTOR> OutputElements;
+#else
+typedef OUTPUT_STORED OutputElements;
+#endif
+
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
-[[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+[[vk::binding(1, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
 [[vk::binding(2, 0)]] cbuffer Params : register(b0)
 {
     uint count;  // items
@@ -92,17 +101,29 @@ INPUT_VALUE LoadInput(uint offset)
 #endif
 }
 
-void StoreOutput(uint offset, OUTPUT_VALUE value)
+void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
-#if OUTPUT_BITS < 16
+#if OUTPUT_BITS < 16 && VECTOR == 1
     // Other threads write the other elements of this word.
     const uint perWord = 32 / OUTPUT_BITS;
     const uint shift = offset % perWord * OUTPUT_BITS;
     const uint mask = (1u << OUTPUT_BITS) - 1;
     InterlockedAnd(outputTensor[offset / perWord], ~(mask << shift));
-    InterlockedOr(outputTensor[offset / perWord], ((uint)value & mask) << shift);
+    InterlockedOr(outputTensor[offset / perWord], ((uint)values[0] & mask) << shift);
+#elif OUTPUT_BITS < 16
+    uint word = 0;
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        word |= ((uint)values[k] & 0xff) << (8 * k);
+    outputTensor[offset / 4] = word;
+#elif VECTOR == 1
+    outputTensor[offset] = (OUTPUT_STORED)values[0];
 #else
-    outputTensor[offset] = (OUTPUT_STORED)value;
+    OutputElements elements;
+    [unroll]
+    for (uint k = 0; k < VECTOR; k++)
+        elements[k] = (OUTPUT_STORED)values[k];
+    outputTensor[offset / VECTOR] = elements;
 #endif
 }
 
@@ -123,57 +144,65 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         rest = outer;
     }
 
-    INPUT_VALUE chosen1;
-    if (INTERPOLATION_MODE == 1 /* LINEAR */)
+    const int vectorStart = at[RANK - 1] * VECTOR;
+    OUTPUT_VALUE values[VECTOR];
+    [unroll]
+    for (int inVector = 0; inVector < VECTOR; inVector++)
     {
-        const int height = RANK - 2;
-        const int down = 2 * (at[height] % scaleSizeHeight) + 1 - scaleSizeHeight;
-        const INPUT_VALUE lowerWeight = Quotient(Convert(down + (down < 0 ? 2 * scaleSizeHeight : 0), (INPUT_VALUE)0), Convert(2 * scaleSizeHeight, (INPUT_VALUE)0));
-        const int width = RANK - 1;
-        const int right = 2 * (at[width] % scaleSizeWidth) + 1 - scaleSizeWidth;
-        const INPUT_VALUE afterWeight = Quotient(Convert(right + (right < 0 ? 2 * scaleSizeWidth : 0), (INPUT_VALUE)0), Convert(2 * scaleSizeWidth, (INPUT_VALUE)0));
-        const int column = (at[width] / scaleSizeWidth);
-        const int left = column - (right < 0 ? 1 : 0);
-        const int before = max(left, 0);
-        const int row = (at[height] / scaleSizeHeight);
-        const int top = row - (down < 0 ? 1 : 0);
-        const int changed1 = max(top, 0);
-        uint offset1 = 0;
-        [unroll]
-        for (int d = 0; d < RANK; d++)
-            offset1 += (uint)(min((d == width ? before : (d == height ? changed1 : at[d])), dimensions[d].inputSizes - 1)) * dimensions[d].inputStride;
-        const int after = min(left + 1, dimensions[width].inputSizes - 1);
-        uint offset2 = 0;
-        [unroll]
-        for (int d = 0; d < RANK; d++)
-            offset2 += (uint)(min(max((d == width ? after : (d == height ? changed1 : at[d])), 0), dimensions[d].inputSizes - 1)) * dimensions[d].inputStride;
-        const int changed2 = min(top + 1, dimensions[height].inputSizes - 1);
-        uint offset3 = 0;
-        [unroll]
-        for (int d = 0; d < RANK; d++)
-            offset3 += (uint)(min(max((d == width ? before : (d == height ? changed2 : at[d])), 0), dimensions[d].inputSizes - 1)) * dimensions[d].inputStride;
-        uint offset4 = 0;
-        [unroll]
-        for (int d = 0; d < RANK; d++)
-            offset4 += (uint)(min(max((d == width ? after : (d == height ? changed2 : at[d])), 0), dimensions[d].inputSizes - 1)) * dimensions[d].inputStride;
-        chosen1 = ((INPUT_VALUE)1 - lowerWeight) * (((INPUT_VALUE)1 - afterWeight) * LoadInput(offset1) + afterWeight * LoadInput(offset2)) + lowerWeight * (((INPUT_VALUE)1 - afterWeight) * LoadInput(offset3) + afterWeight * LoadInput(offset4));
+        at[RANK - 1] = vectorStart + inVector;
+        INPUT_VALUE chosen1;
+        if (INTERPOLATION_MODE == 1 /* LINEAR */)
+        {
+            const int height = RANK - 2;
+            const int down = 2 * (at[height] % scaleSizeHeight) + 1 - scaleSizeHeight;
+            const INPUT_VALUE lowerWeight = Quotient(Convert(down + (down < 0 ? 2 * scaleSizeHeight : 0), (INPUT_VALUE)0), Convert(2 * scaleSizeHeight, (INPUT_VALUE)0));
+            const int width = RANK - 1;
+            const int right = 2 * (at[width] % scaleSizeWidth) + 1 - scaleSizeWidth;
+            const INPUT_VALUE afterWeight = Quotient(Convert(right + (right < 0 ? 2 * scaleSizeWidth : 0), (INPUT_VALUE)0), Convert(2 * scaleSizeWidth, (INPUT_VALUE)0));
+            const int column = (at[width] / scaleSizeWidth);
+            const int left = column - (right < 0 ? 1 : 0);
+            const int before = max(left, 0);
+            const int row = (at[height] / scaleSizeHeight);
+            const int top = row - (down < 0 ? 1 : 0);
+            const int changed1 = max(top, 0);
+            uint offset1 = 0;
+            [unroll]
+            for (int d = 0; d < RANK; d++)
+                offset1 += (uint)(min((d == width ? before : (d == height ? changed1 : at[d])), dimensions[d].inputSizes - 1)) * dimensions[d].inputStride;
+            const int after = min(left + 1, dimensions[width].inputSizes - 1);
+            uint offset2 = 0;
+            [unroll]
+            for (int d = 0; d < RANK; d++)
+                offset2 += (uint)(min(max((d == width ? after : (d == height ? changed1 : at[d])), 0), dimensions[d].inputSizes - 1)) * dimensions[d].inputStride;
+            const int changed2 = min(top + 1, dimensions[height].inputSizes - 1);
+            uint offset3 = 0;
+            [unroll]
+            for (int d = 0; d < RANK; d++)
+                offset3 += (uint)(min(max((d == width ? before : (d == height ? changed2 : at[d])), 0), dimensions[d].inputSizes - 1)) * dimensions[d].inputStride;
+            uint offset4 = 0;
+            [unroll]
+            for (int d = 0; d < RANK; d++)
+                offset4 += (uint)(min(max((d == width ? after : (d == height ? changed2 : at[d])), 0), dimensions[d].inputSizes - 1)) * dimensions[d].inputStride;
+            chosen1 = ((INPUT_VALUE)1 - lowerWeight) * (((INPUT_VALUE)1 - afterWeight) * LoadInput(offset1) + afterWeight * LoadInput(offset2)) + lowerWeight * (((INPUT_VALUE)1 - afterWeight) * LoadInput(offset3) + afterWeight * LoadInput(offset4));
+        }
+        else
+        {
+            const int width = RANK - 1;
+            const int column = (at[width] / scaleSizeWidth);
+            const int height = RANK - 2;
+            const int row = (at[height] / scaleSizeHeight);
+            uint offset5 = 0;
+            [unroll]
+            for (int d = 0; d < RANK; d++)
+                offset5 += (uint)(min((d == width ? column : (d == height ? row : at[d])), dimensions[d].inputSizes - 1)) * dimensions[d].inputStride;
+            chosen1 = LoadInput(offset5);
+        }
+        values[inVector] = (OUTPUT_VALUE)chosen1;
     }
-    else
-    {
-        const int width = RANK - 1;
-        const int column = (at[width] / scaleSizeWidth);
-        const int height = RANK - 2;
-        const int row = (at[height] / scaleSizeHeight);
-        uint offset5 = 0;
-        [unroll]
-        for (int d = 0; d < RANK; d++)
-            offset5 += (uint)(min((d == width ? column : (d == height ? row : at[d])), dimensions[d].inputSizes - 1)) * dimensions[d].inputStride;
-        chosen1 = LoadInput(offset5);
-    }
-    const OUTPUT_VALUE value = (OUTPUT_VALUE)chosen1;
+    at[RANK - 1] = vectorStart;
     uint offset6 = 0;
     [unroll]
     for (int d = 0; d < RANK; d++)
         offset6 += (uint)(at[d]) * dimensions[d].outputStride;
-    StoreOutput(offset6, value);
+    Store(offset6, values);
 }

@@ -18527,7 +18527,11 @@ DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dm
 DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan_Scan* told);
 DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* told);
 DMLOPS_CALLED int64_t dmlops_plan_tile_of(dmlops_planning* planning, int64_t number);
+DMLOPS_CALLED int64_t dmlops_plan_selecting_threads(dmlops_planning* planning, int64_t length, int64_t wanted, int64_t
+    entry);
 DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* told);
+DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_plan_TopK* told, int64_t threads);
+DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan_TopK* told);
 
 /* The quotient, rounded up. */
 DMLOPS_CALLED int64_t dmlops_plan_ceil_div(dmlops_planning* planning, int64_t number, int64_t divisor) {
@@ -19221,7 +19225,10 @@ DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_
     }
 }
 
+/* Elements by their coordinates: vectors of neighbours where these are the output's own. */
 DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* told) {
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, -1, told->tensors.count)];
+    int is_own = told->over == dmlops_subtract(told->tensors.count, 1);
     dmlops_plan_int_8 sizes = told->tensors.items[dmlops_item(planning, told->over, told->tensors.count)].sizes;
     for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
         const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
@@ -19230,7 +19237,18 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
             return;
         }
     }
-    int64_t count = dmlops_plan_element_count(planning, &sizes);
+    int64_t last = dmlops_subtract(sizes.count, 1);
+    dmlops_plan_int_64 outer;
+    outer.count = 0;
+    for (int64_t place = 0; place < dmlops_clip(last, output.strides.count); ++place) {
+        const int64_t stride = output.strides.items[place];
+        if (sizes.items[dmlops_item(planning, place, sizes.count)] > 1) {
+            dmlops_plan_int_64_insert(planning, &outer, outer.count, stride);
+        }
+    }
+    int64_t vector = is_own ? dmlops_plan_vector_width(planning, output.bits, sizes.items[dmlops_item(planning, last,
+        sizes.count)], output.strides.items[dmlops_item(planning, last, output.strides.count)], &outer) : 1;
+    int64_t count = dmlops_divide(dmlops_plan_element_count(planning, &sizes), vector);
     dmlops_plan_Groups groups = dmlops_plan_grid(planning, count, 256, 1);
     dmlops_plan_Dimension_10 found;
     found.count = 0;
@@ -19248,9 +19266,11 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
             dmlops_plan_int_16_insert(planning, &row, row.count, dmlops_plan_integer(planning,
                 array->items[dmlops_item(planning, place, array->count)]));
         }
-        dmlops_plan_Dimension made_4 = dmlops_plan_dimension(planning, size, &row);
+        dmlops_plan_Dimension made_4 = dmlops_plan_dimension(planning, (place == last) ? dmlops_divide(size, vector) :
+            size, &row);
         dmlops_plan_Dimension_10_insert(planning, &found, found.count, &made_4);
     }
+    dmlops_out_define(planning, "", "VECTOR", vector);
     dmlops_out_define(planning, "", "RANK", sizes.count);
     dmlops_out_define(planning, "", "NUM_THREADS", 256);
     dmlops_plan_int_64 scalars;
@@ -20418,8 +20438,89 @@ DMLOPS_CALLED int64_t dmlops_plan_tile_of(dmlops_planning* planning, int64_t num
     return dmlops_max(2, dmlops_shift(1, dmlops_bit_length(dmlops_subtract(number, 1))));
 }
 
-/* A dispatch that sorts, and one more whenever the number of runs is halved. */
+/* The threads of a group that selects from a line, 0 where none does; `entry` is bytes of a candidate. */
+DMLOPS_CALLED int64_t dmlops_plan_selecting_threads(dmlops_planning* planning, int64_t length, int64_t wanted, int64_t
+    entry) {
+    if ((length <= 512) || (wanted > 64)) {
+        return 0;
+    }
+    int64_t threads = dmlops_max(dmlops_max(64, dmlops_plan_tile_of(planning, wanted)), dmlops_plan_tile_of(planning,
+        dmlops_plan_ceil_div(planning, length, 32)));
+    while (planning->reason == DMLOPS_REASON_NONE && ((threads <= 512) && (dmlops_multiply(dmlops_add(threads,
+        dmlops_multiply(wanted, dmlops_plan_ceil_div(planning, length, threads))), entry) > 15360))) {
+        threads = dmlops_multiply(threads, 2);
+    }
+    return (threads <= 512) ? threads : 0;
+}
+
+/* A dispatch that selects; or one that sorts, and one more whenever the number of runs is halved. */
 DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* told) {
+    int64_t bits = told->input.bits;
+    dmlops_out_define(planning, "", "LARGEST", (int64_t)told->largest);
+    dmlops_out_define_text(planning, "", "KEY", (bits == 64) ? "uint64_t" : "uint");
+    dmlops_out_define(planning, "", "SIGN", told->input.is_float ? 2 : (told->input.is_signed ? 1 : 0));
+    dmlops_plan_define_moved(planning, &told->input);
+    dmlops_plan_define_moved(planning, &told->output);
+    dmlops_plan_define_tensor(planning, &told->indices);
+    int64_t threads = dmlops_plan_selecting_threads(planning, told->input.sizes.items[dmlops_item(planning, told->axis,
+        told->input.sizes.count)], told->count, (bits == 64) ? 16 : 8);
+    if (threads > 0) {
+        dmlops_plan_select(planning, told, threads);
+    } else {
+        dmlops_plan_sort(planning, told);
+    }
+}
+
+/* One dispatch, a group a line. */
+DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_plan_TopK* told, int64_t threads) {
+    dmlops_plan_check_span(planning, &told->input);
+    dmlops_plan_check_span(planning, &told->output);
+    dmlops_plan_check_span(planning, &told->indices);
+    int64_t axis = told->axis;
+    dmlops_plan_Buffer nothing = told->input.buffer;
+    int64_t length = told->input.sizes.items[dmlops_item(planning, axis, told->input.sizes.count)];
+    dmlops_plan_Tensor_16 made_1;
+    made_1.count = 0;
+    dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->input);
+    dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->output);
+    dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->indices);
+    dmlops_plan_Loop_16 loops = dmlops_plan_across(planning, &made_1, axis);
+    int64_t lines = dmlops_plan_repeats(planning, &loops);
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, dmlops_plan_times(planning, lines, threads), threads, 1);
+    dmlops_out_define(planning, "", "SELECTS", 1);
+    dmlops_out_define(planning, "", "MERGES", 0);
+    dmlops_out_define(planning, "", "LAST", 1);
+    dmlops_out_define(planning, "", "ITEMS", dmlops_plan_ceil_div(planning, length, threads));
+    dmlops_out_define(planning, "", "CANDIDATES", dmlops_multiply(told->count, dmlops_plan_ceil_div(planning, length,
+        threads)));
+    dmlops_out_define(planning, "", "RANK", loops.count);
+    dmlops_out_define(planning, "", "NUM_THREADS", threads);
+    dmlops_out_bind(planning, &told->input.buffer);
+    dmlops_out_bind(planning, &nothing);
+    dmlops_out_bind(planning, &nothing);
+    dmlops_out_bind(planning, &told->output.buffer);
+    dmlops_out_bind(planning, &told->indices.buffer);
+    dmlops_out_bind(planning, &nothing);
+    dmlops_out_bind(planning, &nothing);
+    dmlops_plan_Dimension_10 made_2 = dmlops_plan_dimensions(planning, &loops);
+    dmlops_plan_TopKParams params;
+    params.count = lines;
+    params.groupColumns = groups.columns;
+    params.length = length;
+    params.kept = told->count;
+    params.runs = 0;
+    params.runLength = 0;
+    params.runSpan = 0;
+    params.inputStep = told->input.strides.items[dmlops_item(planning, axis, told->input.strides.count)];
+    params.outputValueStep = told->output.strides.items[dmlops_item(planning, axis, told->output.strides.count)];
+    params.outputIndexStep = told->indices.strides.items[dmlops_item(planning, axis, told->indices.strides.count)];
+    params.dimensions = made_2;
+    dmlops_put_TopKParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, 0);
+}
+
+/* A dispatch that sorts tiles, and one more whenever the number of runs is halved. */
+DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan_TopK* told) {
     dmlops_plan_check_span(planning, &told->input);
     dmlops_plan_check_span(planning, &told->output);
     dmlops_plan_check_span(planning, &told->indices);
@@ -20438,15 +20539,10 @@ DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_pla
     int64_t num_threads = dmlops_divide(max_tile, 2);
     int64_t bits = told->input.bits;
     int64_t step = told->input.strides.items[dmlops_item(planning, axis, told->input.strides.count)];
-    dmlops_out_define(planning, "", "LARGEST", (int64_t)told->largest);
-    dmlops_out_define_text(planning, "", "KEY", (bits == 64) ? "uint64_t" : "uint");
-    dmlops_out_define(planning, "", "SIGN", told->input.is_float ? 2 : (told->input.is_signed ? 1 : 0));
+    dmlops_out_define(planning, "", "SELECTS", 0);
     dmlops_out_define(planning, "", "TILE", tile);
     dmlops_out_define(planning, "", "RUN", dmlops_plan_tile_of(planning, dmlops_min(wanted, tile)));
     dmlops_out_define(planning, "", "NUM_THREADS", num_threads);
-    dmlops_plan_define_moved(planning, &told->input);
-    dmlops_plan_define_moved(planning, &told->output);
-    dmlops_plan_define_tensor(planning, &told->indices);
     dmlops_out_share(planning);
     int64_t runs = dmlops_plan_ceil_div(planning, length, tile);
     int64_t kept = dmlops_min(wanted, tile);

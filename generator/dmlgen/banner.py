@@ -16,6 +16,7 @@ _COMMENTS = {  # by suffix; the Python package and the matrices say their versio
     ".h": "// {}\n",
     ".hlsl": "// {}\n",
     ".md": "<!-- {} -->\n",
+    ".html": "<!-- {} -->\n",
 }
 _VERSIONED = frozenset({".h", ".hlsl"})  # copied one by one into other projects
 _COPYRIGHT = next(line for line in LICENSE.read_text(encoding="utf-8").splitlines() if "Copyright" in line)

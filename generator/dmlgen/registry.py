@@ -523,6 +523,144 @@ class TensorRules:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """What does not carry over: where `when` holds (an expression; "": not told by a node alone)."""
+
+    when: str
+    says: Text
+
+
+@dataclass(frozen=True)
+class Step:
+    """One operator of a counterpart: for each member of its description, tensors included, an expression.
+
+    An array's count is not among them, it follows from the array. With `over`, the name of an input of
+    several tensors, the step is done for the second and each further one: `each` is that one, and `so_far`
+    the first one, then the result of the time before.
+    """
+
+    operator: str
+    desc: Mapping[str, str]
+    over: str = ""
+
+
+@dataclass(frozen=True)
+class Between:
+    """A tensor that one step writes and a later one reads: expressions of data type and sizes."""
+
+    name: str
+    type: str
+    sizes: str
+
+
+@dataclass(frozen=True)
+class CounterpartForm:
+    """Operators that compute an operation, in a row, where `when` holds ("": always)."""
+
+    when: str
+    let: Mapping[str, str]
+    tensors: tuple[Between, ...]
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Signature:
+    """An operation in the versions `first` to `last` (None: to the newest) of its operator set.
+
+    Names of inputs and outputs end in "?" where they are optional and in "*" where there are several;
+    `attributes` have their defaults, None without one; those that are `ignored` change no result, or say what
+    sizes and inputs say, too. Of the `forms` whose condition holds, the one that the lowest feature level
+    takes computes it; `none` says why there is none, `host` why none is needed; `expands`: the standard
+    defines it by other operations. `let` names expressions. `infers` has the data types and sizes of outputs
+    that ONNX does not infer.
+    """
+
+    first: int
+    last: int | None
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, object]
+    ignored: tuple[str, ...]
+    let: Mapping[str, str]
+    limits: tuple[Limit, ...]
+    forms: tuple[CounterpartForm, ...]
+    infers: tuple[Between, ...]
+    none: Text
+    host: Text
+    expands: bool
+    position: Position = field(repr=False)
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """The DirectML operators of all forms, each once."""
+        return tuple(dict.fromkeys(step.operator for form in self.forms for step in form.steps))
+
+
+@dataclass(frozen=True)
+class Counterpart:
+    """An operation of ONNX or WebNN, with the DirectML operators that compute it; newest signature first.
+
+    `domain` is ONNX's, "" for its own operators.
+    """
+
+    interface: Literal["onnx", "webnn"]
+    domain: str
+    name: str
+    signatures: tuple[Signature, ...]
+    note: Text
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """The DirectML operators of all signatures, each once."""
+        return tuple(dict.fromkeys(name for one in self.signatures for name in one.operators))
+
+
+@dataclass(frozen=True)
+class FusedName:
+    """An activation that recurrent networks of ONNX name: its operator, members from alpha and beta with
+    their defaults, and members that are fixed."""
+
+    name: str
+    operator: str
+    members: Mapping[str, tuple[Literal["alpha", "beta"], float | None]]
+    fixed: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Registration:
+    """What ONNX Runtime's provider registers of an operator: the versions at which a registration begins, and
+    the data types of the newest one; None where they are not recorded. `reading` is ours of what differs."""
+
+    domain: str
+    name: str
+    versions: tuple[int, ...]
+    types: tuple[str, ...] | None
+    reading: Text
+
+
+@dataclass(frozen=True)
+class Counterparts:
+    """What other interfaces have for DirectML's operators.
+
+    `directmlx` has the functions of DirectMLX.h by operator; `without` says of an interface ("onnx", "webnn",
+    "directmlx") which operators nothing there leads to, and why, by operator.
+    """
+
+    operations: tuple[Counterpart, ...]
+    activations: tuple[FusedName, ...]
+    data_types: Mapping[str, int]  # ONNX's numbers of DirectML's data types
+    domains: Mapping[str, Text]  # domains of ONNX of which nothing has a counterpart, and why
+    directmlx: Mapping[str, tuple[str, ...]]
+    registrations: tuple[Registration, ...]
+    without: Mapping[str, Mapping[str, Text]]
+    sources: Mapping[str, tuple[Text, ...]]
+
+    def of(self, operator: str) -> tuple[Counterpart, ...]:
+        """The operations that a DirectML operator computes, or helps to compute."""
+        return tuple(one for one in self.operations if operator in one.operators)
+
+
+@dataclass(frozen=True)
 class Registry:
     """All of it. Sequences are in a fixed order: levels ascending, operators by value."""
 
@@ -538,6 +676,7 @@ class Registry:
     hints: Mapping[str, Message]  # of mistakes that are the same with every operator
     tensor: TensorRules  # of every tensor of every operator: DML-TENSOR-...
     operators: tuple[Operator, ...]
+    counterparts: Counterparts
     identifiers: frozenset[str]
     retired: frozenset[str]
     identifiers_position: Position = field(repr=False)

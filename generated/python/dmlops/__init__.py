@@ -58,8 +58,10 @@ __version__ = "0.1.0"
 
 if _TYPE_CHECKING:
     from . import abi as abi
+    from . import counterparts as counterparts
     from . import gpu as gpu
     from . import make as make
+    from . import onnx as onnx
     from . import reference as reference
     from . import registry as registry
     from .operators.activation_celu import ActivationCelu as ActivationCelu
@@ -282,8 +284,10 @@ if _TYPE_CHECKING:
 
 _LAZY = {
     "abi": ".abi",
+    "counterparts": ".counterparts",
     "gpu": ".gpu",
     "make": ".make",
+    "onnx": ".onnx",
     "reference": ".reference",
     "ElementWiseIdentity": ".operators.element_wise_identity",
     "ElementWiseAbs": ".operators.element_wise_abs",
@@ -476,9 +480,11 @@ __all__ = [  # noqa: RUF022 -- operators in the order of the header
     "Violation",
     "abi",
     "closest",
+    "counterparts",
     "from_json",
     "gpu",
     "make",
+    "onnx",
     "reference",
     "registry",
     "to_json",

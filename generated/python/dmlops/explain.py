@@ -67,13 +67,17 @@ def _listed(violations: Sequence[Violation], style: Style) -> Iterator[str]:
 
 
 def _availability(needed: FeatureLevel) -> str:
-    """Where a feature level is to be had."""
-    text = f"It needs feature level {needed}: DirectML {LEVELS[needed].directml} or newer"
+    return f"It needs feature level {needed}: {availability(needed)}."
+
+
+def availability(needed: FeatureLevel) -> str:
+    """Where a level is to be had: a DirectML version, and the first Windows release that carries it."""
+    text = f"DirectML {LEVELS[needed].directml} or newer"
     for level in FeatureLevel:
         release = LEVELS[level].in_box
         if level >= needed and release is not None:
-            return f"{text}, or {release.name} (build {release.build}) or newer, which carries level {level}."
-    return f"{text}; no Windows release carries it, so the application ships DirectML itself."
+            return f"{text}, or {release.name} (build {release.build}) or newer, which carries level {level}"
+    return f"{text}; no Windows release carries it, so the application ships DirectML itself"
 
 
 def _mended(found: Closest | None, level: FeatureLevel, style: Style) -> Iterator[str]:

@@ -93,7 +93,7 @@ class _OperatorCases:
     def __init__(self, general: GeneralJudge, operator: Operator) -> None:
         self.registry, self.operator = general.registry, operator
         self.search = Search(general, operator)
-        self.data = DataSearch(general.judge_of(operator)) if operator.compute is not None else None
+        self.data = DataSearch(general.judge_of(operator))
         self.found: dict[str, Case] = {}
         self.valid: dict[Hashable, str] = {}
         self.missed: list[str] = []
@@ -101,7 +101,7 @@ class _OperatorCases:
     def all(self) -> Cases:
         positives = Positives(self.search)
         self._note_missed(positives)
-        shown = self.data.shown(positives.found) if self.data is not None else {}
+        shown = self.data.shown(positives.found)
         for name, state in positives.found.items():
             self._add("positive", name, state, data=shown.get(name))
         for example in self.operator.examples:
@@ -162,9 +162,7 @@ class _OperatorCases:
                 {member.name: data[member.name] for member in members if member.name in data}
                 for members in (self.operator.inputs, self.operator.outputs)
             )
-            shown = Shown(inputs, outputs, {}, ())
-            if self.data is not None:
-                shown = self.data.examined(state, inputs, outputs)
+            shown = self.data.examined(state, inputs, outputs)
         self._add("example", example.id, state, data=shown)
 
     def _described(self, given: TensorData | tuple[TensorData, ...]) -> Any:

@@ -11,7 +11,8 @@ from random import Random
 from typing import Any, NamedTuple
 
 from dmlgen.cases.compute import ALWAYS, Computation, Data, Element, Elements, Origin
-from dmlgen.cases.elements import INFINITY, NAN, NEVER
+from dmlgen.cases.definition import Definition, naming_places
+from dmlgen.cases.elements import EMPTY, INFINITY, NAN, NEVER
 from dmlgen.cases.moves import State, packed
 from dmlgen.cases.samples import MAX_ELEMENTS, tensors_of
 from dmlgen.description import Tensor
@@ -20,13 +21,18 @@ from dmlgen.judge import Judge
 from dmlgen.registry import EnumEntry
 
 MOST_ELEMENTS = 4 * MAX_ELEMENTS  # of a tensor with data
+_MOST_OF_MANY = 8 * MAX_ELEMENTS  # where elements are made of many
 _PLAIN, _MOST, _EDGES = (
     10,
     14,
     2,
 )  # cases with data: as a rule, if enumerations have many values, beside these
 _NEEDED = 10  # the worth of what data must show, if any case can
-_ROUNDS = 60  # of drawing elements anew where a result rests on a choice
+_ROUNDS, _ROUNDS_OF_MANY = (
+    60,
+    20,
+)  # of drawing elements anew where a result rests on a choice; on many elements
+_LOOSE = 0.1  # an error that leaves a result to show little
 _SHARE, _SHARE_OF_EDGES = 0.12, 0.5  # of striking elements among plain ones, and where they are wanted
 
 Pool = Mapping[str, Sequence[int | float]]  # numbers to draw from, by kind of data type
@@ -69,11 +75,16 @@ class DataSearch:
     """Finds data for descriptions of an operator that says what it computes."""
 
     def __init__(self, judge: Judge) -> None:
-        assert judge.operator.compute is not None
         self.operator, self.registry, self._judge = judge.operator, judge.general.registry, judge
-        self.computation = Computation(judge, judge.operator.compute)
+        compute, defines = self.operator.compute, self.operator.defines
+        self.computation: Computation | Definition
+        if compute is not None:
+            self.computation, wholes = Computation(judge, compute), compute.expressions
+        else:
+            assert defines is not None
+            self.computation, wholes = Definition(judge, defines), tuple(defines.whole)
         self._types = {entry.value: entry for entry in self.registry.data_types}
-        nodes = [node for whole in judge.operator.compute.expressions for node in ir.walk(whole)]
+        nodes = [node for whole in wholes for node in ir.walk(whole)]
         self._indices = {
             node.arguments[0].tensor.name
             for node in nodes
@@ -81,11 +92,15 @@ class DataSearch:
             and node.function == "wrap"
             and isinstance(node.arguments[0], ir.Load)
         }
+        self._rounds = _ROUNDS if compute is not None else _ROUNDS_OF_MANY
+        self._places = {naming_places(node) for node in nodes} - {None}
+        """The tensors whose elements are places in the output."""
 
     def shown(self, states: Mapping[str, State]) -> dict[str, Shown]:
         """Data for some of the states, by name: they show many types, layouts and values of members."""
-        small = {name: state for name, state in states.items() if _is_small(state)}
-        chosen = self._spread(small)
+        most = MOST_ELEMENTS if self.operator.compute is not None else _MOST_OF_MANY
+        small = {name: state for name, state in states.items() if _is_small(state, most)}
+        chosen = self._spread(small, [name for name, state in small.items() if self._is_defined(name, state)])
         rest = [name for name in small if name not in chosen] or list(small)
         edges: dict[str, str] = {}
         for name in rest:
@@ -117,8 +132,16 @@ class DataSearch:
                 found += [((member.name, index), tensor) for index, tensor in enumerate(value)]
         return found
 
-    def _spread(self, states: Mapping[str, State]) -> list[str]:
-        """Names of states that together show the most: each adds more than any other would."""
+    def _is_defined(self, name: str, state: State) -> bool:
+        """Whether no result is that of nothing, whatever the data, so that sources can define them all."""
+        if self.operator.compute is not None:
+            return True
+        inputs = _Draw(self, state, Random(name), _LEAST, {}).inputs()
+        return not any(EMPTY in one.notes for one in self.computation.elements(state.description, inputs))
+
+    def _spread(self, states: Mapping[str, State], better: Sequence[str]) -> list[str]:
+        """Names of states that together show the most: each adds more than any other would, the better ones
+        before the others."""
         features = {name: dict(self._features(state)) for name, state in states.items()}
         chosen: list[str] = []
         seen: set[object] = set()
@@ -126,12 +149,13 @@ class DataSearch:
         def brought(name: str) -> int:
             return sum(weight for feature, weight in features[name].items() if feature not in seen)
 
-        while len(chosen) < _MOST:
-            best = max(features, key=brought, default="")
-            if not best or brought(best) < (1 if len(chosen) < _PLAIN else _NEEDED):
-                break
-            chosen.append(best)
-            seen |= features[best].keys()
+        for names in (better, list(features)):
+            while len(chosen) < _MOST:
+                best = max(names, key=brought, default="")
+                if not best or brought(best) < (1 if len(chosen) < _PLAIN else _NEEDED):
+                    break
+                chosen.append(best)
+                seen |= features[best].keys()
         return chosen
 
     def _features(self, state: State) -> Iterator[tuple[object, int]]:
@@ -152,7 +176,7 @@ class DataSearch:
         """Data whose results sources define: elements that lead elsewhere are drawn again."""
         for pool, striking in _PLAIN_POOLS:
             draw = _Draw(self, state, random, pool, dict.fromkeys(striking, _SHARE))
-            for _ in range(_ROUNDS):
+            for _ in range(self._rounds):
                 inputs = draw.inputs()
                 elements = list(self.computation.elements(state.description, inputs))
                 if "float" in striking and any({NAN, INFINITY} & element.notes for element in elements):
@@ -160,14 +184,17 @@ class DataSearch:
                 bad = [element for element in elements if draw.is_bad(element)]
                 if not bad:
                     return self._result(inputs, elements, state)
-                draw.again({origin for element in bad for origin in element.origins})
+                origins = {origin for element in bad for origin in element.origins}
+                if not origins:  # it is the description that leads there
+                    break
+                draw.again(origins)
         return None
 
     def _edge(self, state: State, random: Random) -> Shown | None:
         """Data with what sources leave open: infinities, NaN, overflow, zeros, indices out of range."""
         kinds = ("float", *_INTEGERS)
         draw = _Draw(self, state, random, _MIXED, dict.fromkeys(kinds, _SHARE_OF_EDGES), outside=True)
-        for _ in range(_ROUNDS):
+        for _ in range(self._rounds):
             inputs = draw.inputs()
             elements = list(self.computation.elements(state.description, inputs))
             bad = {origin for element in elements if NEVER & element.notes for origin in element.origins}
@@ -200,7 +227,7 @@ class DataSearch:
             last = [
                 element for (one, _), found in values.items() if one == name for element in found.values()
             ]
-            allowed = _tolerance(last)
+            allowed = _tolerance(last, even=self.operator.compute is None)
             if allowed is not None:
                 tolerance[name] = allowed
         return Shown(inputs, outputs, tolerance, tuple(sorted(notes)))
@@ -223,6 +250,7 @@ class _Draw:
         self._search, self._state = search, state
         self._tensors = dict(search._tensors(state))
         self._offsets = {key: _offsets(tensor) for key, tensor in self._tensors.items()}
+        self._free: dict[str, list[int]] = {}
         self._largest = max(
             (size for _, tensor in tensors_of(state.description) for size in tensor.Sizes), default=1
         )
@@ -249,7 +277,8 @@ class _Draw:
         if element.notes - ALWAYS:
             return True
         if math.isfinite(element.value):
-            return False
+            loose = element.error > _LOOSE * max(abs(element.value), 1.0)
+            return loose and self._search.operator.compute is None
         made_of = (
             self._elements[name, index][self._offsets[name, index][place]]
             for name, index, place in element.origins
@@ -259,6 +288,8 @@ class _Draw:
     def _draw(self, key: tuple[str, int | None]) -> int | float:
         type_ = self._search._types[self._tensors[key].DataType]
         kind = type_.kind or ""
+        if key[0] in self._search._places:
+            return self._place(key[0])
         if key[0] in self._search._indices:
             return self._index(type_)
         if self._random.random() < self._striking.get(kind, 0.0):
@@ -266,6 +297,17 @@ class _Draw:
         low, high = _limits(type_)
         fitting = [value for value in self._pool[kind] if kind == "float" or low <= value <= high]
         return self._random.choice(fitting)
+
+    def _place(self, name: str) -> int:
+        """A place in the output; no two are the same as long as there are others."""
+        outputs = {output.name for output in self._search.operator.outputs}
+        tensors = tensors_of(self._state.description)
+        count = max(math.prod(tensor.Sizes) for one, tensor in tensors if one in outputs)
+        if self._outside:
+            return self._random.randrange(count)
+        if not self._free.get(name):
+            self._free[name] = self._random.sample(range(count), count)
+        return self._free[name].pop()
 
     def _index(self, type_: EnumEntry) -> int:
         """An index; signed ones may count from the end from feature level 3.0 on."""
@@ -304,17 +346,23 @@ def _layout(tensor: Tensor) -> str:
     return "padded" if wide == sorted(wide, reverse=True) else "permuted"
 
 
-def _is_small(state: State) -> bool:
-    return all(math.prod(tensor.Sizes) <= MOST_ELEMENTS for _, tensor in tensors_of(state.description))
+def _is_small(state: State, most: int) -> bool:
+    return all(math.prod(tensor.Sizes) <= most for _, tensor in tensors_of(state.description))
 
 
-def _tolerance(elements: Sequence[Element]) -> Tolerance | None:
-    """One for all of these: relative as half of them need it, absolute what the others need beside that."""
+def _tolerance(elements: Sequence[Element], *, even: bool) -> Tolerance | None:
+    """One for all of these: relative as half of them need it, absolute what the others need beside that.
+
+    `even`: sums may cancel, so that small elements are as inexact as large ones; these get no more for it.
+    """
     inexact = [element for element in elements if element.error]
     if not inexact:
         return None
     ratios = sorted(element.error / abs(element.value) for element in inexact if element.value)
-    relative = _above(ratios[len(ratios) // 2]) if ratios else 0.0
+    ratio = ratios[len(ratios) // 2] if ratios else 0.0
+    if even and ratios:
+        ratio = min(ratio, max(one.error for one in inexact) / max(abs(one.value) for one in inexact))
+    relative = _above(ratio)
     absolute = max(element.error - relative * abs(element.value) for element in inexact)
     return Tolerance(_above(absolute), relative)
 

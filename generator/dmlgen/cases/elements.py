@@ -25,12 +25,16 @@ HALF = "halves of odd integers"
 ORIGIN = "the angle of the origin"
 RANGE = "indices out of range"
 UNSTABLE = "results that hang on a rounding error"
-CHOICES = frozenset({NAN, INFINITY, OVERFLOW, DIVISION, CONVERSION, FRACTION, HALF, ORIGIN, RANGE, UNSTABLE})
+EMPTY = "the greatest or least of nothing"
+CHOICES = frozenset(
+    {NAN, INFINITY, OVERFLOW, DIVISION, CONVERSION, FRACTION, HALF, ORIGIN, RANGE, UNSTABLE, EMPTY}
+)
 """What no source defines, and has a value here by this registry's choice."""
 
 POWER = "powers of integers with negative or fractional exponents"
 SHIFT = "shifts by as many bits as an element has, or more"
-NEVER = frozenset({SHIFT, POWER})
+OUTSIDE = "reads outside of a tensor"
+NEVER = frozenset({SHIFT, POWER, OUTSIDE})
 """What has no value here, so that no data may need it."""
 
 _PRECISION = {16: 11, 32: 24, 64: 53}  # bits of a float's significand
@@ -172,14 +176,14 @@ class Arithmetic:
         if number.type.kind == "unsigned" and type_.kind != "unsigned":  # bits
             return Result(_of_bits(number.value, type_), 0.0)
         if type_.kind == "float":
-            rounded = _rounded(float(number.value), type_.bits)
-            if not math.isfinite(rounded):
-                return Result(rounded, 0.0)
-            inexact = abs(rounded - number.value)
-            return Result(rounded, number.error + (inexact + self._unit(rounded, type_) if inexact else 0.0))
-        if not _fits(number.value, type_.bits, type_):
+            nearest = rounded(float(number.value), type_.bits)
+            if not math.isfinite(nearest):
+                return Result(nearest, 0.0)
+            inexact = abs(nearest - number.value)
+            return Result(nearest, number.error + (inexact + self.unit(nearest, type_) if inexact else 0.0))
+        if not fits(number.value, type_.bits, type_):
             self.notes.add(OVERFLOW)
-        return Result(_cut(number.value, type_.bits, type_), 0.0)
+        return Result(cut(number.value, type_.bits, type_), 0.0)
 
     def converted(self, value: Any, type_: EnumEntry) -> Number:
         """A plain number as one of elements of that type: in integers cut toward 0."""
@@ -193,23 +197,23 @@ class Arithmetic:
     def made(self, value: Any, like: Number) -> Number:
         """A number that is as exact as another: its magnitude, its opposite, other bits."""
         if like.is_float:
-            self._look(like)
+            self.look(like)
             return Number(self, value, like.type, like.error)
         bits = max(like.type.bits, 32)
-        if not _fits(value, bits, like.type):
+        if not fits(value, bits, like.type):
             self.notes.add(OVERFLOW)
-        return Number(self, _cut(value, bits, like.type), like.type)
+        return Number(self, cut(value, bits, like.type), like.type)
 
     def sum(self, x: Number, y: Number) -> Number:
         if not x.is_float:
             return self.made(x.value + y.value, x)
-        self._look(x, y)
+        self.look(x, y)
         return self._real(x.value + y.value, x, x.error + y.error)
 
     def product(self, x: Number, y: Number) -> Number:
         if not x.is_float:
             return self.made(x.value * y.value, x)
-        self._look(x, y)
+        self.look(x, y)
         return self._real(x.value * y.value, x, _finite(abs(x.value) * y.error + abs(y.value) * x.error))
 
     def quotient(self, x: Number, y: Number) -> Number:
@@ -219,10 +223,11 @@ class Arithmetic:
                 self.notes.add(DIVISION)
                 return self.made(0, x)
             return self.made(_quotient(x.value, y.value), x)
-        self._look(x, y)
+        self.look(x, y)
         if y.value == 0:
             sign = math.copysign(1, y.value)
-            return Number(self, math.copysign(math.inf, x.value) * sign if x.value else math.nan, x.type)
+            infinite = x.value and not math.isnan(x.value)
+            return Number(self, math.copysign(math.inf, x.value) * sign if infinite else math.nan, x.type)
         value = x.value / y.value
         passed_on = _finite((x.error + abs(value) * y.error) / abs(y.value))
         return self._real(value, x, passed_on, _ROUNDED)
@@ -232,7 +237,7 @@ class Arithmetic:
         bits = numbers[0].type.bits
         type_ = next(one for one in self.types.values() if one.kind == "unsigned" and one.bits == bits)
         values = (_bits(number) for number in numbers)
-        return Number(self, _cut(function(*values), bits, type_), type_)
+        return Number(self, cut(function(*values), bits, type_), type_)
 
     def shifted(self, x: Number, y: Number, *, left: bool) -> Number:
         if not 0 <= y.value < x.type.bits:
@@ -240,21 +245,30 @@ class Arithmetic:
             return x
         bits = max(x.type.bits, 32)
         shifted = x.value << y.value if left else x.value >> y.value
-        return Number(self, _cut(shifted, bits, x.type), x.type)
+        return Number(self, cut(shifted, bits, x.type), x.type)
 
     def compared(self, compare: Callable[[Any, Any], bool], x: Number, y: Number) -> bool:
-        self._look(x, y)
+        self.look(x, y)
         if x.error + y.error and abs(x.value - y.value) <= x.error + y.error:
             self.notes.add(UNSTABLE)
         return compare(x.value, y.value)
 
-    def _look(self, *numbers: Number) -> None:
+    @staticmethod
+    def precision(type_: EnumEntry) -> int:
+        """Bits of a float's significand."""
+        return _PRECISION[type_.bits]
+
+    def inexact(self, x: Number) -> Number:
+        """A float that had to be rounded to its type."""
+        return self._real(x.value, x, x.error, _ROUNDED)
+
+    def look(self, *numbers: Number) -> None:
         """Note what the numbers are that something is made of."""
         for number in numbers:
             if number.is_float and not math.isfinite(number.value):
                 self.notes.add(NAN if math.isnan(number.value) else INFINITY)
 
-    def _unit(self, value: float, type_: EnumEntry) -> float:
+    def unit(self, value: float, type_: EnumEntry) -> float:
         """The unit in the last place; of numbers that are not normal, all of them."""
         magnitude = abs(value)
         if magnitude < _SMALLEST[type_.bits]:
@@ -265,14 +279,14 @@ class Arithmetic:
         """A float with the error passed on to it and, if units are given or it is rounded, one of its own."""
         if not math.isfinite(value):
             return Number(self, value, like.type)
-        if not units and _rounded(value, like.type.bits) == value:
+        if not units and rounded(value, like.type.bits) == value:
             return Number(self, value, like.type, passed_on)
-        error = passed_on + max(units, _ROUNDED) * self._unit(value, like.type)
+        error = passed_on + max(units, _ROUNDED) * self.unit(value, like.type)
         return Number(self, value, like.type, error)
 
     def _function(self, function: Callable[[float], float]) -> Callable[[Any], Number]:
         def call(x: Number) -> Number:
-            self._look(x)
+            self.look(x)
             value = _called(function, x.value)
             ends = (_called(function, end) for end in x.interval) if x.error else ()
             passed_on = max((abs(end - value) for end in ends), default=0.0)
@@ -284,7 +298,7 @@ class Arithmetic:
         """A function that jumps, such as `floor`."""
 
         def call(x: Number) -> Number:
-            self._look(x)
+            self.look(x)
             if not x.is_float:
                 return self.made(function(x.value), x)
             if not math.isfinite(x.value):
@@ -296,7 +310,7 @@ class Arithmetic:
         return call
 
     def _sign(self, x: Number) -> Number:
-        self._look(x)
+        self.look(x)
         return x.like((x.value > 0) - (x.value < 0))
 
     def _element(self, value: Any) -> Any:
@@ -319,7 +333,7 @@ class Arithmetic:
         if not isinstance(x, Number) and not isinstance(y, Number):
             return choose(x, y)
         x, y = (x, x.like(y)) if isinstance(x, Number) else (y.like(x), y)
-        self._look(x, y)
+        self.look(x, y)
         if math.isnan(x.value) or math.isnan(y.value):
             return Number(self, math.nan, x.type)
         chosen = choose(x, y, key=lambda one: (one.value, math.copysign(1, one.value)))
@@ -329,7 +343,7 @@ class Arithmetic:
         return self._extreme(x, y, max)  # type: ignore[no-any-return]
 
     def _sqrt(self, x: Number) -> Number:
-        self._look(x)
+        self.look(x)
         value = _called(math.sqrt, x.value)
         passed_on = x.error / (2 * value) if value else math.sqrt(x.error)
         return self._real(value, x, _finite(passed_on), _ROUNDED)
@@ -342,15 +356,22 @@ class Arithmetic:
             return (x + y) * 0.5
         if (x.value + y.value) % 2:
             self.notes.add(HALF)
-        if not _fits(x.value + y.value, x.type.bits, x.type):
+        if not fits(x.value + y.value, x.type.bits, x.type):
             self.notes.add(OVERFLOW)
         return self.made(_quotient(x.value + y.value, 2), x)
 
     def _pow(self, x: Number, y: Any) -> Number:
-        self._look(x, *((y,) if isinstance(y, Number) else ()))
+        self.look(x, *((y,) if isinstance(y, Number) else ()))
         exponent = y.value if isinstance(y, Number) else y
         if x.is_float:
-            return self._real(_called(math.pow, x.value, float(exponent)), x, 0.0, _FUNCTION[x.type.bits])
+            value = _called(math.pow, x.value, float(exponent))
+            if x.value < 0 and isinstance(y, Number) and y.error:
+                self.notes.add(UNSTABLE)  # odd, even or no integer at all
+            exponents = y.interval if isinstance(y, Number) and y.error else (float(exponent),)
+            bases = x.interval if x.error else (x.value,)
+            ends = (_called(math.pow, base, end) for base in bases for end in exponents)
+            passed_on = max((abs(end - value) for end in ends), default=0.0)
+            return self._real(value, x, _finite(passed_on), _FUNCTION[x.type.bits])
         if exponent != exponent or exponent < 0 or exponent != math.trunc(exponent):
             self.notes.add(POWER)
             return x
@@ -360,7 +381,7 @@ class Arithmetic:
         return self.made(x.value ** int(exponent), x)
 
     def _atan2(self, y: Number, x: Number) -> Number:
-        self._look(x, y)
+        self.look(x, y)
         if x.value == y.value == 0:
             self.notes.add(ORIGIN)
         return self._real(math.atan2(y.value, x.value), y, 0.0, _FUNCTION[y.type.bits])
@@ -374,7 +395,7 @@ class Arithmetic:
     def _modulus(
         self, x: Number, y: Number, whole: Callable[[int, int], int], real: Callable[[float, float], float]
     ) -> Number:
-        self._look(x, y)
+        self.look(x, y)
         if x.is_float:
             value = _called(real, x.value, y.value) if y.value and math.isfinite(x.value) else math.nan
             return self._real(value, x, 0.0)
@@ -390,7 +411,7 @@ class Arithmetic:
         value = x.value * float(scale) + float(bias)
         if value != math.trunc(value):
             self.notes.add(FRACTION)
-        if not _fits(math.trunc(value), x.type.bits, x.type):
+        if not fits(math.trunc(value), x.type.bits, x.type):
             self.notes.add(CONVERSION)
         return Number(self, _limited(math.trunc(value), x.type), x.type)
 
@@ -401,11 +422,11 @@ class Arithmetic:
         return math.isinf(x.value)
 
     def _above(self, x: Number, limit: Any) -> bool:
-        self._look(x)
+        self.look(x)
         return bool(x.value > limit)
 
     def _below(self, x: Number, limit: Any) -> bool:
-        self._look(x)
+        self.look(x)
         return bool(x.value < limit)
 
     def _difference(self, x: Number, y: Any, tensor: Any) -> Number:
@@ -420,7 +441,7 @@ class Arithmetic:
     def _convert(self, x: Any, tensor: Any) -> Number:
         type_ = self.types[tensor.DataType]
         if not isinstance(x, Number):
-            if type_.kind != "float" and not (math.isfinite(x) and _fits(math.trunc(x), type_.bits, type_)):
+            if type_.kind != "float" and not (math.isfinite(x) and fits(math.trunc(x), type_.bits, type_)):
                 self.notes.add(CONVERSION)
             return self.converted(x, type_)
         if type_.kind == "float":
@@ -431,15 +452,15 @@ class Arithmetic:
             elif len({math.trunc(end) for end in x.interval}) > 1:
                 self.notes.add(UNSTABLE)
             return self._convert(x.value, tensor)
-        if not _fits(x.value, type_.bits, type_):
+        if not fits(x.value, type_.bits, type_):
             self.notes.add(CONVERSION)
-        return Number(self, _cut(x.value, max(type_.bits, 32), type_), type_)
+        return Number(self, cut(x.value, max(type_.bits, 32), type_), type_)
 
     def _quantize(self, x: Number, tensor: Any) -> Number:
         type_ = self.types[tensor.DataType]
-        self._look(x)
+        self.look(x)
         value = 0.0 if math.isnan(x.value) else x.value
-        least, most = _range(type_.bits, type_)
+        least, most = limits(type_.bits, type_)
         limited = min(max(value, least), most)
         if x.error and len({round(min(max(end, least), most)) for end in x.interval}) > 1:
             self.notes.add(UNSTABLE)
@@ -473,13 +494,13 @@ def _quotient(x: int, y: int) -> int:
     return abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
 
 
-def _rounded(value: float, bits: int) -> float:
+def rounded(value: float, bits: int) -> float:
     """The nearest float of that many bits."""
     try:
-        rounded: float = struct.unpack(_FORMAT[bits], struct.pack(_FORMAT[bits], value))[0]
+        nearest: float = struct.unpack(_FORMAT[bits], struct.pack(_FORMAT[bits], value))[0]
     except OverflowError:
         return math.copysign(math.inf, value)
-    return rounded
+    return nearest
 
 
 def _bits(number: Number) -> int:
@@ -496,26 +517,26 @@ def _of_bits(value: int, type_: EnumEntry) -> int | float:
         data = value.to_bytes(type_.bits // 8, "little")
         element: float = struct.unpack(f"<{_FORMAT[type_.bits]}", data)[0]
         return element
-    return _cut(value, type_.bits, type_)
+    return cut(value, type_.bits, type_)
 
 
-def _range(bits: int, type_: EnumEntry) -> tuple[int, int]:
+def limits(bits: int, type_: EnumEntry) -> tuple[int, int]:
     signed = type_.kind == "signed"
     return -(1 << bits - 1) if signed else 0, (1 << bits - signed) - 1
 
 
-def _fits(value: int, bits: int, type_: EnumEntry) -> bool:
-    least, most = _range(bits, type_)
+def fits(value: int, bits: int, type_: EnumEntry) -> bool:
+    least, most = limits(bits, type_)
     return least <= value <= most
 
 
-def _cut(value: int, bits: int, type_: EnumEntry) -> int:
+def cut(value: int, bits: int, type_: EnumEntry) -> int:
     """The integer of these bits."""
-    least, _ = _range(bits, type_)
+    least, _ = limits(bits, type_)
     return (value - least) % (1 << bits) + least
 
 
 def _limited(value: Any, type_: EnumEntry) -> int:
     """A whole number or an infinity within the limits of 32 bits, or of 64 for types that have them."""
-    least, most = _range(max(type_.bits, 32), type_)
+    least, most = limits(max(type_.bits, 32), type_)
     return least if value < least else most if value > most else int(value)

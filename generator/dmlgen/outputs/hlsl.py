@@ -13,7 +13,7 @@ from dmlgen.expr.functions import OPERATOR
 from dmlgen.names import pascal
 from dmlgen.outputs.compute import bits, is_aligned, moves
 from dmlgen.outputs.hlsl_activation import Activation, activations_of
-from dmlgen.outputs.hlsl_functions import Functions
+from dmlgen.outputs.hlsl_functions import Choice, Functions
 from dmlgen.outputs.hlsl_printer import HlslPrinter
 from dmlgen.outputs.render import Templates
 from dmlgen.outputs.uniforms import Uniforms, camel, clamped, macro, plain, tensors_read, uniforms_of
@@ -83,13 +83,8 @@ class Shader:
     value: str
     place_lines: tuple[str, ...]
     place: str
-    functions: tuple[str, ...]
+    functions: Choice
     activations: tuple[Activation, ...]
-
-    @property
-    def is_precise(self) -> bool:
-        """Whether a function depends on an order of operations that no driver may change."""
-        return any("precise " in text for text in self.functions)
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
@@ -102,7 +97,8 @@ class Shader:
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     """The shaders of all operators whose semantics are declared."""
-    functions, plans = Functions(templates), plans_of(templates.directory)
+    functions, halves = Functions(templates), Functions(templates, in_halves=True)
+    plans = plans_of(templates.directory)
     shaders: dict[str, bytes] = {}
     for operator in registry.operators:
         compute = operator.compute
@@ -112,7 +108,9 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
             text = templates.render("hlsl/gather.hlsl.j2", **vars(_gather(registry, operator, plans)))
         elif compute.kernel == "map":
             name = "elementwise" if is_aligned(compute) else "map"
-            text = templates.render(f"hlsl/{name}.hlsl.j2", shader=_map(registry, operator, functions, plans))
+            text = templates.render(
+                f"hlsl/{name}.hlsl.j2", shader=_map(registry, operator, functions, halves, plans)
+            )
         else:
             text = templates.render(
                 f"hlsl/{compute.kernel}.hlsl.j2", shader=_kernel(registry, operator, functions, plans)
@@ -121,7 +119,9 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     return shaders
 
 
-def _map(registry: Registry, operator: Operator, functions: Functions, plans: Plans) -> Shader:
+def _map(
+    registry: Registry, operator: Operator, functions: Functions, halves: Functions, plans: Plans
+) -> Shader:
     compute = operator.compute
     assert compute is not None and compute.value is not None
     uniforms = uniforms_of(compute)
@@ -134,6 +134,12 @@ def _map(registry: Registry, operator: Operator, functions: Functions, plans: Pl
     inputs = tuple(tensor_of(registry, operator, name) for name in read)
     over = next((t for t in inputs if t.member == compute.over), output)
     activations = activations_of(registry, operator, output.macro) if printer.activates else ()
+    called = printer.functions.union(*(one.functions for one in activations))
+    values = _value_types((*inputs, output))
+    if all(_may_be_halves(registry, tensor) for tensor in (*inputs, output)):
+        chosen = functions.choice(halves, called, values)
+    else:
+        chosen = Choice(functions.closure(called, values))
     return Shader(
         operator=operator.name,
         summary=operator.summary,
@@ -150,11 +156,14 @@ def _map(registry: Registry, operator: Operator, functions: Functions, plans: Pl
         value=value if value.isidentifier() or value.endswith(")") else f"({value})",
         place_lines=tuple(place_lines),
         place=offset,
-        functions=functions.closure(
-            printer.functions.union(*(one.functions for one in activations)), _value_types((*inputs, output))
-        ),
+        functions=chosen,
         activations=activations,
     )
+
+
+def _may_be_halves(registry: Registry, tensor: Tensor) -> bool:
+    """Whether elements of 16 bits are halves, and there are such."""
+    return [name for name in tensor.types if registry.data_type[name].bits == 16] == ["FLOAT16"]
 
 
 def map_params(plans: Plans, operator: Operator, uniforms: Uniforms, tensors: Sequence[Tensor]) -> Params:

@@ -1,7 +1,9 @@
 """The HLSL functions that shaders call: whole texts of overloads, as few as a shader needs.
 
 Each file below `hlsl/functions` and `hlsl/elements` holds the overloads of one function, after a comment that
-says what it computes; a function may have overloads in both folders.
+says what it computes; a function may have overloads in both folders. A file in `hlsl/halves` takes the place
+of its namesake in `hlsl/functions` where all that a shader loads and stores are halves: it is as exact as
+those can show, and costs less.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ from dataclasses import dataclass
 
 from dmlgen.outputs.render import Templates
 
-FOLDERS = ("hlsl/functions", "hlsl/elements")  # of numbers in general; of elements, with their integer types
+NUMBERS, ELEMENTS = "hlsl/functions", "hlsl/elements"  # of numbers in general; with integer types, too
+HALVES = "hlsl/halves"
 VALUE_TYPES = frozenset({"float", "double", "int", "uint", "int64_t", "uint64_t"})
 
 _FUNCTION = re.compile(
@@ -36,16 +39,39 @@ class Overload:
     comment: str
 
 
-class Functions:
-    """All functions there are, by name."""
+@dataclass(frozen=True)
+class Choice:
+    """The functions of a shader that may work on halves: those it needs anyway, for halves alone, for others.
 
-    def __init__(self, templates: Templates) -> None:
-        self._all = [
-            overload
-            for folder in FOLDERS
-            for name, text in templates.plain_files(folder).items()
-            for overload in _overloads(f"{folder}/{name}", text.decode())
-        ]
+    `halves` is empty where they need no functions of their own.
+    """
+
+    always: tuple[str, ...]
+    halves: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+
+    @property
+    def is_precise(self) -> bool:
+        """Whether a function depends on an order of operations that no driver may change."""
+        return any("precise " in text for text in (*self.always, *self.others))
+
+    @property
+    def is_precise_in_halves(self) -> bool:
+        """The same for halves."""
+        return any("precise " in text for text in (*self.always, *self.halves))
+
+
+class Functions:
+    """All functions there are, by name; with `in_halves` those that are right for halves."""
+
+    def __init__(self, templates: Templates, in_halves: bool = False) -> None:
+        files = {f"{NUMBERS}/{name}": text for name, text in templates.plain_files(NUMBERS).items()}
+        if in_halves:
+            shorter = templates.plain_files(HALVES)
+            files = {path: text for path, text in files.items() if path.rpartition("/")[2] not in shorter}
+            files |= {f"{HALVES}/{name}": text for name, text in shorter.items()}
+        files |= {f"{ELEMENTS}/{name}": text for name, text in templates.plain_files(ELEMENTS).items()}
+        self._all = [overload for path, text in files.items() for overload in _overloads(path, text.decode())]
         self._overloads: dict[str, list[Overload]] = {}
         for overload in self._all:
             self._overloads.setdefault(overload.name, []).append(overload)
@@ -60,6 +86,31 @@ class Functions:
 
         Each stands after those that it calls; overloads that no call can mean are left out.
         """
+        return tuple(_texts(self._needed(names, types)))
+
+    def choice(self, halves: Functions, names: Collection[str], types: Iterable[str]) -> Choice:
+        """The same, beside what `halves` has for elements of type float that are stored as halves."""
+        exact, short = self._needed(names, types), halves._needed(names, ["float"])
+        replaced = {one.name for one in exact if one not in short and one.file.startswith(NUMBERS)}
+        replaced &= {one.name for one in short if one.file.startswith(HALVES)}
+        if not replaced:
+            return Choice(tuple(_texts(exact)))
+        always = [one for one in exact if one in short and not self._reaches(one, replaced)]
+        return Choice(
+            tuple(_texts(always)),
+            tuple(_texts(one for one in short if one not in always)),
+            tuple(_texts(one for one in exact if one not in always)),
+        )
+
+    def _reaches(self, overload: Overload, names: Collection[str]) -> bool:
+        """Whether a function calls one of these, or one that does; calls form no cycle."""
+        return any(
+            name in names or any(self._reaches(one, names) for one in self._called(name, overload))
+            for name in overload.calls & self.names
+        )
+
+    def _needed(self, names: Iterable[str], types: Iterable[str]) -> list[Overload]:
+        """Functions that are called with elements of these types, and all that they call, in order."""
         kept: dict[Overload, None] = {}
         values = frozenset(types)
         waiting = [one for name in sorted(names) for one in self._meant(name, values)]
@@ -70,7 +121,7 @@ class Functions:
             kept[overload] = None
             called = sorted(word for word in overload.calls if word in self._overloads)
             waiting += [one for name in called for one in self._called(name, overload)]
-        return tuple(_texts(self._in_order(kept)))
+        return self._in_order(kept)
 
     def _in_order(self, kept: Collection[Overload]) -> list[Overload]:
         """File by file, each after those with functions that it calls; those of numbers call no others."""
@@ -85,7 +136,7 @@ class Functions:
                 return
             called = {one for overload in files[file] for one in overload.calls}
             for other, overloads in sorted(files.items()):
-                lower = other.startswith(FOLDERS[0]) or not file.startswith(FOLDERS[0])
+                lower = not other.startswith(ELEMENTS) or file.startswith(ELEMENTS)
                 if other != file and lower and any(one.name in called for one in overloads):
                     place(other)
             order[file] = None

@@ -15,6 +15,7 @@ from dmlgen.expr.bounds import Bounds
 from dmlgen.expr.printer import ATOM, COMPARISON, Printer
 from dmlgen.names import shader_variable
 from dmlgen.outputs.uniforms import Uniforms, camel, macro, plain
+from dmlgen.schedules.gelu import gelu_of
 
 LARGEST = 2**31 - 1
 COMPARISONS = {
@@ -219,6 +220,9 @@ class HlslPrinter(Printer):
         return super().binary(node)
 
     def conditional(self, node: ir.Conditional) -> str:
+        x = gelu_of(node)
+        if x is not None:
+            return self._call("Gelu", x)
         test = self.print(node.test, COMPARISON)
         with self.block() as before_then:
             then = self.print(node.then, COMPARISON)

@@ -517,7 +517,7 @@ def _parts(check: Check) -> list[ir.Expr]:
     return [*check.shown, *check.read]
 
 
-def _axes(operator: Operator) -> tuple[str, ...]:
+def axes_of(operator: Operator) -> tuple[str, ...]:
     """The members that number dimensions: a rule says that they are less than a dimension count."""
     axes: set[str] = set()
     for check in (check for rule in operator.rules for check in rule.checks):
@@ -584,7 +584,7 @@ def _operator(registry: Registry, operator: Operator) -> OperatorView:
         value=operator.value,
         since=operator.since,
         in_place=operator.in_place,
-        axes=_axes(operator),
+        axes=axes_of(operator),
         summary=operator.summary,
         data=tuple(requirement.text for requirement in operator.data),
         members=members,

@@ -35,7 +35,9 @@ class Templates:
             finalize=_quoted,
         )
         self._environment.globals["version"] = __version__
-        self._environment.filters.update(string=python_string, comment=comment, docstring=docstring)
+        self._environment.filters.update(
+            string=python_string, cell=cell, comment=comment, docstring=docstring
+        )
         self._for_c = self._environment.overlay()
         self._for_c.filters = {**self._environment.filters, "string": c_string, "conversions": conversions}
         self._for_html = self._environment.overlay(autoescape=True)
@@ -89,6 +91,14 @@ def docstring(text: Text, width: int = 0) -> str:
     """A text as it stands in a docstring, which it cannot end; in lines of that width, if any."""
     lines = textwrap.wrap(text.plain, width, break_on_hyphens=False) if width else [text.plain]
     return "\n".join(line.replace("\\", "\\\\").replace('"', "'") for line in lines)
+
+
+def cell(text: Text | str) -> str:
+    """A text as it stands in a cell of a table in Markdown, where it ends no cell and begins no HTML."""
+    line = " ".join(plain(text).split())
+    for char, entity in (("&", "&amp;"), ("<", "&lt;"), ("|", "\\|"), ("`", "\\`"), ("*", "\\*")):
+        line = line.replace(char, entity)
+    return line
 
 
 def conversions(text: Text) -> str:

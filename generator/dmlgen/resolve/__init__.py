@@ -13,6 +13,8 @@ from dmlgen.diagnostics import Finding, Position, SpecError, nearest
 from dmlgen.expr.define import signature
 from dmlgen.project import SCHEMAS
 from dmlgen.registry import Operator, Registry
+from dmlgen.resolve.counterparts import FILES as INTERFACES
+from dmlgen.resolve.counterparts import resolve_counterparts
 from dmlgen.resolve.general import FILES, General
 from dmlgen.resolve.nodes import Faults, fault, mapping, scalars
 from dmlgen.resolve.operators import resolve_operator
@@ -33,12 +35,16 @@ def load_registry(specs: Path) -> Registry:
     for name in FILES:
         with faults:
             files[name] = _document(specs, specs / f"{name}.yaml", schemas, name)
+    others: dict[str, Mapping] = {}
+    for name in INTERFACES if (specs / "counterparts").exists() else ():
+        with faults:
+            others[name] = _document(specs, specs / "counterparts" / f"{name}.yaml", schemas, "counterparts")
     documents: dict[Path, Mapping] = {}
     for path in sorted((specs / "operators").rglob("*.yaml")):
         with faults:
             rules = schemas["operator"]
             documents[path] = _with_shared_definitions(specs, _operator_document(specs, path, rules), rules)
-    if len(files) < len(FILES):
+    if len(files) < len(FILES) or 0 < len(others) < len(INTERFACES):
         faults.stop()
     general, tensor = None, None
     with faults:
@@ -52,6 +58,8 @@ def load_registry(specs: Path) -> Registry:
             operators.append(resolve_operator(general, document, path))
     faults += _clashes(operators)
     faults.stop()
+    by_name = {operator.name: operator for operator in sorted(operators, key=lambda one: one.value)}
+    counterparts = resolve_counterparts(general, by_name, others)
     identifiers = files["identifiers"]
     return Registry(
         levels=general.levels,
@@ -65,7 +73,8 @@ def load_registry(specs: Path) -> Registry:
         hints=general.hints,
         operator_rules=general.operator_rules,
         tensor=tensor,
-        operators=tuple(sorted(operators, key=lambda operator: operator.value)),
+        operators=tuple(by_name.values()),
+        counterparts=counterparts,
         identifiers=frozenset(str(item.value) for item in scalars(identifiers, "active")),
         retired=frozenset(str(item.value) for item in scalars(identifiers, "retired")),
         identifiers_position=identifiers.position,

@@ -1,16 +1,21 @@
-// t / (t + 2) for t = e^(2 |x|) - 1.
-// Error at most 2.45 ulp (float), 2.45 ulp (double), as measured.
-// needs: CopySign Divide Expm1 IsNan Magnitude
+// The hyperbolic tangent. Float: a minimax polynomial below 5/8 (scripts/minimax.py), then 1 - 2 / (e^(2 |x|) + 1),
+// without branches. Double: t / (t + 2) for t = e^(2 |x|) - 1.
+// Error at most 1.15 ulp (float), 2.45 ulp (double), as measured.
+// needs: CopySign Divide ExpFused Expm1 IsNan Magnitude
 
 float Tanh(float x)
 {
-    if (IsNan(x))
-        return x;
     const float a = Magnitude(x);
-    if (a > 10.0f)
-        return CopySign(1.0f, x);
-    const float t = Expm1(2.0f * a);
-    return CopySign(t / (t + 2.0f), x);
+    const float z = a * a;
+    float p = -0.005705393f;
+    p = mad(p, z, 0.020639447f);
+    p = mad(p, z, -0.053739823f);
+    p = mad(p, z, 0.13331443f);
+    p = mad(p, z, -0.3333328f);
+    const float small = mad(a * z, p, a);
+    const float power = ExpFused(a < 10.0f ? 2.0f * a : 20.0f, 0.0f);
+    const float result = a < 0.625f ? small : 1.0f - 2.0f / (power + 1.0f);
+    return IsNan(x) ? x : CopySign(result, x);
 }
 
 double Tanh(double x)

@@ -96,18 +96,24 @@ def plan_map(out: Planning, told: Map) -> None:
 
 
 def plan_coordinates(out: Planning, told: Map) -> None:
+    """Elements by their coordinates: vectors of neighbours where these are the output's own."""
+    output, is_own = told.tensors[-1], told.over == len(told.tensors) - 1
     sizes = told.tensors[told.over].sizes
     for tensor in told.tensors:
         if len(tensor.strides) != len(sizes):
             out.refuse(Reason.RANKS, NO_MEMBER, len(tensor.strides))
-    count = element_count(sizes)
+    last = len(sizes) - 1
+    outer: Words = [stride for place, stride in enumerate(output.strides[:last]) if sizes[place] > 1]
+    vector = vector_width(output.bits, sizes[last], output.strides[last], outer) if is_own else 1
+    count = element_count(sizes) // vector
     groups = grid(out, count, NUM_THREADS, 1)
     found: Dimensions = []
     for place, size in enumerate(sizes):
         row: Row = [tensor.strides[place] for tensor in told.tensors]
         for array in told.arrays:
             row.append(integer(out, array[place]))
-        found.append(dimension(size, row))
+        found.append(dimension(size // vector if place == last else size, row))
+    out.define("VECTOR", vector)
     out.define("RANK", len(sizes))
     out.define("NUM_THREADS", NUM_THREADS)
     scalars: Words = [word(out, number) for number in told.scalars]

@@ -1,10 +1,21 @@
-"""Top-k: the first elements of each tile as a run, and pairs of runs merged until a line has one."""
+"""Top-k: one group selects from a line; or runs of tiles' first elements are merged until a line has one."""
 
 from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from .loops import Dimensions, Loop, Loops, across, ceil_div, check_span, dimensions, grid, repeats
+from .loops import (
+    Dimensions,
+    Loop,
+    Loops,
+    across,
+    ceil_div,
+    check_span,
+    dimensions,
+    grid,
+    repeats,
+    times,
+)
 from .planning import Planning
 from .told import Tensor
 from .types import define_moved, define_tensor
@@ -12,6 +23,10 @@ from .types import define_moved, define_tensor
 FEW = 64  # elements wanted, for which small tiles are faster; measured, see bench/gpu.py
 SMALL_TILE = 512
 LARGE_TILE = 1024  # takes 12 KiB with keys of 64 bits; every device has 16
+ITEMS = 32  # elements that a thread reads where it selects; measured
+FEWEST_THREADS = 64
+MOST_THREADS = 512
+SELECTION_BYTES = 15360  # of group memory; every device has a little more
 
 
 class TopK(NamedTuple):
@@ -27,7 +42,7 @@ class TopK(NamedTuple):
 
 class TopKParams(NamedTuple):
     count: int  # type: ignore[assignment]  # it hides a method of tuples
-    "elements of tiles, or of runs to be merged; of all lines"
+    "elements of tiles, or of runs to be merged, of all lines; or lines to select from"
     groupColumns: int
     "thread groups along x"
     length: int
@@ -53,8 +68,76 @@ def tile_of(number: int) -> int:
     return max(2, 1 << (number - 1).bit_length())
 
 
+def selecting_threads(length: int, wanted: int, entry: int) -> int:
+    """The threads of a group that selects from a line, 0 where none does; `entry` is bytes of a candidate."""
+    if length <= SMALL_TILE or wanted > FEW:  # a small tile is sorted in one dispatch, too
+        return 0
+    threads = max(FEWEST_THREADS, tile_of(wanted), tile_of(ceil_div(length, ITEMS)))
+    while (
+        threads <= MOST_THREADS and (threads + wanted * ceil_div(length, threads)) * entry > SELECTION_BYTES
+    ):
+        threads *= 2
+    return threads if threads <= MOST_THREADS else 0
+
+
 def plan_top_k(out: Planning, told: TopK) -> None:
-    """A dispatch that sorts, and one more whenever the number of runs is halved."""
+    """A dispatch that selects; or one that sorts, and one more whenever the number of runs is halved."""
+    bits = told.input.bits
+    out.define("LARGEST", int(told.largest))
+    out.define_text("KEY", "uint64_t" if bits == 64 else "uint")
+    out.define("SIGN", 2 if told.input.is_float else 1 if told.input.is_signed else 0)
+    define_moved(out, told.input)
+    define_moved(out, told.output)
+    define_tensor(out, told.indices)
+    threads = selecting_threads(told.input.sizes[told.axis], told.count, 16 if bits == 64 else 8)
+    if threads > 0:
+        select(out, told, threads)
+    else:
+        sort(out, told)
+
+
+def select(out: Planning, told: TopK, threads: int) -> None:
+    """One dispatch, a group a line."""
+    check_span(out, told.input)
+    check_span(out, told.output)
+    check_span(out, told.indices)
+    axis, nothing = told.axis, told.input.buffer
+    length = told.input.sizes[axis]
+    loops = across([told.input, told.output, told.indices], axis)
+    lines = repeats(loops)
+    groups = grid(out, times(lines, threads), threads, 1)
+    out.define("SELECTS", 1)
+    out.define("MERGES", 0)
+    out.define("LAST", 1)
+    out.define("ITEMS", ceil_div(length, threads))
+    out.define("CANDIDATES", told.count * ceil_div(length, threads))
+    out.define("RANK", len(loops))
+    out.define("NUM_THREADS", threads)
+    out.bind(told.input.buffer)
+    out.bind(nothing)
+    out.bind(nothing)
+    out.bind(told.output.buffer)
+    out.bind(told.indices.buffer)
+    out.bind(nothing)
+    out.bind(nothing)
+    params = TopKParams(
+        lines,
+        groups.columns,
+        length,
+        told.count,
+        0,
+        0,
+        0,
+        told.input.strides[axis],
+        told.output.strides[axis],
+        told.indices.strides[axis],
+        dimensions(loops),
+    )
+    out.dispatch(params, groups, False)
+
+
+def sort(out: Planning, told: TopK) -> None:
+    """A dispatch that sorts tiles, and one more whenever the number of runs is halved."""
     check_span(out, told.input)
     check_span(out, told.output)
     check_span(out, told.indices)
@@ -66,15 +149,10 @@ def plan_top_k(out: Planning, told: TopK) -> None:
     tile, num_threads = min(tile_of(length), max_tile), max_tile // 2
     bits = told.input.bits
     step = told.input.strides[axis]
-    out.define("LARGEST", int(told.largest))
-    out.define_text("KEY", "uint64_t" if bits == 64 else "uint")
-    out.define("SIGN", 2 if told.input.is_float else 1 if told.input.is_signed else 0)
+    out.define("SELECTS", 0)
     out.define("TILE", tile)
     out.define("RUN", tile_of(min(wanted, tile)))
     out.define("NUM_THREADS", num_threads)
-    define_moved(out, told.input)
-    define_moved(out, told.output)
-    define_tensor(out, told.indices)
     out.share()
 
     # Runs lie in two pairs of buffers in turn, each as large as the runs that it holds at any time need.

@@ -1,0 +1,212 @@
+"""What other interfaces have for DirectML's operators: as JSON for the Python package, and as a page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from dmlgen.banner import banner
+from dmlgen.expr import ir
+from dmlgen.expr.mapping import FUNCTIONS, VIEWS
+from dmlgen.outputs.python import axes_of
+from dmlgen.outputs.render import Templates
+from dmlgen.registry import (
+    Between,
+    Counterpart,
+    CounterpartForm,
+    Counterparts,
+    Operator,
+    Registry,
+    Signature,
+)
+from dmlgen.text import NO_TEXT
+
+ROWS_AND_COLUMNS = ("GEMM",)  # operators of the last two dimensions, one batch after the other
+
+
+def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
+    """The files, by path below generated/."""
+    known = registry.counterparts
+    value = {
+        "$comment": banner("specs/"),
+        "operations": [_plain(one) for one in known.operations],
+        "activations": {
+            one.name: {"operator": one.operator, "members": one.members, "fixed": one.fixed}
+            for one in known.activations
+        },
+        "data_types": {str(number): name for name, number in known.data_types.items()},
+        "domains": {name: reason.plain for name, reason in known.domains.items()},
+        "directmlx": known.directmlx,
+        "leading_ones": [operator.name for operator in registry.operators if takes_leading_ones(operator)],
+    }
+    page = templates.render(
+        "docs/counterparts.md.j2",
+        onnx=[_row(one) for one in known.operations if one.interface == "onnx"],
+        webnn=[_row(one) for one in known.operations if one.interface == "webnn"],
+        operators=[_reverse(known, operator) for operator in registry.operators],
+        differences=list(_differences(registry)),
+        views=VIEWS,
+        functions=FUNCTIONS,
+    )
+    return {
+        "python/dmlops/counterparts/counterparts.json": (json.dumps(value, indent=1) + "\n").encode(),
+        "counterparts.md": page,
+    }
+
+
+def takes_leading_ones(operator: Operator) -> bool:
+    """Whether all tensors may get the same leading sizes of 1 while members that number dimensions go up by
+    as many: where each element is computed from those at its own place, or dimensions are told by number."""
+    if operator.name in ROWS_AND_COLUMNS:
+        return True
+    arrays = [member for member in operator.attributes if member.count]
+    if any(member.name not in axes_of(operator) for member in arrays):
+        return False
+    if axes_of(operator):
+        return True
+    compute = operator.compute
+    if compute is None or compute.kernel != "map" or compute.place is not None:
+        return False
+    nodes = [node for expression in compute.expressions for node in ir.walk(expression)]
+    nodes += [node for definition in compute.definitions for node in ir.walk(definition.value)]
+    loads = [node for node in nodes if isinstance(node, ir.Load)]
+    own_place = all(isinstance(node.coordinate, ir.Local) and node.coordinate.name == "at" for node in loads)
+    return own_place and bool(loads) and not any(isinstance(node, ir.Field) for node in nodes)
+
+
+@dataclass(frozen=True)
+class Row:
+    """An operation in its newest version: the operators of each form, and its limits."""
+
+    name: str
+    forms: str
+    limits: str
+
+
+@dataclass(frozen=True)
+class Reverse:
+    """An operator, with what other interfaces have for it, or why they have nothing."""
+
+    name: str
+    onnx: str
+    webnn: str
+    directmlx: str
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A difference between the registry and what ONNX Runtime's provider registers."""
+
+    name: str
+    what: str
+    reading: str
+
+
+def _name(domain: str, name: str) -> str:
+    return f"{domain}.{name}" if domain else name
+
+
+def _row(counterpart: Counterpart) -> Row:
+    newest = counterpart.signatures[0]
+    forms = [" + ".join(step.operator for step in form.steps) for form in newest.forms]
+    if newest.expands:
+        forms.append("what its definition by other operations has")
+    text = " or ".join(dict.fromkeys(forms))
+    if newest.host:
+        text = f"none needed: {newest.host.plain}"
+    if newest.none:
+        text = f"none: {newest.none.plain}"
+    limits = [limit.says.plain for limit in newest.limits]
+    limits += [counterpart.note.plain] if counterpart.note else []
+    return Row(_name(counterpart.domain, counterpart.name), text, "; ".join(limits))
+
+
+def _reverse(known: Counterparts, operator: Operator) -> Reverse:
+    def told(interface: str, names: Iterable[str]) -> str:
+        found = ", ".join(names)
+        return found or f"none: {known.without.get(interface, {}).get(operator.name, NO_TEXT).plain}"
+
+    users = known.of(operator.name)
+    return Reverse(
+        operator.name,
+        told("onnx", (_name(one.domain, one.name) for one in users if one.interface == "onnx")),
+        told("webnn", (one.name for one in users if one.interface == "webnn")),
+        told("directmlx", known.directmlx.get(operator.name, ())),
+    )
+
+
+def _differences(registry: Registry) -> Iterator[Difference]:
+    """In the order of names: what is registered alone, mapped alone, or for other types."""
+    known = registry.counterparts
+    mapped = {(one.domain, one.name): one for one in known.operations if one.interface == "onnx"}
+    registered = {(one.domain, one.name): one for one in known.registrations}
+    for key in sorted(mapped.keys() | registered.keys()):
+        one, other = mapped.get(key), registered.get(key)
+        signature = one.signatures[0] if one else None
+        name, reading = _name(*key), other.reading.plain if other else ""
+        if other is None:
+            if signature and signature.forms:
+                yield Difference(name, "mapped here, not registered there", reading)
+        elif signature is None or signature.none:
+            yield Difference(name, "registered there, not mapped here", reading)
+        elif other.types is not None and signature.forms:
+            own = _types(registry, signature)
+            there = [type_ for type_ in other.types if type_ not in own]
+            here = [f"{type_} (from {level})" for type_, level in own.items() if type_ not in other.types]
+            parts = [f"only there: {', '.join(there)}"] if there else []
+            parts += [f"only here: {', '.join(here)}"] if here else []
+            if parts:
+                yield Difference(name, "; ".join(parts), reading)
+
+
+def _types(registry: Registry, signature: Signature) -> dict[str, str]:
+    """The data types of the first tensor of each form, with the lowest feature levels that take them."""
+    found: dict[str, str] = {}
+    for form in signature.forms:
+        operator = registry.operator[form.steps[0].operator]
+        first = next(tensor for tensor in operator.tensors if tensor.name in form.steps[0].desc)
+        for level, rows in operator.support.items():
+            for type_ in (type_ for row in rows if row.tensor == first.name for type_ in row.types):
+                known = registry.level[found.get(type_, level)]
+                found[type_] = min(known, registry.level[level], key=lambda one: one.ordinal).name
+    return found
+
+
+def _plain(counterpart: Counterpart) -> dict[str, Any]:
+    """The counterpart as JSON has it."""
+    return {
+        "interface": counterpart.interface,
+        "domain": counterpart.domain,
+        "name": counterpart.name,
+        "signatures": [_signature(one) for one in counterpart.signatures],
+        "note": counterpart.note.plain,
+    }
+
+
+def _signature(one: Signature) -> dict[str, Any]:
+    return {
+        "first": one.first,
+        "last": one.last,
+        "inputs": one.inputs,
+        "outputs": one.outputs,
+        "attributes": one.attributes,
+        "ignored": one.ignored,
+        "let": one.let,
+        "limits": [{"when": limit.when, "says": limit.says.plain} for limit in one.limits],
+        "forms": [_form(form) for form in one.forms],
+        "infers": _pairs(one.infers),
+        "none": one.none.plain,
+        "host": one.host.plain,
+        "expands": one.expands,
+    }
+
+
+def _form(form: CounterpartForm) -> dict[str, Any]:
+    steps = [{"operator": step.operator, "desc": step.desc, "over": step.over} for step in form.steps]
+    return {"when": form.when, "let": form.let, "tensors": _pairs(form.tensors), "steps": steps}
+
+
+def _pairs(tensors: tuple[Between, ...]) -> dict[str, tuple[str, str]]:
+    return {one.name: (one.type, one.sizes) for one in tensors}

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Derives the coefficients of templates/hlsl/halves, and of Tanh and NormalTail in templates/hlsl/functions.
+
+Each is the polynomial, or the quotient of two, that has the least greatest error, relative to the function.
+Prints that error as a power of two, then coefficients, constant term first. Takes some minutes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import mpmath as mp
+
+STEPS = 120
+
+Function = Callable[[Any], Any]
+
+
+def minimax(f: Function, low: float, high: float, n: int, d: int = 0, scale: Function | None = None) -> str:
+    """N(x) / D(x) of degrees n and d, D(0) = 1; its greatest error, over scale(x) or else f(x), is least.
+
+    Lawson's method: least squares with weights that grow where the error is large. For a quotient the error
+    is multiplied by the denominator of the step before, which makes it linear.
+    """
+    count = 12 * (n + d + 2)
+    angles = [mp.cos(mp.pi * (i + 0.5) / count) for i in range(count)]
+    points = [(low + high) / 2 - angle * (high - low) / 2 for angle in angles]
+    if high - low > 4:  # long ranges are those of a tail, which changes near 0
+        points = [x * x / high for x in points]
+    values = [f(x) for x in points]
+    units = [(scale or f)(x) for x in points]
+    weights = [mp.mpf(1)] * count
+    below = [mp.mpf(1)] * count
+    best: tuple[Any, list[Any]] = (mp.inf, [])
+    for _ in range(STEPS):
+        rows = [
+            [*(x**j for j in range(n + 1)), *(-y * x**j for j in range(1, d + 1))]
+            for x, y in zip(points, values, strict=True)
+        ]
+        factors = [w / (unit * b) ** 2 for w, unit, b in zip(weights, units, below, strict=True)]
+        matrix = mp.matrix(n + d + 1)
+        right = mp.matrix(n + d + 1, 1)
+        for row, y, factor in zip(rows, values, factors, strict=True):
+            for i, left in enumerate(row):
+                right[i] += factor * left * y
+                for j in range(i + 1):
+                    matrix[i, j] += factor * left * row[j]
+        for i in range(n + d + 1):
+            for j in range(i):
+                matrix[j, i] = matrix[i, j]
+        solved = list(mp.lu_solve(matrix, right))
+        above, under = solved[: n + 1], [mp.mpf(1), *solved[n + 1 :]]
+        below = [mp.polyval(under[::-1], x) for x in points]
+        errors = [
+            abs((mp.polyval(above[::-1], x) / b - y) / unit)
+            for x, y, b, unit in zip(points, values, below, units, strict=True)
+        ]
+        best = min(best, (max(errors), [above, under][: 1 + (d > 0)]), key=lambda found: found[0])
+        weights = [w * error for w, error in zip(weights, errors, strict=True)]
+        total = sum(weights)
+        weights = [w / total for w in weights]
+    texts = [", ".join(mp.nstr(c, 17) for c in part) for part in best[1]]
+    return f"2^{mp.nstr(mp.log(best[0], 2), 4)}: " + " / ".join(texts)
+
+
+def tail(x: Any) -> Any:
+    """The normal distribution's function of -x, over e^(-x^2/2)."""
+    return mp.erfc(x / mp.sqrt(2)) / 2 * mp.exp(x * x / 2)
+
+
+def rest(f: Function) -> Function:
+    """(f(x) / x - 1) / x for f with f'(0) = 1."""
+    return lambda x: (f(x) / x - 1) / x
+
+
+def odd_rest(f: Function) -> Function:
+    """The same in z = x^2, for odd f: (f(x) / x - 1) / z."""
+    return lambda z: rest(f)(mp.sqrt(z)) / mp.sqrt(z)
+
+
+def relative(g: Function) -> Function:
+    """What an error of g counts against, where the result is a multiple of 1 + y g(y)."""
+    return lambda y: (1 + y * g(y)) / abs(y)
+
+
+def main() -> None:
+    mp.mp.prec = 200
+    tiny, root = mp.mpf(2) ** -30, mp.sqrt(2)
+    print("tail, half:", minimax(tail, 0, 7, 2, 4))
+    print("tail, float:", minimax(tail, 0, 15, 4, 5))
+    print("tail, double:", minimax(tail, 0, 39, 10, 11))
+    for name, f, end, degree in (
+        ("tanh, half", mp.tanh, 0.5, 2),
+        ("tanh, float", mp.tanh, 0.625, 4),
+        ("sinh, half", mp.sinh, 1, 2),
+    ):
+        g = odd_rest(f)
+        print(f"{name}:", minimax(g, tiny, end**2, degree, scale=relative(g)))
+    print("erf, half:", minimax(lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z), tiny, 0.75**2, 3))
+    for name, f, low, high, degree in (
+        ("log1p, half", mp.log1p, 1 / root - 1, root - 1, 6),
+        ("expm1, half", mp.expm1, -0.5, 0.5, 3),
+    ):
+        g = rest(f)
+        print(f"{name}:", minimax(g, low, high, degree, scale=relative(g)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""What ONNX, WebNN and DirectMLX have for DirectML's operators, and descriptions for their nodes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from ..registry import operator_name
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What does not carry over, where `when` holds; "" where a node alone does not tell."""
+
+    when: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One operator: an expression for each member. `over`: done for each further tensor of that input."""
+
+    operator: str
+    desc: Mapping[str, str]
+    over: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Operators in a row, where `when` holds; `tensors` are those between them: data type and sizes."""
+
+    when: str
+    let: Mapping[str, str]
+    tensors: Mapping[str, tuple[str, str]]
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """An operation in the versions `first` to `last` (None: to the newest) of its operator set.
+
+    Names of inputs and outputs end in "?" where they are optional, in "*" where there are several. `infers`
+    has data type and sizes of outputs that nobody else infers. `none` says why nothing computes it, `host`
+    why nothing has to; `expands`: the standard defines it by others.
+    """
+
+    first: int
+    last: int | None
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, Any]
+    ignored: tuple[str, ...]
+    let: Mapping[str, str]
+    limits: tuple[Limit, ...]
+    forms: tuple[Form, ...]
+    infers: Mapping[str, tuple[str, str]]
+    none: str
+    host: str
+    expands: bool
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """The DirectML operators of all forms, each once."""
+        return tuple(dict.fromkeys(step.operator for form in self.forms for step in form.steps))
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operation of "onnx" or "webnn", newest signature first; `domain` is "" for ONNX's own operators."""
+
+    interface: str
+    domain: str
+    name: str
+    signatures: tuple[Signature, ...]
+    note: str
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """The DirectML operators that compute it, each once."""
+        return tuple(dict.fromkeys(name for one in self.signatures for name in one.operators))
+
+    def signature(self, version: int) -> Signature | None:
+        """Its form in a version of its operator set; None before the first that is known."""
+        return next((one for one in self.signatures if one.first <= version <= (one.last or version)), None)
+
+
+def operation(interface: str, name: str, domain: str = "") -> Operation | None:
+    """What is known of an operation; None if nothing is."""
+    return _operations().get((interface, domain, name))
+
+
+def operations(interface: str) -> tuple[Operation, ...]:
+    """All operations of an interface, in the order of the registry."""
+    return tuple(one for one in _operations().values() if one.interface == interface)
+
+
+def of(operator: str) -> tuple[Operation, ...]:
+    """The operations that a DirectML operator helps to compute; KeyError for an unknown one."""
+    name = operator_name(operator)
+    return tuple(one for one in _operations().values() if name in one.operators)
+
+
+def directmlx(operator: str) -> tuple[str, ...]:
+    """The functions of DirectMLX.h that make a DirectML operator; KeyError for an unknown operator."""
+    return tuple(data()["directmlx"].get(operator_name(operator), ()))
+
+
+def without_domain(domain: str) -> str:
+    """Why nothing of one of ONNX's domains has a counterpart; "" where that is not so."""
+    return str(data()["domains"].get(domain, ""))
+
+
+@cache
+def data() -> dict[str, Any]:
+    """The registry's counterparts as JSON has them."""
+    value: dict[str, Any] = json.loads(files(__package__).joinpath("counterparts.json").read_text("utf-8"))
+    return value
+
+
+@cache
+def _operations() -> dict[tuple[str, str, str], Operation]:
+    found = (_operation(one) for one in data()["operations"])
+    return {(one.interface, one.domain, one.name): one for one in found}
+
+
+def _operation(value: dict[str, Any]) -> Operation:
+    return Operation(**{**value, "signatures": tuple(_signature(one) for one in value["signatures"])})
+
+
+def _signature(value: dict[str, Any]) -> Signature:
+    read: dict[str, Any] = {
+        **value,
+        **{name: tuple(value[name]) for name in ("inputs", "outputs", "ignored")},
+        "limits": tuple(Limit(**one) for one in value["limits"]),
+        "forms": tuple(_form(one) for one in value["forms"]),
+        "infers": {name: tuple(pair) for name, pair in value["infers"].items()},
+    }
+    return Signature(**read)
+
+
+def _form(value: dict[str, Any]) -> Form:
+    return Form(
+        when=value["when"],
+        let=value["let"],
+        tensors={name: tuple(pair) for name, pair in value["tensors"].items()},
+        steps=tuple(Step(**one) for one in value["steps"]),
+    )

@@ -1,0 +1,203 @@
+"""From a node of another interface to the descriptions that compute it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .. import reference
+from ..description import Description
+from ..enums import FeatureLevel
+from ..errors import JsonError
+from ..json_form import from_json
+from . import Form, Signature, Step, data
+from .evaluate import Evaluator
+from .tensors import Impossible, Tensor, Undecided, View
+
+COMMON_RANK = 4  # what operators took before they took any dimension count
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A description, and what each of its tensors is; a list where the member is an array of them."""
+
+    desc: Description
+    views: Mapping[str, View | list[View]]
+
+    @property
+    def level(self) -> FeatureLevel | None:
+        """The lowest feature level that accepts the description; None if none does."""
+        return self.desc.min_feature_level()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Descriptions that compute a node, one after the other."""
+
+    work: tuple[Work, ...]
+
+    @property
+    def level(self) -> FeatureLevel | None:
+        """The lowest feature level that accepts all of them; None if none does."""
+        levels = [one.level for one in self.work]
+        known = [level for level in levels if level is not None]
+        return max(known) if len(known) == len(levels) else None
+
+    def run(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """What the node writes, by tensor, in NumPy; `arrays` are what it reads, as the tensors say.
+
+        Raises what `dmlops.reference.run` raises.
+        """
+        known = {(name, False): array for name, array in arrays.items()}
+        for work in self.work:
+            roles = {member.name: member.role for member in work.desc.MEMBERS}
+            inputs = {name: _read(view, known) for name, view in work.views.items() if roles[name] == "input"}
+            for name, result in reference.run(work.desc, inputs).items():
+                views = work.views[name]
+                several = zip(views, result, strict=True) if isinstance(views, list) else [(views, result)]
+                for view, array in several:
+                    known[view.tensor.name, view.tensor.inner] = view.written(array)
+        return {name: array for (name, inner), array in known.items() if not inner and name not in arrays}
+
+
+def _read(view: View | list[View], known: Mapping[tuple[str, bool], np.ndarray]) -> Any:
+    if isinstance(view, list):
+        return [_read(one, known) for one in view]
+    tensor = view.tensor
+    return view.read(
+        known[tensor.name, tensor.inner] if tensor.array is None or tensor.name else tensor.array
+    )
+
+
+def plans(signature: Signature, values: Mapping[str, Any]) -> Iterator[Plan]:
+    """The plans that the node's forms give, in the order of the registry.
+
+    `values` has views, attributes and None for what is absent, by name. Raises Impossible with the limit that
+    the node exceeds, or what is wrong with it, and Undecided where not enough is known of it, if there is no
+    plan.
+    """
+    node = Evaluator(values, signature.let)
+    for limit in signature.limits:
+        if limit.when and node.evaluate(limit.when):
+            raise Impossible(limit.says)
+    reasons: list[Undecided | Impossible] = []
+    found = False
+    for form in signature.forms:
+        try:
+            own = Evaluator(node.values, {**signature.let, **form.let})
+            if form.when and not own.evaluate(form.when):
+                continue
+            plan = Plan(tuple(_work(form, own)))
+        except (Undecided, Impossible) as reason:
+            reasons.append(reason)
+            continue
+        found = True
+        yield plan
+    if not found:
+        undecided = [reason for reason in reasons if isinstance(reason, Undecided)]
+        raise next(iter(undecided or reasons), Impossible("no form that DirectML has fits this node"))
+
+
+def best(
+    signature: Signature, values: Mapping[str, Any], at: FeatureLevel | None = None
+) -> tuple[Plan, FeatureLevel | None]:
+    """A plan, and the lowest feature level that accepts one; None if none does. Raises as `plans` does.
+
+    The plan is the first that `at` accepts; else, and where none is asked for, that of the lowest level.
+    """
+    chosen: Plan | None = None
+    lowest: FeatureLevel | None = None
+    fitting: Plan | None = None
+    for found in plans(signature, values):
+        for plan in (found, at_common_rank(found)):
+            level = plan.level
+            if chosen is None or (level is not None and (lowest is None or level < lowest)):
+                chosen, lowest = plan, level
+            if fitting is None and at is not None and level is not None and level <= at:
+                fitting = plan
+    assert chosen is not None
+    return fitting or chosen, lowest
+
+
+def _work(form: Form, node: Evaluator) -> Iterator[Work]:
+    """The descriptions of a form."""
+    for name, (type_, sizes) in form.tensors.items():
+        made = Tensor(name, node.evaluate(type_), tuple(node.evaluate(sizes)), inner=True)
+        node.values[name] = View(made)
+    for number, step in enumerate(form.steps):
+        if not step.over:
+            yield _described(step, node)
+            continue
+        several = node.values[step.over]
+        so_far = several[0]
+        for turn, each in enumerate(several[1:], 1):
+            node.values.update(each=each, so_far=so_far)
+            work = _described(step, node)
+            if turn < len(several) - 1:
+                (written,) = (
+                    n for n, v in work.views.items() if n.startswith("Output") and isinstance(v, View)
+                )
+                output = work.views[written]
+                assert isinstance(output, View)
+                name = f"{output.tensor.name}, {number}.{turn}"
+                so_far = View(replace(output.tensor, name=name, array=None, inner=True))
+                work = Work(work.desc, {**work.views, written: so_far})
+            yield work
+
+
+def _described(step: Step, node: Evaluator) -> Work:
+    """The description of one step; JSON's form of it is read like any other."""
+    views: dict[str, View | list[View]] = {}
+    members: dict[str, Any] = {}
+    for name, text in step.desc.items():
+        value = node.evaluate(text)
+        if isinstance(value, View):
+            views[name] = value
+            members[name] = _json(value)
+        elif isinstance(value, list) and value and all(isinstance(one, View) for one in value):
+            views[name] = value
+            members[name] = [_json(one) for one in value]
+        elif value is not None:
+            members[name] = value
+    try:
+        desc = from_json({"type": f"DML_OPERATOR_{step.operator}", "desc": members})
+    except JsonError as error:
+        raise Impossible(f"no description of {step.operator} follows from it: {error}") from None
+    return Work(desc, views)
+
+
+def _json(view: View) -> dict[str, Any]:
+    tensor = view.desc()
+    strides = {} if tensor.Strides is None else {"Strides": list(tensor.Strides)}
+    return {"DataType": view.type, "Sizes": list(tensor.Sizes), **strides}
+
+
+def at_common_rank(plan: Plan) -> Plan:
+    """The plan with leading sizes of 1, where they change nothing and a lower level may ask for them."""
+    return Plan(tuple(_deepened(work) for work in plan.work))
+
+
+def _deepened(work: Work) -> Work:
+    desc = work.desc
+    flat = [view for views in work.views.values() for view in (views if isinstance(views, list) else [views])]
+    ranks = {view.rank for view in flat}
+    if desc.OPERATOR not in data()["leading_ones"] or len(ranks) != 1 or max(ranks) >= COMMON_RANK:
+        return work
+    more = COMMON_RANK - max(ranks)
+    views: dict[str, View | list[View]] = {}
+    changes: dict[str, Any] = {}
+    for name, view in work.views.items():
+        if isinstance(view, list):
+            deeper = [one.deep(COMMON_RANK) for one in view]
+            views[name], changes[name] = deeper, tuple(one.desc() for one in deeper)
+        else:
+            views[name] = deep = view.deep(COMMON_RANK)
+            changes[name] = deep.desc()
+    for name in desc.AXES:
+        axes = getattr(desc, name)
+        changes[name] = axes + more if isinstance(axes, int) else tuple(axis + more for axis in axes)
+    members = {member.name: getattr(desc, member.name) for member in desc.MEMBERS}
+    return Work(type(desc)(**{**members, **changes}), views)

@@ -1,0 +1,212 @@
+"""Tensors of a node, and how a description may see them: with other sizes, strides and bits, never copied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..enums import TensorDataType
+from ..tensor import TensorDesc
+
+LARGEST = 1 << 16  # numbers of a constant that expressions read
+
+
+class Undecided(Exception):
+    """Something is not known before the model runs, or not without more information."""
+
+
+class Impossible(Exception):
+    """DirectML has no form of this node, or the node is not what its operator set says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor of a graph. A dimension of `sizes` is a number, or a name or None where it is not known.
+
+    `type` is DirectML's name of the data type, or in small letters another standard's where DirectML has
+    none; None where it is not known. Truth values are UINT8. What is `scalar` has one size, 1. What is
+    `inner` lies between two operators of one node. `array` has the values of a constant.
+    """
+
+    name: str
+    type: str | None
+    sizes: tuple[int | str | None, ...] | None
+    array: np.ndarray | None = None
+    truth: bool = False
+    scalar: bool = False
+    inner: bool = False
+
+    @property
+    def decided_type(self) -> str:
+        if self.type is None:
+            raise Undecided(f"the data type of {self.name} is not known")
+        if self.type.islower():
+            raise Impossible(f"{self.name} has elements of type {self.type}, which DirectML does not have")
+        return self.type
+
+    @property
+    def decided_sizes(self) -> tuple[int, ...]:
+        if self.sizes is None:
+            raise Undecided(f"the shape of {self.name} is not known")
+        for size in self.sizes:
+            if not isinstance(size, int):
+                what = f"the dimension {size}" if size else "a dimension"
+                raise Undecided(f"{what} of {self.name} is not known")
+            if size < 1:
+                raise Impossible(f"{self.name} has no elements")
+        return tuple(size for size in self.sizes if isinstance(size, int))
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A tensor as a description sees it. `steps` lead from the tensor's own array to the one that is seen."""
+
+    tensor: Tensor
+    steps: tuple[tuple[str, Any, Any], ...] = ()
+    type_: str | None = None
+    sizes_: tuple[int, ...] | None = None
+    strides: tuple[int, ...] | None = None
+
+    @property
+    def type(self) -> str:
+        return self.type_ or self.tensor.decided_type
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return self.tensor.decided_sizes if self.sizes_ is None else self.sizes_
+
+    @property
+    def rank(self) -> int:
+        if self.sizes_ is not None:
+            return len(self.sizes_)
+        if self.tensor.sizes is None:
+            raise Undecided(f"the shape of {self.tensor.name} is not known")
+        return len(self.tensor.sizes)
+
+    def reshaped(self, sizes: Iterable[int]) -> View:
+        """The same elements in other sizes; those of a view with strides may only gain or lose sizes of 1."""
+        sizes, old = tuple(sizes), self.sizes
+        if sizes == old:
+            return self
+        if prod(sizes) != prod(old) or min(sizes, default=0) < 1:
+            raise Impossible(f"{self.tensor.name} of sizes {list(old)} cannot have the sizes {list(sizes)}")
+        strides = self.strides
+        if strides is not None:
+            kept = [(size, stride) for size, stride in zip(old, strides, strict=True) if size != 1]
+            if [size for size, _ in kept] != [size for size in sizes if size != 1]:
+                raise Impossible(f"{self.tensor.name}, as it is seen, cannot have the sizes {list(sizes)}")
+            rest = iter(kept)
+            strides = tuple(0 if size == 1 else next(rest)[1] for size in sizes)
+        return replace(self, steps=(*self.steps, ("reshape", old, sizes)), sizes_=sizes, strides=strides)
+
+    def deep(self, rank: int) -> View:
+        return self.reshaped((1,) * (rank - self.rank) + self.sizes)
+
+    def wide(self, rank: int) -> View:
+        return self.reshaped(self.sizes + (1,) * (rank - self.rank))
+
+    def channels(self, rank: int, axis: int) -> View:
+        """An array along one axis of that rank; a single element has sizes of 1 alone."""
+        count = prod(self.sizes)
+        return self.reshaped(count if d == axis else 1 for d in range(max(rank, 1)))
+
+    def spread(self, sizes: Sequence[int]) -> View:
+        """Broadcast to those sizes, as NumPy does."""
+        sizes = tuple(sizes)
+        if len(sizes) < self.rank:
+            leading = self.sizes[: self.rank - len(sizes)]
+            if any(size != 1 for size in leading):
+                raise Impossible(
+                    f"{self.tensor.name} of sizes {list(self.sizes)} cannot be broadcast to {list(sizes)}"
+                )
+            return self.reshaped(self.sizes[self.rank - len(sizes) :]).spread(sizes)
+        raised = self.deep(len(sizes))
+        if raised.sizes == sizes:
+            return raised
+        if any(have not in (1, want) for have, want in zip(raised.sizes, sizes, strict=True)):
+            raise Impossible(
+                f"{self.tensor.name} of sizes {list(self.sizes)} cannot be broadcast to {list(sizes)}"
+            )
+        strides = raised.strides or packed(raised.sizes)
+        pairs = zip(raised.sizes, sizes, strides, strict=True)
+        strides = tuple(0 if have == 1 else stride for have, want, stride in pairs)
+        return replace(raised, steps=(*raised.steps, ("spread", None, sizes)), sizes_=sizes, strides=strides)
+
+    def permuted(self, axes: Sequence[int]) -> View:
+        axes = tuple(axes)
+        if sorted(axes) != list(range(self.rank)):
+            raise Impossible(f"{list(axes)} is no order of {self.rank} dimensions")
+        strides = self.strides or packed(self.sizes)
+        return replace(
+            self,
+            steps=(*self.steps, ("permute", None, axes)),
+            sizes_=tuple(self.sizes[axis] for axis in axes),
+            strides=tuple(strides[axis] for axis in axes),
+        )
+
+    def retyped(self, type_: str) -> View:
+        """The same bits as another data type of the same width."""
+        old = TensorDataType[self.type].numpy
+        new = TensorDataType[type_].numpy
+        if old.itemsize != new.itemsize:
+            raise Impossible(f"{self.tensor.name} holds {self.type}, which is not as wide as {type_}")
+        return replace(self, steps=(*self.steps, ("retype", old, new)), type_=type_, sizes_=self.sizes)
+
+    def desc(self) -> TensorDesc:
+        """The description of the tensor, with strides only where it is not packed."""
+        sizes, strides = self.sizes, self.strides
+        if strides is not None and all(
+            s == 1 or a == b for s, a, b in zip(sizes, strides, packed(sizes), strict=True)
+        ):
+            strides = None
+        return TensorDesc(self.type, sizes, Strides=strides)
+
+    def read(self, array: np.ndarray) -> np.ndarray:
+        """What the description sees of the tensor's own array."""
+        for kind, _, what in self.steps:
+            match kind:
+                case "reshape":
+                    array = array.reshape(what)
+                case "spread":
+                    array = np.broadcast_to(array, what)
+                case "permute":
+                    array = array.transpose(what)
+                case _:
+                    array = np.ascontiguousarray(array).view(what)
+        return array
+
+    def written(self, array: np.ndarray) -> np.ndarray:
+        """The tensor's own array, given what an operator wrote; one that is spread cannot be written."""
+        for kind, before, what in reversed(self.steps):
+            match kind:
+                case "reshape":
+                    array = array.reshape(before)
+                case "permute":
+                    array = array.transpose(np.argsort(what))
+                case "retype":
+                    array = np.ascontiguousarray(array).view(before)
+                case _:
+                    raise Impossible(f"{self.tensor.name} is broadcast, so nothing can write it")
+        return array
+
+
+def packed(sizes: Sequence[int]) -> tuple[int, ...]:
+    """The strides of a packed tensor."""
+    strides = [1] * len(sizes)
+    for axis in range(len(sizes) - 2, -1, -1):
+        strides[axis] = strides[axis + 1] * sizes[axis + 1]
+    return tuple(strides)
+
+
+def constant(values: Any, type_: str, sizes: Sequence[int]) -> View:
+    """A new tensor of known values: one for all elements, or one for each."""
+    sizes = tuple(sizes)
+    if type_ not in TensorDataType.__members__ or prod(sizes) > LARGEST:
+        raise Impossible(f"no constant of type {type_} and sizes {list(sizes)}")
+    array = np.asarray(values).astype(TensorDataType[type_].numpy)
+    array = np.broadcast_to(array, sizes) if array.ndim == 0 else array.reshape(sizes)
+    return View(Tensor("", type_, sizes, array, inner=True))

@@ -1,0 +1,21 @@
+"""ONNX models as DirectML would run them: each node's operators, and what these need.
+
+Needs the package `onnx`.
+
+model = dmlops.onnx.read("model.onnx", level="5.0", dims={"batch": 1})
+model.level             # the lowest feature level that accepts what has a counterpart
+model.nodes[0].plan     # descriptions, or None and a `reason`
+dmlops.onnx.run(onnx.load("model.onnx"), {"x": array})  # what it computes, in NumPy
+"""
+
+from __future__ import annotations
+
+from .execute import NotRunnable as NotRunnable
+from .execute import run as run
+from .model import Model as Model
+from .model import Node as Node
+from .model import Unreadable as Unreadable
+from .model import read as read
+from .package import OnnxMissing as OnnxMissing
+
+__all__ = ["Model", "Node", "NotRunnable", "OnnxMissing", "Unreadable", "read", "run"]

@@ -1,0 +1,385 @@
+"""An ONNX graph with what is known of its tensors before it runs: data types, shapes, small constants.
+
+Models are not trusted: nothing but the file itself is read, sizes of constants are bounded, and whatever the
+`onnx` package raises is an Unreadable or leaves a tensor unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..counterparts import Signature, data, operation
+from ..counterparts.evaluate import Evaluator
+from ..counterparts.tensors import LARGEST, Impossible, Tensor, Undecided, View
+from .package import onnx
+
+ONNX = ("", "ai.onnx")
+RUNTIME = "com.microsoft"  # ONNX Runtime's domain
+OLDEST = 7  # of the operator set: what the registry has counterparts for
+DEEPEST = 4  # functions within functions
+LARGEST_FILE = 1 << 31  # bytes; what protobuf reads
+
+_SHAPES = """
+    Abs Add And Cast CastLike Ceil Concat Constant ConstantOfShape Div Equal Expand Flatten Floor
+    Gather Greater Identity Less Max Min Mod Mul Neg Not Or Range ReduceMax ReduceMin ReduceProd
+    ReduceSum Reshape Shape Size Slice Sqrt Squeeze Sub Tile Transpose Unsqueeze Where
+"""
+_FOLDED = frozenset(_SHAPES.split())
+"""What models compute shapes with."""
+
+
+class Unreadable(Exception):
+    """The file is not a model that can be read; the message says why."""
+
+
+@dataclass(slots=True)
+class Value:
+    """A tensor of the graph: its type as ONNX has it, and its values where they are known and few."""
+
+    type: Any = None
+    array: np.ndarray | None = None
+
+
+def load(path: str) -> Any:
+    """The model of a file, as it is. Raises Unreadable, and OSError where there is no file to read."""
+    with open(path, "rb") as file:
+        content = file.read(LARGEST_FILE)
+    model = onnx.ModelProto()
+    try:
+        model.ParseFromString(content)
+    except Exception as error:  # protobuf's own
+        raise Unreadable(f"not an ONNX model: {_first_line(error)}") from None
+    return model
+
+
+def prepared(model: Any, dims: Mapping[str, int], also: Collection[tuple[str, str]] = ()) -> Any:
+    """The model with local functions written out, and with operators that the standard defines by others and
+    that have no form of their own, or are in `also`. Dimensions with these names are set. Raises Unreadable.
+    """
+    if not _is_text(model):
+        raise Unreadable("not an ONNX model: a name is not UTF-8")
+    version = opset(model)
+    if version is None and any(key(node)[0] == "" for node in walk(model.graph)):
+        raise Unreadable("not an ONNX model: it names no version of ONNX's operator set")
+    if version is not None and version < OLDEST:
+        raise Unreadable(
+            f"operator set {version} is too old, {OLDEST} is the oldest here; onnx.version_converter helps"
+        )
+    model = _cleaned(model)
+    try:
+        onnx.checker.check_model(model, full_check=False)
+        if model.functions:
+            model = onnx.inliner.inline_local_functions(model)
+        for _ in range(DEEPEST):
+            used = set(map(key, walk(model.graph)))
+            expanded = [one for one in sorted(used) if one in also or _expands(*one, version or 1)]
+            if not expanded:
+                break
+            model = onnx.inliner.inline_selected_functions(
+                _with_defaults(model, expanded), expanded, inline_schema_functions=True
+            )
+    except Exception as error:  # the checker's, protobuf's, the inliner's
+        raise Unreadable(f"not a valid model: {_first_line(error)}") from None
+    for value in (*model.graph.input, *model.graph.output, *model.graph.value_info):
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.dim_param in dims:
+                dim.dim_value = dims[dim.dim_param]
+    return model
+
+
+def _is_text(message: Any) -> bool:
+    """Whether all texts of a message, and of those in it, are texts; protobuf lets bytes through."""
+    for field, value in message.ListFields():
+        values = (value,) if isinstance(value, str | bytes) or hasattr(value, "ListFields") else value
+        if field.type == field.TYPE_MESSAGE and not all(map(_is_text, values)):
+            return False
+        if field.type == field.TYPE_STRING and not all(isinstance(one, str) for one in values):
+            return False
+    return True
+
+
+def _cleaned(model: Any) -> Any:
+    """A copy in which tensors whose data is in other files are inputs, so that no other file is looked for,
+    and ONNX Runtime's operators are in its domain: some of them it puts into ONNX's."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    known = {one.name for one in copy.graph.input}
+    for one in [one for one in copy.graph.initializer if one.data_location == onnx.TensorProto.EXTERNAL]:
+        if one.name not in known:
+            copy.graph.input.append(
+                onnx.helper.make_tensor_value_info(one.name, one.data_type, list(one.dims))
+            )
+        copy.graph.initializer.remove(one)
+    for node in walk(copy.graph):
+        domain, name = key(node)
+        if not domain and not onnx.defs.has(name) and operation("onnx", name, RUNTIME):
+            node.domain = RUNTIME
+    if RUNTIME not in (one.domain for one in copy.opset_import):
+        copy.opset_import.append(onnx.helper.make_opsetid(RUNTIME, 1))
+    return copy
+
+
+def _with_defaults(model: Any, operators: Collection[tuple[str, str]]) -> Any:
+    """A copy in which nodes of these operators have all their defaults, which the inliner forgets."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    versions = {one.domain: one.version for one in copy.opset_import}
+    for node in walk(copy.graph):
+        if key(node) in operators:
+            schema = onnx.defs.get_schema(node.op_type, versions.get(node.domain, 1), node.domain)
+            given = {one.name for one in node.attribute}
+            for name, attribute_ in schema.attributes.items():
+                if name not in given and attribute_.default_value.type:
+                    node.attribute.append(attribute_.default_value)
+    return copy
+
+
+def key(node: Any) -> tuple[str, str]:
+    """Domain and name of a node's operator; ONNX's own domain is ""."""
+    return node.domain if node.domain not in ONNX else "", node.op_type
+
+
+def opset(model: Any) -> int | None:
+    """The version of ONNX's operator set that a model names; None if it names none."""
+    return next((one.version for one in model.opset_import if one.domain in ONNX), None)
+
+
+def walk(graph: Any) -> Iterator[Any]:
+    """The nodes of a graph and of the graphs within them."""
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from walk(attribute.g)
+
+
+def symbols(model: Any) -> list[str]:
+    """The names of dimensions that are not set."""
+    found = {
+        dim.dim_param
+        for value in model.graph.input
+        for dim in value.type.tensor_type.shape.dim
+        if dim.dim_param and not dim.dim_value
+    }
+    return sorted(found)
+
+
+class Graph:
+    """What is known of the tensors of a graph; nodes are to be `entered` in their order."""
+
+    def __init__(self, model: Any, graph: Any, outer: Graph | None = None) -> None:
+        self.model = model
+        self.versions = {
+            one.domain if one.domain not in ONNX else "": one.version for one in model.opset_import
+        }
+        self.values: dict[str, Value] = dict(outer.values) if outer else {}
+        for info in (*graph.value_info, *graph.output, *graph.input):
+            self.values[info.name] = Value(info.type)
+        for tensor in graph.initializer:
+            self.values[tensor.name] = Value(
+                onnx.helper.make_tensor_type_proto(tensor.data_type, tuple(tensor.dims)), _array(tensor)
+            )
+        for sparse in graph.sparse_initializer:
+            self.values[sparse.values.name] = Value(
+                onnx.helper.make_tensor_type_proto(sparse.values.data_type, tuple(sparse.dims))
+            )
+
+    def tensor(self, name: str) -> Tensor:
+        """A tensor as descriptions need it."""
+        value = self.values.get(name) or Value()
+        kind = value.type
+        if kind is None or not kind.HasField("tensor_type"):
+            if kind is not None and kind.WhichOneof("value"):
+                return Tensor(name, kind.WhichOneof("value").removesuffix("_type"), None)
+            return Tensor(name, None, None)
+        number = kind.tensor_type.elem_type
+        truth = number == onnx.TensorProto.BOOL
+        known = {"9": "UINT8", **data()["data_types"]}.get(str(number)) if number else None
+        if number and known is None:
+            known = _type_name(number)
+        sizes: tuple[int | str | None, ...] | None = None
+        if kind.tensor_type.HasField("shape"):
+            sizes = tuple(
+                dim.dim_value if dim.HasField("dim_value") else dim.dim_param or None
+                for dim in kind.tensor_type.shape.dim
+            )
+        array = value.array
+        if array is not None and truth:
+            array = array.astype(np.uint8)
+        return Tensor(
+            name, known, sizes or (None if sizes is None else (1,)), array, truth, scalar=sizes == ()
+        )
+
+    def enter(self, node: Any) -> None:
+        """Learns what follows for the outputs of a node from its inputs."""
+        found = self._inferred(node)
+        for name, kind in found.items():
+            if name and kind.WhichOneof("value"):
+                self.values[name] = Value(kind, self.values.get(name, Value()).array)
+        if node.domain in ONNX and node.op_type in _FOLDED:
+            self._fold(node)
+
+    def _inferred(self, node: Any) -> dict[str, Any]:
+        """Types of the outputs: by ONNX, merged with what the model says, or by the registry."""
+        domain = node.domain if node.domain not in ONNX else ""
+        version = self.versions.get(domain, 1)
+        known = operation("onnx", node.op_type, domain)
+        signature = known.signature(version) if known else None
+        if signature and signature.infers:
+            return self._told(node, signature)
+        try:
+            schema = onnx.defs.get_schema(node.op_type, version, domain)
+            names = [name for name in node.input if name]
+            types = {name: self.values[name].type for name in names if name in self.values}
+            arrays = {name: self.values[name].array for name in types}
+            constants = {n: onnx.numpy_helper.from_array(a, n) for n, a in arrays.items() if a is not None}
+            found: dict[str, Any] = onnx.shape_inference.infer_node_outputs(
+                schema, node, types, constants, opset_imports=list(self.model.opset_import)
+            )
+        except Exception:  # of many kinds; the outputs stay as the model has them
+            return {}
+        return {name: self._merged(name, kind) for name, kind in found.items()}
+
+    def _told(self, node: Any, signature: Signature) -> dict[str, Any]:
+        """Types of the outputs as the registry has them; those that are not known yet are left out."""
+        found: dict[str, Any] = {}
+        numbers = {name: int(number) for number, name in data()["data_types"].items()}
+        try:
+            values = self.named(node, signature)
+            for formal, actual in zip(signature.outputs, node.output, strict=False):
+                type_, sizes = signature.infers.get(formal.rstrip("?*"), ("", ""))
+                if actual and type_:
+                    told = Evaluator(values, signature.let)
+                    kind = numbers[told.evaluate(type_)]
+                    found[actual] = onnx.helper.make_tensor_type_proto(kind, told.evaluate(sizes))
+        except (Undecided, Impossible):
+            pass
+        return found
+
+    def named(self, node: Any, signature: Signature) -> dict[str, Any]:
+        """What the names of a signature are for this node: views, attributes, None for what is absent."""
+        values: dict[str, Any] = dict(signature.attributes)
+        for one in node.attribute:
+            value = attribute(one)
+            if isinstance(value, np.ndarray):
+                value = View(Tensor("", None, tuple(value.shape) or (1,), value))
+            values[one.name] = value
+        for formal, actual in ((signature.inputs, node.input), (signature.outputs, node.output)):
+            left = list(actual)
+            for parameter in formal:
+                plain = parameter.rstrip("?*")
+                if parameter.endswith("*"):
+                    several = [self.tensor(one) for one in left if one]
+                    values[plain] = [View(one) for one in several if 0 not in (one.sizes or ())]
+                    left = []
+                else:
+                    given = left.pop(0) if left else ""
+                    values[plain] = View(self.tensor(given)) if given else None
+                    if not given and not parameter.endswith("?"):
+                        raise Impossible(f"{plain} is absent, which {node.op_type} needs")
+        return values
+
+    def _merged(self, name: str, found: Any) -> Any:
+        """An inferred type; a dimension that it leaves open is as the model says."""
+        old = self.values.get(name)
+        if old is None or old.type is None or not found.HasField("tensor_type"):
+            return found
+        said, shape = old.type.tensor_type.shape.dim, found.tensor_type.shape.dim
+        if not found.tensor_type.HasField("shape") and old.type.tensor_type.HasField("shape"):
+            return old.type
+        if len(said) == len(shape):
+            for dim, other in zip(shape, said, strict=True):
+                if not dim.HasField("dim_value") and other.HasField("dim_value"):
+                    dim.dim_value = other.dim_value
+        return found
+
+    def _fold(self, node: Any) -> None:
+        """The values of a node's outputs, where they follow from few numbers."""
+        output = self.tensor(node.output[0]) if node.output else None
+        if output is None or output.sizes is None or not all(isinstance(size, int) for size in output.sizes):
+            return
+        if prod(size for size in output.sizes if isinstance(size, int)) > LARGEST:
+            return
+        names = [name for name in node.input if name]
+        if node.op_type in ("Shape", "Size"):
+            sizes = self.tensor(names[0]).sizes if names else None
+            if sizes is None or not all(isinstance(size, int) for size in sizes):
+                return
+            shape = self.values[names[0]].type.tensor_type.shape.dim
+            given = {names[0]: np.broadcast_to(np.int8(0), [dim.dim_value for dim in shape])}  # no memory
+        else:
+            arrays = {name: self.values[name].array for name in names if name in self.values}
+            given = {name: array for name, array in arrays.items() if array is not None}
+            if len(given) != len(set(names)):
+                return
+        try:
+            results = onnx.reference.ReferenceEvaluator(node, opsets=dict(self.versions)).run(None, given)
+        except Exception:  # a node that is not well formed
+            return
+        for name, result in zip(node.output, results, strict=False):
+            if isinstance(result, np.ndarray | np.generic) and np.asarray(result).dtype.kind in "biuf":
+                self.values[name].array = np.asarray(result)
+
+
+def _array(tensor: Any) -> np.ndarray | None:
+    """The values of an initializer that is small, and in the file itself."""
+    if (
+        tensor.data_location == onnx.TensorProto.EXTERNAL
+        or prod(tensor.dims) > LARGEST
+        or min(tensor.dims, default=0) < 0
+    ):
+        return None
+    try:
+        array: np.ndarray = onnx.numpy_helper.to_array(tensor)
+    except Exception:  # of many kinds: too few bytes, a type that is none
+        return None
+    return array if array.dtype.kind in "biuf" else None
+
+
+def attribute(one: Any) -> Any:
+    """The value of an attribute: a number, a text, a list of them, an array; None for anything else."""
+    value = None
+    match one.type:
+        case onnx.AttributeProto.STRING:
+            value = one.s.decode("utf-8", "replace")
+        case onnx.AttributeProto.STRINGS:
+            value = [text.decode("utf-8", "replace") for text in one.strings]
+        case onnx.AttributeProto.FLOAT:
+            value = _shortest(one.f)
+        case onnx.AttributeProto.FLOATS:
+            value = [_shortest(number) for number in one.floats]
+        case onnx.AttributeProto.INT:
+            value = one.i
+        case onnx.AttributeProto.INTS:
+            value = list(one.ints)
+        case onnx.AttributeProto.TENSOR:
+            value = _array(one.t)
+    return value
+
+
+def _shortest(number: float) -> float:
+    """The shortest decimal that is this number in single precision: 0.2, not 0.20000000298."""
+    return float(str(np.float32(number)))
+
+
+def _type_name(number: int) -> str:
+    try:
+        return str(onnx.TensorProto.DataType.Name(number)).lower()
+    except ValueError:
+        return f"number {number}"
+
+
+def _expands(domain: str, name: str, version: int) -> bool:
+    known = operation("onnx", name, domain)
+    signature = known.signature(version) if known else None
+    return bool(signature and signature.expands and not signature.forms)
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0][:200] if lines else type(error).__name__

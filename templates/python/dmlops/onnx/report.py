@@ -1,0 +1,179 @@
+"""What there is to say of a model: JSON, a text, and a page. Names in models are not trusted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from html import escape
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+from .. import __version__
+from ..explain import availability
+from ..quoting import cut
+from ..registry import LEVELS
+from .model import Model, Node
+
+MARKS = {
+    "mapped": ("ok", "32"),
+    "host": ("host", "2"),
+    "refused": ("refused", "31"),
+    "impossible": ("none", "31"),
+    "undecided": ("open", "33"),
+    "level": ("level", "31"),
+}
+"""Word and colour for each status; "level": the level that was asked for is too low."""
+
+
+def status(model: Model, node: Node) -> str:
+    """The status of a node, or "level" where the level that was asked for does not accept it."""
+    too_high = model.asked is not None and node.level is not None and node.level > model.asked
+    return "level" if too_high else node.status
+
+
+def as_json(model: Model) -> dict[str, Any]:
+    """All of it as a JSON value."""
+    level = model.level
+    return {
+        "dmlops": __version__,
+        "opset": model.opset,
+        "runs": model.runs,
+        "complete": model.complete,
+        "asked": model.asked and str(model.asked),
+        "level": level and str(level),
+        "directml": level and LEVELS[level].directml,
+        "available": level and availability(level),
+        "open_dimensions": list(model.open_dims),
+        "nodes": [_node(model, node) for node in model.nodes],
+    }
+
+
+def _node(model: Model, node: Node) -> dict[str, Any]:
+    return {
+        "name": node.name,
+        "domain": node.domain,
+        "operator": node.operator,
+        "status": status(model, node),
+        "reason": node.reason,
+        "level": node.level and str(node.level),
+        "descriptions": [work.desc.to_json() for work in node.plan.work] if node.plan else [],
+        "violations": [
+            {"description": number, "rule": one.rule, "member": one.member, "message": one.message}
+            for number, one in node.violations
+        ],
+        "notes": list(node.notes),
+    }
+
+
+def as_text(model: Model, colour: bool) -> str:
+    """What a person wants to know first: what the model needs, its operators, and what is in the way."""
+    lines = [headline(model), ""]
+    rows = [("ONNX", "DirectML", "nodes", "level", "")]
+    styles = [""]
+    for (kind, operator, operators, level), count in _groups(model):
+        rows.append((operator, operators, str(count), level, MARKS[kind][0]))
+        styles.append(MARKS[kind][1])
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    for row, style in zip(rows, styles, strict=True):
+        line = "  ".join(
+            [*(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)), row[4]]
+        ).rstrip()
+        lines.append(f"\x1b[{style}m{line}\x1b[0m" if colour and style else line)
+    troubles = [node for node in model.nodes if status(model, node) not in ("mapped", "host")]
+    for node in troubles[:SHOWN]:
+        lines += [
+            "",
+            f"{cut(node.name) or '(no name)'}, {_operator(node)}",
+            *(f"  {line}" for line in explained(model, node)),
+        ]
+    if len(troubles) > SHOWN:
+        lines += ["", f"and {len(troubles) - SHOWN} more; --json and --html have all of them"]
+    return "\n".join(lines)
+
+
+SHOWN = 20  # nodes that a text explains
+
+
+def headline(model: Model) -> str:
+    """What the model needs, in a sentence or two."""
+    counts = Counter[str](node.status for node in model.nodes)
+    told = f"{len(model.nodes)} nodes: {counts['mapped']} run on DirectML, {counts['host']} need no operator"
+    others = {
+        "impossible": "have no counterpart",
+        "refused": "are refused by every level",
+        "undecided": "are undecided",
+    }
+    told += "".join(f", {counts[kind]} {text}" for kind, text in others.items() if counts[kind])
+    level = model.level
+    if counts["mapped"] and level is not None:
+        whole = "It needs" if model.complete else "What has a counterpart needs"
+        told += f".\n{whole} feature level {level}: {availability(level)}"
+        if model.asked is not None:
+            verdict = "accepts" if level <= model.asked else "does not accept"
+            told += f".\nFeature level {model.asked} {verdict} it"
+    if model.open_dims:
+        names = ", ".join(cut(name) for name in model.open_dims)
+        told += f".\nDimensions that are not set: {names}; --dim NAME=SIZE sets one"
+    return told + "."
+
+
+def explained(model: Model, node: Node) -> Iterator[str]:
+    """Why a node does not run, and what would help."""
+    if node.reason:
+        yield _sentence(node.reason)
+    for number, violation in node.violations:
+        operator = node.operators[number]
+        yield f"{operator}, {violation.member}: {_sentence(violation.message)} Rule {violation.rule}."
+    if status(model, node) == "level" and node.level is not None:
+        yield f"Feature level {node.level} accepts it: {availability(node.level)}."
+
+
+def _sentence(text: str) -> str:
+    text = "".join(one if one.isprintable() else " " for one in text)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _operator(node: Node) -> str:
+    return cut(f"{node.domain}.{node.operator}" if node.domain else node.operator)
+
+
+def _groups(model: Model) -> list[tuple[tuple[str, str, str, str], int]]:
+    """Nodes of one kind together, in the order of their first: status, operator, DirectML's, level."""
+    keys = [
+        (status(model, node), _operator(node), " ".join(node.operators) or "-", str(node.level or "-"))
+        for node in model.nodes
+    ]
+    return list(Counter(keys).items())
+
+
+def as_html(model: Model, title: str) -> str:
+    """A page of its own, with every node."""
+    template = Template(files(__package__).joinpath("report.html").read_text("utf-8"))
+    return template.substitute(
+        title=escape(title),
+        headline="".join(f"<p>{escape(line)}</p>" for line in headline(model).split("\n")),
+        groups="\n".join(
+            _row(kind, [operator, operators, str(count), level, MARKS[kind][0]])
+            for (kind, operator, operators, level), count in _groups(model)
+        ),
+        nodes="\n".join(_node_row(model, node) for node in model.nodes),
+        version=escape(__version__),
+    )
+
+
+def _row(kind: str, cells: Sequence[str]) -> str:
+    inner = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+    return f'<tr class="{kind}">{inner}</tr>'
+
+
+def _node_row(model: Model, node: Node) -> str:
+    kind = status(model, node)
+    told = "".join(f"<p>{escape(line)}</p>" for line in explained(model, node))
+    told += "".join(f'<p class="note">{escape(_sentence(note))}</p>' for note in node.notes)
+    cells = [escape(node.name[:LONGEST]), escape(_operator(node)), escape(" ".join(node.operators) or "-")]
+    cells += [escape(str(node.level or "-")), escape(MARKS[kind][0]), told]
+    return f'<tr class="{kind}">{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
+
+
+LONGEST = 200  # characters of a name that a page shows

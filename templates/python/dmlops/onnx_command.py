@@ -1,0 +1,73 @@
+"""`python -m dmlops onnx MODEL`: its operators, the feature level that they need, and what is in the way."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable
+
+from .enums import FeatureLevel, feature_level
+
+SUMMARY = (
+    "Say which DirectML operators an ONNX model needs, from which feature level on, and what is in the way"
+)
+
+
+def add(added: Callable[..., argparse.ArgumentParser]) -> None:
+    """Adds the command to those of `dmlops`; `added` adds one by name, function and summary."""
+    command = added("onnx", run, f"{SUMMARY}; needs the package onnx")
+    command.add_argument("file", metavar="MODEL", help="an ONNX file")
+    command.add_argument("--level", type=_level, help="the feature level to judge by, such as 5.0")
+    command.add_argument(
+        "--dim",
+        action="append",
+        default=[],
+        type=_dimension,
+        metavar="NAME=SIZE",
+        help="the size of a dimension that the model names; may be given several times",
+    )
+    command.add_argument("--json", action="store_true", help="print JSON, with every description")
+    command.add_argument("--html", metavar="FILE", help="also write a page with every node")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Exit status: 0 where all of the model runs, 1 where not, 2 for what cannot be read."""
+    from .onnx import report
+    from .onnx.model import Unreadable, read
+    from .onnx.package import OnnxMissing
+
+    try:
+        model = read(options.file, options.level, dict(options.dim))
+        if options.html:
+            with open(options.html, "w", encoding="utf-8") as page:
+                page.write(report.as_html(model, os.path.basename(options.file)))
+    except OSError as error:
+        print(f"dmlops: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 2
+    except OnnxMissing as error:
+        print(f"dmlops: {error}", file=sys.stderr)
+        return 2
+    except Unreadable as error:
+        print(f"dmlops: {options.file}: {error}", file=sys.stderr)
+        return 2
+    if options.json:
+        print(json.dumps(report.as_json(model)))
+    else:
+        print(report.as_text(model, colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ))
+    return 0 if model.runs else 1
+
+
+def _level(text: str) -> FeatureLevel:
+    try:
+        return feature_level(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _dimension(text: str) -> tuple[str, int]:
+    name, separator, size = text.rpartition("=")
+    if not separator or not name or not size.isascii() or not size.isdigit() or not 0 < int(size) < 1 << 32:
+        raise argparse.ArgumentTypeError(f"{text!a} is not NAME=SIZE")
+    return name, int(size)

@@ -1,0 +1,41 @@
+"""Which definitions are GELU: what has the form gets a function of its own, what nearly has it does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dmlgen.outputs import hlsl
+from dmlgen.outputs.render import Templates
+from dmlgen.project import TEMPLATES
+from schedule_cases import Variant
+
+X = "InputTensor[at]"
+WEIGHT = f"0.5 * (1 + erf({X} * 0.7071067811865476))"
+
+
+@pytest.mark.parametrize(
+    ("weight", "value", "recognised"),
+    [
+        (WEIGHT, f"0 if weight == 0 else {X} * weight", True),
+        ("", f"0 if {WEIGHT} == 0 else {X} * ({WEIGHT})", True),
+        (WEIGHT, f"{X} * weight", False),  # NaN for -infinity
+        (WEIGHT, f"1 if weight == 0 else {X} * weight", False),
+        (WEIGHT, f"0 if weight == 1 else {X} * weight", False),
+        (WEIGHT, f"0 if weight != 0 else {X} * weight", False),
+        (WEIGHT, f"0 if weight == 0 else abs({X}) * weight", False),
+        (WEIGHT, f"0 if weight == 0 else {X} + weight", False),
+        (WEIGHT.replace("0.7071067811865476", "0.7071"), f"0 if weight == 0 else {X} * weight", False),
+        (WEIGHT.replace("1 +", "1 -"), f"0 if weight == 0 else {X} * weight", False),
+        (WEIGHT.replace("1 +", "2 +"), f"0 if weight == 0 else {X} * weight", False),
+        (WEIGHT.replace("0.5 *", "1 *"), f"0 if weight == 0 else {X} * weight", False),
+        (WEIGHT.replace("erf", "tanh"), f"0 if weight == 0 else {X} * weight", False),
+    ],
+)
+def test_what_is_gelu(weight: str, value: str, recognised: bool, tmp_path: Path) -> None:
+    let = f'  let:\n    weight: "{weight}"\n' if weight else ""
+    section = f'compute:\n{let}  outputs:\n    OutputTensor: "{value}"\n'
+    variant = Variant(tmp_path, "ACTIVATION_GELU", section)
+    (shader,) = hlsl.render(variant.registry, Templates(TEMPLATES)).values()
+    assert (b"Gelu(input)" in shader) == recognised
