@@ -34,6 +34,7 @@ import dmlops
 from dmlops import gpu, reference
 from dmlops.gpu import compiler
 from dmlops.gpu.memory import array_of, buffer_size
+from dmlops.gpu.plans import elementwise, gather
 from dmlops.gpu.work import Dispatch, Work, tensor_names
 
 ROTATED_BYTES = 600 << 20
@@ -267,14 +268,14 @@ def settings(case: Case, sweep: bool) -> dict[str, Work]:
     desc = case.describe()
     chosen = {"shader": gpu.planned(desc)}
     kernel = dmlops.compute.computation(desc)
-    name = "gather" if getattr(kernel, "kernel", "") == "gather" else type(kernel).__module__.split(".")[-1]
-    module = importlib.import_module(f"dmlops.gpu.{name}")
-    if not sweep or not hasattr(module, "BYTES_IN_FLIGHT"):
+    module = {"gather": gather, "map": elementwise}.get(getattr(kernel, "kernel", ""))
+    if not sweep or module is None:
         return chosen
-    usual = module.NUM_THREADS, module.BYTES_IN_FLIGHT
-    for module.NUM_THREADS, module.BYTES_IN_FLIGHT in SWEEP:  # type: ignore[attr-defined]
-        chosen[f"{module.NUM_THREADS}/{module.BYTES_IN_FLIGHT}"] = gpu.planned(desc)
-    module.NUM_THREADS, module.BYTES_IN_FLIGHT = usual  # type: ignore[attr-defined]
+    usual = module.NUM_THREADS, module.BITS_IN_FLIGHT
+    for module.NUM_THREADS, bytes_in_flight in SWEEP:
+        module.BITS_IN_FLIGHT = 8 * bytes_in_flight
+        chosen[f"{module.NUM_THREADS}/{bytes_in_flight}"] = gpu.planned(desc)
+    module.NUM_THREADS, module.BITS_IN_FLIGHT = usual
     return chosen
 
 

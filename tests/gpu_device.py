@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,8 @@ import pytest
 
 import dmlops
 from dmlops import gpu
-from dmlops.compute import computation
 from dmlops.gpu import compiler, shader
-from dmlops.gpu.gather import Variant, choose
 from dmlops.gpu.memory import array_of, buffer_size
-from dmlops.gpu.plan import Plan, plan_of
 from dmlops.gpu.work import Dispatch, Work, tensor_names
 from gather_cases import Case
 
@@ -31,15 +29,15 @@ def device() -> Any:
     return Device.open(os.environ.get("DMLOPS_TEST_DEVICE"))
 
 
-def planned(case: Case) -> tuple[Plan, Variant]:
-    movement = plan_of(computation(dmlops.from_json(case.description)))
-    index_type = case.inputs["IndicesTensor"].dtype
-    return movement, choose(movement, index_type.itemsize, index_type.kind == "i")
+def planned(case: Case) -> Dispatch:
+    """The one dispatch of a gather."""
+    (dispatch,) = gpu.planned(dmlops.from_json(case.description)).dispatches
+    return dispatch
 
 
-def run_guarded(device: Any, operator: str, variant: Variant, tensors: list[np.ndarray]) -> list[np.ndarray]:
+def run_guarded(device: Any, operator: str, chosen: Dispatch, tensors: list[np.ndarray]) -> list[np.ndarray]:
     """Runs a gather shader with guard zones around each of the three tensors' bytes; all bytes afterwards."""
-    dispatch = Dispatch(variant.defines, ("0", "1", "2"), variant.constants, variant.groups[:2])
+    dispatch = replace(chosen, buffers=("0", "1", "2"))
     contents = {str(number): tensor.view(np.uint8) for number, tensor in enumerate(tensors)}
     return list(dispatch_guarded(device, operator, Work((dispatch,)), contents).values())
 

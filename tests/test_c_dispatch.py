@@ -1,9 +1,8 @@
-"""Dispatches that the C header plans: those of the Python package, for every description that has any."""
+"""Plans of the C header: those of the Python package, for every description, or the same reason for none."""
 
 from __future__ import annotations
 
 import ctypes
-import importlib
 import struct
 import subprocess
 from collections import Counter
@@ -11,20 +10,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from unittest.mock import patch
+from typing import Any
 
 import numpy as np
 import pytest
 
 import dmlops
 from c_runner import SOURCES, WARNINGS, build, compiler
-from dmlops import ReduceFunction, TensorDataType, TensorDesc, from_json
+from dmlops import TensorDataType, TensorDesc, from_json
 from dmlops.gpu import Unsupported, planned
-from dmlops.gpu import map as aligned
+from dmlops.gpu.plans.reasons import Reason
 from dmlops.registry import OPERATORS
 from random_descriptions import level_and_form, matrix_cases
 
 HEADER = Path(dmlops.__file__).parents[2] / "include/dmlops.h"
+NOTHING = 2**32 - 1  # in place of a member
 COMPILERS = ("gcc", "clang", "g++", "clang++", "x86_64-w64-mingw32-gcc", "x86_64-w64-mingw32-g++")
 
 
@@ -40,11 +40,11 @@ class Library:
         self._library.count.restype = ctypes.c_size_t
 
     def plan(self, desc: dmlops.Description) -> list[list[str]]:
-        """For each dispatch shader, groups, macros, bindings and constants."""
+        """Reason, member, scratch buffers, outputs that are read, message; and for each dispatch
+        shader, groups, whether it waits, macros, bindings and constants."""
         structure = desc.to_ctypes()
-        return [
-            line.split(" ") for line in self._library.plan(ctypes.addressof(structure)).decode().splitlines()
-        ]
+        first, *lines = self._library.plan(ctypes.addressof(structure)).decode().splitlines()
+        return [first.split(" ", 4), *(line.split(" ") for line in lines)]
 
     def count(self, desc: dmlops.Description | None, capacity: int) -> int:
         structure = None if desc is None else desc.to_ctypes()
@@ -56,34 +56,39 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     return Library(tmp_path_factory.mktemp("dispatch"))
 
 
-def goes_element_by_element(operator: str) -> bool:
-    """Whether it has a shader of the kernels "map" and "gather"."""
-    try:
-        return hasattr(importlib.import_module(f"dmlops.compute.{operator.lower()}"), "element")
-    except ModuleNotFoundError:
-        return False
-
-
 def expected(desc: dmlops.Description) -> list[list[str]]:
-    """What the Python package plans, as the library writes it; nothing of what shaders cannot do."""
-    if desc.validate():
-        return []
-    try:
-        with patch.object(aligned, "MAX_RANK", 0):  # no blocks, which the header leaves out
-            work = planned(desc)
-    except Unsupported:
-        return []
+    """What the Python package plans, as the library writes it, or the reason why there is nothing."""
     places = {member.name: place for place, member in enumerate(desc.MEMBERS)}
-    lines = []
+    try:
+        if desc.validate():
+            text = f"{desc.OPERATOR} is not valid at the newest feature level"
+            raise Unsupported(text, Reason.INVALID)
+        work = planned(desc)
+    except Unsupported as error:
+        member = NOTHING if error.member is None else places[error.member]
+        return [[str(error.reason.value), str(member), "", "", str(error)]]
+
+    def bindings(names: Iterable[str]) -> str:
+        parts = (name.rstrip("]").partition("[") for name in names)
+        return "".join(
+            f"{NOTHING}:{name.removeprefix('scratch')},"
+            if name not in places
+            else f"{places[name]}:{number or 0},"
+            for name, _, number in parts
+        )
+
+    held = bindings(name for name in work.cleared if name not in work.scratch)
+    scratch = "".join(f"{size}:{int(name in work.cleared)}," for name, size in work.scratch.items())
+    lines = [["0", str(NOTHING), scratch, held, ""]]
     for dispatch in work.dispatches:
-        bindings = [name.rstrip("]").partition("[") for name in dispatch.buffers]
         words = struct.unpack(f"<{len(dispatch.constants) // 4}I", dispatch.constants)
         lines.append(
             [
-                f"{desc.OPERATOR.lower()}.hlsl",
+                f"{(dispatch.shader or desc.OPERATOR).lower()}.hlsl",
                 ",".join(map(str, (*dispatch.groups, 1))),
+                str(int(dispatch.waits)),
                 "".join(f"{name}={value}," for name, value in dispatch.defines.items()),
-                "".join(f"{places[name]}:{number or 0}," for name, _, number in bindings),
+                bindings(dispatch.buffers),
                 ",".join(map(str, words)),
             ]
         )
@@ -97,21 +102,22 @@ def compared(library: Library, descriptions: Iterable[dmlops.Description]) -> Co
         wanted = expected(desc)
         try:
             found = library.plan(desc)
-        except ValueError:  # an invalid description with a number that its C type has not
-            found = []
+        except ValueError:  # a number that its C type has not
+            assert desc.validate()
+            continue
         assert found == wanted, desc
-        planned_of[desc.OPERATOR] += bool(wanted)
+        planned_of[desc.OPERATOR] += len(wanted) > 1
     return planned_of
 
 
 # Descriptions.
 
 
-def test_dispatches_of_every_case_are_those_of_python(library: Library) -> None:
+def test_plans_of_every_case_are_those_of_python(library: Library) -> None:
     """Those of invalid cases, too: there are none."""
-    cases = [from_json(level_and_form(case)[1]) for case in matrix_cases() if case.get("form") != "json"]
-    found = compared(library, (desc for desc in cases if goes_element_by_element(desc.OPERATOR)))
-    assert {name for name in OPERATORS if goes_element_by_element(name)} == set(+found)
+    cases = (from_json(level_and_form(case)[1]) for case in matrix_cases() if case.get("form") != "json")
+    found = compared(library, cases)
+    assert set(OPERATORS) == set(+found)
     assert all((HEADER.parents[1] / f"hlsl/{name.lower()}.hlsl").is_file() for name in found)
 
 
@@ -215,6 +221,57 @@ def test_numbers_in_the_type_of_elements(value: float, library: Library) -> None
 # Limits.
 
 
+def identity(sizes: tuple[int, ...]) -> dmlops.Description:
+    one = TensorDesc("FLOAT32", sizes)
+    return dmlops.ElementWiseIdentity(InputTensor=one, OutputTensor=one)
+
+
+def gathered(count: int) -> dmlops.Description:
+    row = TensorDesc("UINT8", (1, count))
+    return dmlops.GatherElements(
+        InputTensor=TensorDesc("UINT8", (1, 4)),
+        IndicesTensor=replace(row, DataType="INT32"),
+        OutputTensor=row,
+        Axis=1,
+    )
+
+
+def summed(sizes: tuple[int, ...]) -> dmlops.Description:
+    """Of one element, many times."""
+    return dmlops.Reduce(
+        Function="SUM",
+        InputTensor=TensorDesc("FLOAT32", sizes, Strides=(0,) * len(sizes)),
+        OutputTensor=TensorDesc("FLOAT32", (1,) * len(sizes)),
+        Axes=range(len(sizes)),
+    )
+
+
+def product(rows: int, columns: int, activation: dmlops.Description | None = None) -> dmlops.Description:
+    return dmlops.Gemm(
+        ATensor=TensorDesc("FLOAT32", (1, 1, rows, 1)),
+        BTensor=TensorDesc("FLOAT32", (1, 1, 1, columns)),
+        CTensor=None,
+        OutputTensor=TensorDesc("FLOAT32", (1, 1, rows, columns)),
+        TransA="NONE",
+        TransB="NONE",
+        Alpha=1,
+        Beta=0,
+        FusedActivation=activation,
+    )
+
+
+def network(steps: int) -> dmlops.Description:
+    one = TensorDesc("FLOAT32", (1, 1, 1, 1))
+    return dmlops.Rnn(
+        InputTensor=TensorDesc("FLOAT32", (1, steps, 1, 1)),
+        WeightTensor=one,
+        RecurrenceTensor=one,
+        OutputSequenceTensor=TensorDesc("FLOAT32", (steps, 1, 1, 1)),
+        ActivationDescs=(dmlops.ActivationIdentity(InputTensor=None, OutputTensor=None),),
+        Direction="FORWARD",
+    )
+
+
 @pytest.mark.parametrize(
     ("sizes", "strides", "dispatches"),
     [
@@ -239,17 +296,55 @@ def test_shaders_count_in_32_bits(
     one = TensorDesc(data_type, sizes, Strides=strides)
     desc = dmlops.ElementWiseIdentity(InputTensor=one, OutputTensor=one)
     assert library.plan(desc) == expected(desc)
-    assert len(library.plan(desc)) == dispatches
+    assert len(library.plan(desc)) == 1 + dispatches
 
 
-def test_nothing_is_planned_for_what_has_no_shader_of_these_kernels(library: Library) -> None:
-    one = TensorDesc(TensorDataType.FLOAT32, (1, 2, 3, 4))
-    valid = dmlops.Reduce(
-        Function=ReduceFunction.SUM, InputTensor=one, OutputTensor=replace(one, Sizes=(1, 2, 3, 1)), Axes=(3,)
-    )
-    assert valid.validate() == []
-    assert library.plan(valid) == []
+def test_nothing_is_planned_where_nothing_is_described(library: Library) -> None:
     assert library.count(None, 4) == 0
+
+
+@pytest.mark.parametrize(
+    ("reason", "member", "desc"),
+    [
+        (Reason.TOO_LARGE, "InputTensor", identity((2**31,))),
+        (Reason.MANY_THREADS, None, gathered(2**32 - 1)),
+        (Reason.LARGE_SETS, None, summed((3, 2**30))),
+        (Reason.MANY_DISPATCHES, None, network(2**18)),
+        (Reason.LARGE_SCRATCH, None, product(2**16, 2**15)),
+    ],
+)
+def test_reasons_for_no_plan(
+    reason: Reason, member: str | None, desc: dmlops.Description, library: Library
+) -> None:
+    assert desc.validate() == []
+    with pytest.raises(Unsupported) as caught:
+        planned(desc)
+    assert (caught.value.reason, caught.value.member) == (reason, member)
+    found = library.plan(desc)[0]
+    place = next((i for i, one in enumerate(desc.MEMBERS) if one.name == member), NOTHING)
+    assert (int(found[0]), int(found[1]), found[4]) == (reason, place, str(caught.value))
+
+
+def test_fused_activations_that_need_whole_rows_run_in_their_own_shaders(library: Library) -> None:
+    tensors: dict[str, Any] = {"InputTensor": None, "OutputTensor": None}
+    activations = (
+        dmlops.ActivationSoftmax(**tensors),
+        dmlops.ActivationSoftmax1(**tensors, Axes=(2, 3)),
+        dmlops.ElementWiseClip(**tensors, Min=-1, Max=1),
+    )
+    for activation in activations:
+        for sizes in ((2, 3), (2, 70_000)):
+            desc = product(*sizes, activation)
+            compared(library, [desc])
+            shaders = [line[0] for line in library.plan(desc)[1:]]
+            assert (shaders[0], shaders[-1]) == ("gemm.hlsl", f"{activation.OPERATOR.lower()}.hlsl")
+    compared(library, [product(2**16, 2**15, activations[0])])
+
+
+def test_recurrent_networks_take_any_number_of_dispatches(library: Library) -> None:
+    """One for what is fed, one for the state before each step and after the last, and one for the output."""
+    for steps in (1, 700, 100_000):
+        assert [library.count(network(steps), capacity) for capacity in (0, 3)] == [steps + 3] * 2
 
 
 def test_capacity_limits_what_is_written_and_not_what_is_counted(library: Library) -> None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import pickle
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dmlops
 from dmlops import (
     Description,
     FeatureLevel,
@@ -338,3 +342,31 @@ def test_the_quick_test_agrees_with_the_rules_one_by_one(tensor: TensorDesc, is_
     if fits and not violations:
         check_values(tensor, "T", is_input, violations)
     assert is_sound(tensor, is_input) == (fits and not violations)
+
+
+def public(value: object) -> Iterator[tuple[str, object]]:
+    """What a module or a class offers of its own."""
+    for name, one in vars(value).items():
+        inside = getattr(one, "__module__", "") or ""
+        if not name.startswith("_") and inside.startswith("dmlops") and not isinstance(one, property):
+            if inspect.isclass(one) or inspect.isfunction(one):
+                yield name, one
+        elif isinstance(one, property) and not name.startswith("_"):
+            yield name, one
+
+
+@pytest.mark.parametrize("name", dmlops.__all__)
+def test_every_public_name_says_what_it_is(name: str) -> None:
+    value = getattr(dmlops, name)
+    assert inspect.getdoc(value), name
+    for inner, one in public(value):
+        assert inspect.getdoc(one), f"{name}.{inner}"
+
+
+@pytest.mark.parametrize("name", dmlops.registry.OPERATORS)
+def test_an_operators_text_speaks_of_each_member(name: str) -> None:
+    described = dmlops.registry.operator(name)
+    text = inspect.getdoc(described) or ""
+    for member in described.MEMBERS:
+        assert re.search(rf"^{member.name} \(.+\): \w", text, re.MULTILINE), member.name
+    assert text.partition("\n")[0].endswith(".")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +12,9 @@ from typing import Any
 
 import pytest
 
+import dmlops
+from dmlops import registry
+from dmlops.terminal import style_for
 from test_dmlops_json import VALID, changed
 
 
@@ -268,3 +273,154 @@ def test_nothing_of_a_file_can_pass_for_what_the_program_says(value: Any) -> Non
 def test_a_file_that_is_not_there_has_its_name_on_one_line() -> None:
     status, out, err = run("explain", "no\nsuch\x1b[2Jfile")
     assert (status, out, err) == (2, "", "dmlops: no\\nsuch\\x1b[2Jfile: No such file or directory\n")
+
+
+WRONG = changed("desc.IndicesTensor.Sizes", [2, 5])
+WRONG["desc"]["OutputTensor"] = {**WRONG["desc"]["OutputTensor"], "Sizes": [2, 5]}
+
+
+def test_explain_marks_the_value_and_mends_it() -> None:
+    _, out, _ = run("explain", "-", given=json.dumps(WRONG).encode())
+    lines = out.splitlines()
+    (mark,) = [number for number, line in enumerate(lines) if set(line) <= set("^ 1") and "^" in line]
+    start, end = lines[mark].index("^"), lines[mark].rindex("^") + 1
+    assert lines[mark - 1].strip().startswith('"IndicesTensor"')
+    assert lines[mark - 1][start:end] == "5"
+    assert (
+        "one change:\n   IndicesTensor.Sizes: [2, 3] instead of [2, 5]\n   OutputTensor.Sizes: [2, 3]" in out
+    )
+    _, out, _ = run("explain", "-", "--level", "2.0", given=json.dumps(VALID).encode())
+    assert "No valid description close to it was found at feature level 2.0." in out
+
+
+def test_explanations_for_programs() -> None:
+    status, out, _ = run("explain", "--json", "-", given=line(WRONG, 7) + line(VALID) + b"{\n")
+    wrong, valid, broken = map(json.loads, out.splitlines())
+    assert (status, wrong["id"], wrong["ok"], wrong["needs"]) == (1, 7, False, None)
+    assert [(one["member"], one["new"]) for one in wrong["closest"]["changes"]] == [
+        ("IndicesTensor.Sizes", [2, 3]),
+        ("OutputTensor.Sizes", [2, 3]),
+    ]
+    assert results(line(wrong["closest"]["description"]))[0] == 0
+    assert valid["needs"]["directml"] == "1.4.0"
+    assert valid["closest"]["changes"] == []
+    assert broken["closest"] is None
+
+
+def test_infer() -> None:
+    part = {**VALID, "desc": {name: one for name, one in VALID["desc"].items() if name != "OutputTensor"}}
+    status, out, _ = run("infer", "-", given=json.dumps(part).encode())
+    assert status == 0
+    assert json.loads(out)["desc"]["OutputTensor"] == {"DataType": "FLOAT32", "Sizes": [2, 3]}
+    status, out, _ = run(
+        "infer", "--json", "-", given=line(part, 1) + line(WRONG, 2) + line({"type": "CAST"}, 3)
+    )
+    good, bad, unreadable = map(json.loads, out.splitlines())
+    assert status == 1
+    assert good["ok"] and good["description"]["desc"]["OutputTensor"]["Sizes"] == [2, 3]
+    assert [one["rule"] for one in bad["violations"]] == ["DML-GATHER_ELEMENTS-indices-sizes"]
+    assert [one["rule"] for one in unreadable["violations"]] == ["DML-JSON"]
+    cast = {"type": "CAST", "desc": {"InputTensor": {"DataType": "INT8", "Sizes": [1]}}}
+    status, out, _ = run("infer", "-", given=json.dumps(cast).encode())
+    assert (status, "give OutputTensor one" in out) == (1, True)
+
+
+def test_what_a_level_brings() -> None:
+    """6.4 by the feature level history: FOLD, UNFOLD and RESAMPLE3 are new."""
+    _, out, _ = run("diff-levels", "6.3", "6.4", "--json")
+    found = {one["operator"]: one for one in json.loads(out)}
+    assert {name for name, one in found.items() if one["is_new"]} == {"FOLD", "UNFOLD", "RESAMPLE3"}
+    assert "DML-PADDING-padding-mode-wrap" in found["PADDING"]["rules_removed"]
+    _, out, _ = run("diff-levels", "2.1", "3.0")
+    gather = out.partition("\n  GATHER\n")[2]
+    assert gather.splitlines()[1] == "    + IndicesTensor  1 to 3 or 5 to 8  INT64 INT32 UINT64"
+    assert run("diff-levels", "6.3", "9.9")[0] == 2
+
+
+SPELLINGS = (
+    ["GATHER_ELEMENTS"],
+    ["gather", "elements"],
+    ["gather-elements"],
+    ["GatherElements"],
+    ["DML_OPERATOR_GATHER_ELEMENTS"],
+    ["DML_GATHER_ELEMENTS_OPERATOR_DESC"],
+)
+
+
+def test_names_in_any_spelling_and_misspelt_commands() -> None:
+    assert {registry.operator_name(" ".join(words)) for words in SPELLINGS} == {"GATHER_ELEMENTS"}
+    assert run("support", "gather", "elements", "--json") == run("support", "GATHER_ELEMENTS", "--json")
+    status, _, err = run("expalin")
+    assert (status, 'there is no command "expalin"; did you mean explain?' in err) == (2, True)
+    assert run("rule", "DML-GEMM-inner-sizes")[2].endswith("did you mean DML-GEMM-inner-size?\n")
+
+
+def test_a_windows_build() -> None:
+    assert run("support", "GEMM", "--build", "22621") == run("support", "GEMM", "--level", "5.0")
+    status, out, err = run("support", "GEMM", "--build", "17763")
+    assert (status, out) == (2, "") and "18362" in err
+
+
+def test_rules_and_members_for_programs() -> None:
+    rule = json.loads(run("rule", "DML-GEMM-inner-size", "--json")[1])
+    assert rule["page"].endswith("ns-directml-dml_gemm_operator_desc")
+    assert (rule["operator"], rule["source"], rule["since"], rule["until"]) == ("GEMM", "docs", "1.0", None)
+    members = {one["name"]: one for one in json.loads(run("show", "GEMM", "--json")[1])["members"]}
+    assert members["Alpha"]["default"] == 1.0
+    assert members["Alpha"]["summary"] == "Factor of the product."
+    schema = json.loads(run("schema")[1])
+    assert "GEMM" in schema["$defs"]
+
+
+def test_colour_on_terminals_only() -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    def coloured(stream: io.StringIO, **environment: str) -> bool:
+        return "\x1b" in style_for(stream, environment).bad("x")
+
+    assert coloured(Terminal())
+    assert not coloured(io.StringIO())
+    assert not coloured(Terminal(), NO_COLOR="1")
+    assert coloured(Terminal(), NO_COLOR="")
+    assert not coloured(Terminal(), TERM="dumb")
+    assert "\x1b" not in run("explain", "-", given=json.dumps(WRONG).encode())[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["dia"], []),
+        (["diff"], ["diff-levels"]),
+        (["show", "GATHER_E"], ["GATHER_ELEMENTS"]),
+        (["support", "GEMM", "--level", "6.4"], ["6.4"]),
+        (["diff-levels", "5."], ["5.0", "5.1", "5.2"]),
+        (["completion", ""], ["--help", "bash", "fish", "zsh"]),
+    ],
+)
+def test_completion_in_bash(words: list[str], expected: list[str]) -> None:
+    script = run("completion", "bash")[1]
+    script += f"COMP_WORDS=(dmlops {' '.join(words) or 'x'}); COMP_CWORD={len(words)}; _dmlops; "
+    script += 'printf "%s\\n" "${COMPREPLY[@]}"'
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == expected
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_completion_in_other_shells(shell: str) -> None:
+    script = run("completion", shell)[1]
+    assert all(word in script for word in ("diff-levels", "GATHER_ELEMENTS", "6.4"))
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed: its script is not run")
+    subprocess.run([shell, "-n"], input=script, text=True, check=True)
+
+
+def test_help_tells_examples_and_exit_status() -> None:
+    status, out, _ = run("--help")
+    assert status == 0
+    assert "examples:" in out and "exit status:" in out
+    for command in ("explain", "validate", "infer", "show", "support", "levels", "diff-levels", "rule"):
+        assert f"dmlops {command}" in out or f"    {command} " in out
+        assert run(command, "--help")[0] == 0
+    assert run("--version")[1].strip() == f"dmlops {dmlops.__version__}"

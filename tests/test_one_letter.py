@@ -43,7 +43,7 @@ FREE = {
     "name",
     "page",
 }
-FREE |= {"broadcast", "rank", "axis", "negative", "compute"}
+FREE |= {"broadcast", "rank", "axis", "negative", "compute", "pages"}
 
 
 def names_of_header(registry: Registry) -> set[str]:
@@ -52,6 +52,10 @@ def names_of_header(registry: Registry) -> set[str]:
     found |= {entry.name for enum in registry.enums.values() for entry in enum.entries}
     found |= {n for one in registry.structs.values() for m in one.members for n in (m.name, m.type)}
     found |= {member.name for operator in registry.operators for member in operator.members}
+    found |= {enum.prefix for enum in registry.enums.values()} | {
+        level.ntddi or "" for level in registry.levels
+    }
+    found |= {*registry.foreign, *registry.foreign.values()}
     return found | {operator.alias for operator in registry.operators} | set(registry.types)
 
 

@@ -44,7 +44,7 @@
 [[vk::binding(7, 0)]] RWStructuredBuffer<OUTPUT_SECOND_MOMENT_STORED> outputSecondMomentTensor : register(u2);
 [[vk::binding(8, 0)]] cbuffer Params : register(b0)
 {
-    int4 sizes[2];  // of the tensor that is written; lists fill two vectors
+    int4 sizes[2];
     int4 inputParametersSizes[2];
     int4 inputParametersStrides[2];
     int4 inputFirstMomentSizes[2];
@@ -62,9 +62,9 @@
     int4 outputSecondMomentSizes[2];
     int4 outputSecondMomentStrides[2];
     int4 number[2];
-    int rank;           // entries of sizes
-    uint count;         // elements to write
-    uint first;         // the number of the first one
+    int rank;  // entries of sizes
+    uint count;  // elements to write
+    uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
     float learningRate;
     float beta2;

@@ -40,7 +40,7 @@
 
 struct Dimension
 {
-    uint size;        // of the innermost reduced dimension: in vectors
+    uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
     uint halving;
     uint shift;
@@ -86,11 +86,11 @@ typedef OUTPUT_STORED Target;
 [[vk::binding(2, 0)]] cbuffer Params : register(b0)
 {
     uint sets;
-    uint extent;        // vectors of a set
-    uint partExtent;    // vectors of a part of a set
-    uint parts;         // of a set
+    uint extent;  // vectors of a set
+    uint partExtent;  // vectors of a part of a set
+    uint parts;  // of a set
     uint groupColumns;  // thread groups along x
-    uint count;         // elements of a set
+    uint count;  // elements of a set
     uint reserved0;
     uint reserved1;
     Dimension kept[KEPT_RANK];  // outermost first

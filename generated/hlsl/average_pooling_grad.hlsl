@@ -33,7 +33,7 @@
 [[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_GRADIENT_STORED> outputGradientTensor : register(u0);
 [[vk::binding(2, 0)]] cbuffer Params : register(b0)
 {
-    int4 sizes[2];  // of the tensor that is written; lists fill two vectors
+    int4 sizes[2];
     int4 inputGradientSizes[2];
     int4 inputGradientStrides[2];
     int4 outputGradientSizes[2];
@@ -44,9 +44,9 @@
     int4 spatial[2];
     int4 windowSize[2];
     int4 inputGradientSizes2[2];
-    int rank;           // entries of sizes
-    uint count;         // elements to write
-    uint first;         // the number of the first one
+    int rank;  // entries of sizes
+    uint count;  // elements to write
+    uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
     int includePadding;
 };

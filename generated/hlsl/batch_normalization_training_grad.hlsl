@@ -48,7 +48,7 @@
 [[vk::binding(8, 0)]] RWStructuredBuffer<uint> scratch : register(u3);
 [[vk::binding(9, 0)]] cbuffer Params : register(b0)
 {
-    int4 sizes[2];  // of the tensor that is written; lists fill two vectors
+    int4 sizes[2];
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 inputGradientSizes[2];
@@ -68,9 +68,9 @@
     int4 keptSlopeSizes[2];
     int4 keptTiltSizes[2];
     int4 extent[2];
-    int rank;           // entries of sizes
-    uint count;         // elements to write
-    uint first;         // the number of the first one
+    int rank;  // entries of sizes
+    uint count;  // elements to write
+    uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
     int keptSlopeFirst;
     int keptTiltFirst;

@@ -65,7 +65,7 @@ struct Activation
 
 [[vk::binding(4, 0)]] cbuffer Params : register(b0)
 {
-    int4 sizes[2];  // of the tensor that is written; lists fill two vectors
+    int4 sizes[2];
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 filterSizes[2];
@@ -83,9 +83,9 @@ struct Activation
     int4 window[2];
     int4 inputSizes2[2];
     Activation activations[ACTIVATION_COUNT];
-    int rank;           // entries of sizes
-    uint count;         // elements to write
-    uint first;         // the number of the first one
+    int rank;  // entries of sizes
+    uint count;  // elements to write
+    uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
     int isForward;
     int isConvolution;

@@ -29,7 +29,7 @@
 
 struct Dimension
 {
-    uint size;
+    uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
     uint halving;
     uint shift;
@@ -44,16 +44,18 @@ struct Dimension
 [[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
-    uint count;          // segments of all lines
-    uint groupColumns;   // thread groups along x
-    uint length;         // of a line
+    uint count;  // segments of all lines
+    uint groupColumns;  // thread groups along x
+    uint length;  // of a line
     uint segmentLength;
-    uint inputStart;     // offset of the first element of the first line
-    uint inputStep;      // stride along the axis
+    uint inputStart;  // offset of the first element of the first line
+    uint inputStep;  // stride along the axis
     uint outputStart;
     uint outputStep;
-    uint exclusive;      // 1 if results leave out the element in their own place, else 0
-    uint3 reserved;
+    uint exclusive;  // 1 if results leave out the element in their own place, else 0
+    uint reserved0;
+    uint reserved1;
+    uint reserved2;
     Dimension dimensions[RANK];  // outermost first
 };
 

@@ -45,7 +45,7 @@
 [[vk::binding(4, 0)]] RWStructuredBuffer<uint> scratch : register(u3);
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
 {
-    int4 sizes[2];  // of the tensor that is written; lists fill two vectors
+    int4 sizes[2];
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 outputSizes[2];
@@ -59,9 +59,9 @@
     int4 keptScaleSizes[2];
     int4 keptPointSizes[2];
     int4 number[2];
-    int rank;           // entries of sizes
-    uint count;         // elements to write
-    uint first;         // the number of the first one
+    int rank;  // entries of sizes
+    uint count;  // elements to write
+    uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
     int keptLowFirst;
     int keptHighFirst;

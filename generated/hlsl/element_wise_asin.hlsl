@@ -34,7 +34,7 @@
 
 struct Dimension
 {
-    uint size;        // of the innermost dimension: in vectors; of the one before, where there are blocks, in blocks
+    uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
     uint halving;
     uint shift;
@@ -59,7 +59,7 @@ typedef OUTPUT_STORED OutputElements;
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputElements> outputTensor : register(u0);
 [[vk::binding(2, 0)]] cbuffer Params : register(b0)
 {
-    uint count;         // vectors in OutputTensor
+    uint count;  // items
     uint groupColumns;  // thread groups along x
     uint inputStep;
     float scaleBiasScale;

@@ -49,7 +49,7 @@
 [[vk::binding(8, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
 [[vk::binding(9, 0)]] cbuffer Params : register(b0)
 {
-    int4 sizes[2];  // of the tensor that is written; lists fill two vectors
+    int4 sizes[2];
     int4 aSizes[2];
     int4 aStrides[2];
     int4 aScaleSizes[2];
@@ -68,9 +68,9 @@
     int4 outputZeroPointStrides[2];
     int4 outputSizes[2];
     int4 outputStrides[2];
-    int rank;           // entries of sizes
-    uint count;         // elements to write
-    uint first;         // the number of the first one
+    int rank;  // entries of sizes
+    uint count;  // elements to write
+    uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
 };
 

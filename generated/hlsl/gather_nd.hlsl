@@ -55,22 +55,22 @@ typedef vector<Index, INDEX_VECTOR> Indices;
 
 struct Dimension
 {
-    uint size;        // of the innermost dimension: in vectors
+    uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
     uint halving;
     uint shift;
     uint inputStride;
     uint indexStride;
     uint outputStride;
-    uint reserved;
+    uint reserved0;
 };
 
-struct Lookup
+struct GatherLookup
 {
-    uint size;  // of the input dimension that the index runs through
+    uint size;
     uint inputStride;
     uint indexOffset;
-    uint reserved;
+    uint reserved0;
 };
 
 [[vk::binding(0, 0)]] StructuredBuffer<Element> inputTensor : register(t0);
@@ -78,12 +78,12 @@ struct Lookup
 [[vk::binding(2, 0)]] RWStructuredBuffer<Elements> outputTensor : register(u0);
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
-    uint count;         // vectors in OutputTensor
+    uint count;  // vectors in OutputTensor
     uint groupColumns;  // thread groups along x
-    uint inputStep;     // input stride between the elements of a vector
-    uint indexStep;     // index stride between the elements of a vector
+    uint inputStep;  // input stride between the elements of a vector
+    uint indexStep;  // index stride between the elements of a vector
     Dimension dimensions[RANK];  // outermost first
-    Lookup lookups[LOOKUPS];
+    GatherLookup lookups[LOOKUPS];
 };
 
 struct Position
@@ -129,7 +129,7 @@ uint Wrap(Index index, uint size)
 }
 
 // Moves the input offset of each element of a vector to where its index points
-void Follow(Lookup lookup, uint index, inout uint offsets[VECTOR])
+void Follow(GatherLookup lookup, uint index, inout uint offsets[VECTOR])
 {
     [unroll]
     for (uint first = 0; first < VECTOR; first += INDEX_VECTOR)

@@ -36,7 +36,7 @@
 [[vk::binding(3, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
 [[vk::binding(4, 0)]] cbuffer Params : register(b0)
 {
-    int4 sizes[2];  // of the tensor that is written; lists fill two vectors
+    int4 sizes[2];
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 inputGradientSizes[2];
@@ -46,9 +46,9 @@
     int4 keptBaseSizes[2];
     int4 before[2];
     int4 span[2];
-    int rank;           // entries of sizes
-    uint count;         // elements to write
-    uint first;         // the number of the first one
+    int rank;  // entries of sizes
+    uint count;  // elements to write
+    uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
     int keptBaseFirst;
     float bias;

@@ -34,16 +34,16 @@
 [[vk::binding(2, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
-    int4 sizes[2];  // of the tensor that is written; lists fill two vectors
+    int4 sizes[2];
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 outputSizes[2];
     int4 outputStrides[2];
     int4 keptNormSizes[2];
     int4 extent[2];
-    int rank;           // entries of sizes
-    uint count;         // elements to write
-    uint first;         // the number of the first one
+    int rank;  // entries of sizes
+    uint count;  // elements to write
+    uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
     int keptNormFirst;
     int isNumber;

@@ -38,7 +38,7 @@
 [[vk::binding(4, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
 {
-    int4 sizes[2];  // of the tensor that is written; lists fill two vectors
+    int4 sizes[2];
     int4 aSizes[2];
     int4 aStrides[2];
     int4 aZeroPointSizes[2];
@@ -49,9 +49,9 @@
     int4 bZeroPointStrides[2];
     int4 outputSizes[2];
     int4 outputStrides[2];
-    int rank;           // entries of sizes
-    uint count;         // elements to write
-    uint first;         // the number of the first one
+    int rank;  // entries of sizes
+    uint count;  // elements to write
+    uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
     int r;
     int rows;

@@ -66,7 +66,7 @@ struct Activation
 
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
 {
-    int4 sizes[2];  // of the tensor that is written; lists fill two vectors
+    int4 sizes[2];
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 scaleSizes[2];
@@ -81,9 +81,9 @@ struct Activation
     int4 axes[2];
     int4 extent[2];
     Activation activations[ACTIVATION_COUNT];
-    int rank;           // entries of sizes
-    uint count;         // elements to write
-    uint first;         // the number of the first one
+    int rank;  // entries of sizes
+    uint count;  // elements to write
+    uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
     int keptMeanFirst;
     int keptCentreFirst;

@@ -68,7 +68,7 @@
 [[vk::binding(15, 0)]] RWStructuredBuffer<uint> scratch : register(u3);
 [[vk::binding(16, 0)]] cbuffer Params : register(b0)
 {
-    int4 sizes[2];  // of the tensor that is written; lists fill two vectors
+    int4 sizes[2];
     int4 querySizes[2];
     int4 queryStrides[2];
     int4 keySizes[2];
@@ -114,9 +114,9 @@
     int4 groups2[2];
     int4 groups3[2];
     int4 heads4[2];
-    int rank;           // entries of sizes
-    uint count;         // elements to write
-    uint first;         // the number of the first one
+    int rank;  // entries of sizes
+    uint count;  // elements to write
+    uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
     int keptQueryFirst;
     int keptPresentKeyFirst;

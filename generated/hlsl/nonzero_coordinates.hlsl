@@ -30,7 +30,7 @@
 
 struct Dimension
 {
-    uint size;        // of InputTensor
+    uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
     uint halving;
     uint shift;
@@ -46,13 +46,14 @@ struct Dimension
 [[vk::binding(3, 0)]] RWStructuredBuffer<OUTPUT_COORDINATES_STORED> outputCoordinatesTensor : register(u2);
 [[vk::binding(4, 0)]] cbuffer Params : register(b0)
 {
-    uint count;         // elements of InputTensor
+    uint count;  // elements of the input
     uint groupColumns;  // thread groups along x
     uint blocks;
-    uint columns;       // of a row: the last dimensions of the coordinate
+    uint columns;  // of a row: the last dimensions of the coordinate
     uint rowStride;
     uint columnStride;
-    uint2 reserved;
+    uint reserved0;
+    uint reserved1;
     Dimension dimensions[RANK];  // outermost first
 };
 

@@ -26,7 +26,7 @@
 
 struct Dimension
 {
-    uint size;        // of OutputTensor
+    uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
     uint halving;
     uint shift;
@@ -44,7 +44,7 @@ struct Dimension
 [[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
 [[vk::binding(2, 0)]] cbuffer Params : register(b0)
 {
-    uint count;         // elements of OutputTensor
+    uint count;  // items
     uint groupColumns;  // thread groups along x
     uint2 paddingValue;
     Dimension dimensions[RANK];  // outermost first

@@ -52,7 +52,7 @@
 [[vk::binding(9, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
 [[vk::binding(10, 0)]] cbuffer Params : register(b0)
 {
-    int4 sizes[2];  // of the tensor that is written; lists fill two vectors
+    int4 sizes[2];
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 inputScaleSizes[2];
@@ -80,9 +80,9 @@
     int4 startPadding[2];
     int4 inputSizes2[2];
     int4 window[2];
-    int rank;           // entries of sizes
-    uint count;         // elements to write
-    uint first;         // the number of the first one
+    int rank;  // entries of sizes
+    uint count;  // elements to write
+    uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
     int channels;
     int inputs;

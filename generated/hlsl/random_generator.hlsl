@@ -18,7 +18,7 @@
 
 struct Dimension
 {
-    uint size;
+    uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
     uint halving;
     uint shift;
@@ -39,11 +39,11 @@ typedef uint Elements;
 [[vk::binding(2, 0)]] RWStructuredBuffer<uint> outputStateTensor : register(u1);
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
-    uint count;         // elements of OutputTensor
+    uint count;  // elements of the output
     uint groupColumns;  // thread groups along x
-    uint blocks;        // counters, each for four elements
+    uint blocks;  // counters, each for four elements
     uint inputStateStride;
-    uint outputStateGiven;  // 1 if there is a OutputStateTensor to write, else 0
+    uint outputStateGiven;  // 1 if there is a next state to write, else 0
     uint outputStateStride;
     uint reserved0;
     uint reserved1;

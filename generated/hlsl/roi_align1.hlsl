@@ -38,7 +38,7 @@
 [[vk::binding(4, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
 {
-    int4 sizes[2];  // of the tensor that is written; lists fill two vectors
+    int4 sizes[2];
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 rOISizes[2];
@@ -51,9 +51,9 @@
     int4 keptLengthsSizes[2];
     int4 keptSamplesSizes[2];
     int4 keptPacesSizes[2];
-    int rank;           // entries of sizes
-    uint count;         // elements to write
-    uint first;         // the number of the first one
+    int rank;  // entries of sizes
+    uint count;  // elements to write
+    uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
     int keptStartsFirst;
     int keptLengthsFirst;

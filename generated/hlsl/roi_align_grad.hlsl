@@ -46,7 +46,7 @@
 [[vk::binding(6, 0)]] RWStructuredBuffer<uint> scratch : register(u2);
 [[vk::binding(7, 0)]] cbuffer Params : register(b0)
 {
-    int4 sizes[2];  // of the tensor that is written; lists fill two vectors
+    int4 sizes[2];
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 inputGradientSizes[2];
@@ -68,9 +68,9 @@
     int4 keptBestSizes[2];
     int4 inputGradientSizes2[2];
     int4 inputGradientSizes3[2];
-    int rank;           // entries of sizes
-    uint count;         // elements to write
-    uint first;         // the number of the first one
+    int rank;  // entries of sizes
+    uint count;  // elements to write
+    uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
     int keptStartsFirst;
     int keptLengthsFirst;

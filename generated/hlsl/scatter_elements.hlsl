@@ -32,7 +32,7 @@
 
 struct Dimension
 {
-    uint size;
+    uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
     uint halving;
     uint shift;
@@ -42,12 +42,12 @@ struct Dimension
     uint outputStride;
 };
 
-struct Lookup
+struct ScatterLookup
 {
-    uint size;  // of the output dimension that the index runs through
+    uint size;
     uint outputStride;
     uint indicesOffset;
-    uint reserved;
+    uint reserved0;
 };
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
@@ -57,12 +57,13 @@ struct Lookup
 [[vk::binding(4, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u1);
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
 {
-    uint count;         // elements of UpdatesTensor in the first dispatch, of OutputTensor in the second
+    uint count;  // elements of the updates in the first dispatch, of the output in the second
     uint groupColumns;  // thread groups along x
-    uint2 reserved;
-    Dimension dimensions[RANK];  // of OutputTensor, outermost first
+    uint reserved0;
+    uint reserved1;
+    Dimension dimensions[RANK];  // of the output, outermost first
     Dimension updatesDimensions[UPDATES_RANK];
-    Lookup lookups[LOOKUPS];
+    ScatterLookup lookups[LOOKUPS];
 };
 
 // n / size for every n below 2^32

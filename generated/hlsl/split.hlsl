@@ -25,7 +25,7 @@
 
 struct Dimension
 {
-    uint size;        // of OutputTensors
+    uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
     uint halving;
     uint shift;
@@ -39,7 +39,7 @@ struct Dimension
 [[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensors : register(u0);
 [[vk::binding(2, 0)]] cbuffer Params : register(b0)
 {
-    uint count;         // elements of OutputTensors
+    uint count;  // items
     uint groupColumns;  // thread groups along x
     int axis;
     int start;

@@ -37,7 +37,7 @@
 
 struct Dimension
 {
-    uint size;
+    uint size;  // elements, or vectors of them
     uint multiplier;  // these three divide by size
     uint halving;
     uint shift;
@@ -56,17 +56,18 @@ struct Dimension
 [[vk::binding(6, 0)]] RWStructuredBuffer<uint> keptPlaces : register(u3);
 [[vk::binding(7, 0)]] cbuffer Params : register(b0)
 {
-    uint count;         // elements of tiles, or of runs to be merged; of all lines
+    uint count;  // elements of tiles, or of runs to be merged; of all lines
     uint groupColumns;  // thread groups along x
-    uint length;        // of a line
-    uint kept;          // elements that are kept of each tile or pair of runs, at most
-    uint runs;          // to be merged, a line
-    uint runLength;     // elements that a run has room for
-    uint runSpan;       // elements of the line that a run is from
+    uint length;  // of a line
+    uint kept;  // elements that are kept of each tile or pair of runs, at most
+    uint runs;  // to be merged, a line
+    uint runLength;  // elements that a run has room for
+    uint runSpan;  // elements of the line that a run is from
     uint inputStep;  // strides along the axis
     uint outputValueStep;
     uint outputIndexStep;
-    uint2 reserved;
+    uint reserved0;
+    uint reserved1;
     Dimension dimensions[RANK];  // outermost first
 };
 

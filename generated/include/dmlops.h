@@ -4620,32 +4620,37 @@ static inline const char* dmlops_feature_level_name(int64_t value);
 #ifdef DMLOPS_DISPATCH
 /* Dispatches: how the shaders that come with this header compute what a description asks for. */
 
-#define DMLOPS_MAX_DEFINES 28
-#define DMLOPS_MAX_BINDINGS 4
-#define DMLOPS_MAX_CONSTANTS 112
+#define DMLOPS_MAX_DEFINES 113
+#define DMLOPS_MAX_BINDINGS 17
+#define DMLOPS_MAX_CONSTANTS 396
+#define DMLOPS_MAX_SCRATCH 4
+#define DMLOPS_MAX_HELD 2
+#define DMLOPS_SCRATCH UINT32_MAX   /* in place of a member: a scratch buffer */
+#define DMLOPS_NO_MEMBER UINT32_MAX /* no member is concerned */
 
 /* A macro of a shader, as -D NAME=VALUE sets it. */
 typedef struct dmlops_define {
-    const char* name;
-    char value[16];
+    char name[39];
+    char value[24];
 } dmlops_define;
 
-/* The tensor behind a resource: a member by its position in the struct, which dmlops_member_name names, and the entry
-   where that is an array of tensors. */
+/* What is behind a resource: a member by its position in the struct, which dmlops_member_name names, and the entry where
+   that is an array of tensors; or DMLOPS_SCRATCH, and the number of a scratch buffer. */
 typedef struct dmlops_binding {
     uint32_t member;
     uint32_t entry;
 } dmlops_binding;
 
 /* One run of a shader. `shader` is its file, "gather.hlsl", which says how it is compiled; `defines` are what its
-   compilation needs, so equal ones share a pipeline. `bindings` are its resources: inputs, t0 and following, then the
-   output, u0; in Vulkan bindings 0 and following. An optional tensor that is absent has the output in its place; nothing
-   reads it, so a null descriptor will do. `constants` are the 32-bit words of the constant buffer Params, b0, in Vulkan
-   the binding after the output. `groups` are the thread groups along x, y and z. The variant of element-wise shaders that
-   works in blocks, where tensors lie across each other, is never chosen here. */
+   compilation needs, so equal ones share a pipeline. `bindings` are its resources, t0 and following, then u0 and
+   following, as the shader declares them; in Vulkan bindings 0 and following. Something stands in for a tensor that is
+   absent, which nothing reads or writes. `constants` are the 32-bit words of the constant buffer Params, b0, in Vulkan the
+   binding after the last resource. `groups` are the thread groups along x, y and z. Where `waits` is not 0, a barrier must
+   stand before it: it uses what earlier ones wrote. */
 typedef struct dmlops_dispatch {
     const char* shader;
     uint32_t groups[3];
+    uint32_t waits;
     uint32_t define_count;
     uint32_t binding_count;
     uint32_t constant_count;
@@ -4654,14 +4659,57 @@ typedef struct dmlops_dispatch {
     uint32_t constants[DMLOPS_MAX_CONSTANTS];
 } dmlops_dispatch;
 
+/* Why there is no plan. */
+typedef enum dmlops_reason {
+    DMLOPS_REASON_NONE = 0,
+    DMLOPS_REASON_INVALID = 1,
+    DMLOPS_REASON_NO_SHADER = 2,
+    DMLOPS_REASON_TOO_LARGE = 3,
+    DMLOPS_REASON_BEYOND = 4,
+    DMLOPS_REASON_MANY_THREADS = 5,
+    DMLOPS_REASON_MANY_DISPATCHES = 6,
+    DMLOPS_REASON_LARGE_SETS = 7,
+    DMLOPS_REASON_LARGE_SCRATCH = 8,
+    DMLOPS_REASON_LARGE_NUMBER = 9,
+    DMLOPS_REASON_LONG_LIST = 10,
+    DMLOPS_REASON_RANKS = 11,
+    DMLOPS_REASON_INDICES = 12,
+    DMLOPS_REASON_ACTIVATION = 13,
+    DMLOPS_REASON_ROOM = 14,
+    DMLOPS_REASON_MANY_ELEMENTS = 15
+} dmlops_reason;
+
+/* A buffer of a plan's own: its bytes, and whether it must start as zeros. */
+typedef struct dmlops_scratch {
+    uint64_t size;
+    uint32_t cleared;
+} dmlops_scratch;
+
+/* A plan apart from its dispatches: how many they are, the scratch buffers that they use, and the outputs whose old content
+   they read (`held`). Or why there is none: the reason, the member concerned by its position in the struct, a number, and
+   all of that in words. */
+typedef struct dmlops_work {
+    size_t dispatch_count;
+    uint32_t scratch_count;
+    uint32_t held_count;
+    dmlops_scratch scratch[DMLOPS_MAX_SCRATCH];
+    dmlops_binding held[DMLOPS_MAX_HELD];
+    dmlops_reason reason;
+    uint32_t member;
+    int64_t number;
+    char message[DMLOPS_MESSAGE_SIZE];
+} dmlops_work;
+
 /* Plans a description. The result is the number of dispatches, of which the first `capacity` are written to `out`, which
-   may be null when capacity is 0: one for most operators, one for each output of a SPLIT and each input of a JOIN. Each
-   sees what those before it wrote, so a barrier stands between two. 0 for a description that feature level 6.4 does not
-   accept, an operator without such a plan, and tensors of 2^32 elements and more, gaps included. What a description
-   points to must be as dmlops_validate wants it. */
+   may be null when capacity is 0. One is enough for most operators; recurrent networks take several for each step. It is 0
+   where every output is absent, and where `work->reason` says why there is no plan, as for a description that feature level
+   6.4 does not accept. `work` may be null. What a description points to must be as dmlops_validate wants it. */
+static inline size_t dmlops_plan_work(
+    const DML_OPERATOR_DESC* desc, dmlops_work* work, dmlops_dispatch* out, size_t capacity);
+
+/* The dispatches alone. */
 static inline size_t dmlops_plan(const DML_OPERATOR_DESC* desc, dmlops_dispatch* out, size_t capacity);
 #endif
-
 /* Everything from here to the C++ part is an implementation detail. */
 
 /* A function that is better called than copied: most are, from hundreds of places. */
@@ -17267,141 +17315,20 @@ static inline const DML_BUFFER_TENSOR_DESC* dmlops_tensor_at(
     return dmlops_buffer(index >= 0 && index < count && tensors != NULL ? &tensors[index] : NULL);
 }
 
-#define DMLOPS_MAX_GROUPS 65535 /* in one dimension: the limit of Direct3D 12 and of many Vulkan drivers */
-#define DMLOPS_MAX_UNROLL 4
-#define DMLOPS_BITS_IN_FLIGHT 256 /* that one thread writes; measured */
-#define DMLOPS_MAP_THREADS 256    /* in a group */
-#define DMLOPS_GATHER_THREADS 512 /* in a group */
-#define DMLOPS_STRIP_BYTES 128    /* a cache line of current GPUs; measured */
-#define DMLOPS_MAX_COUNT ((uint64_t)1 << 32) /* shaders count elements in 32 bits */
-#define DMLOPS_UNDER_WAY 0xff /* in place of an entry of an array of tensors */
-
-/* A data type in shaders: bits and kind (f, i, u) of an element, what it is stored and computed as, and the same where
-   it is only moved. */
-typedef struct dmlops_shader_type {
-    uint8_t bits;
-    char kind;
-    const char* stored;
-    const char* value;
-    const char* bits_stored;
-    const char* bits_value;
-} dmlops_shader_type;
-
-static const dmlops_shader_type dmlops_shader_types[] = {
-    {0, 'u', "uint", "uint", "uint", "uint"},
-    {32, 'f', "float", "float", "uint", "uint"}, /* FLOAT32 */
-    {16, 'f', "float16_t", "float", "uint16_t", "uint"}, /* FLOAT16 */
-    {32, 'u', "uint", "uint", "uint", "uint"}, /* UINT32 */
-    {16, 'u', "uint16_t", "uint", "uint16_t", "uint"}, /* UINT16 */
-    {8, 'u', "uint", "uint", "uint", "uint"}, /* UINT8 */
-    {32, 'i', "int", "int", "uint", "uint"}, /* INT32 */
-    {16, 'i', "int16_t", "int", "uint16_t", "uint"}, /* INT16 */
-    {8, 'i', "uint", "int", "uint", "uint"}, /* INT8 */
-    {64, 'f', "double", "double", "uint64_t", "uint64_t"}, /* FLOAT64 */
-    {64, 'u', "uint64_t", "uint64_t", "uint64_t", "uint64_t"}, /* UINT64 */
-    {64, 'i', "int64_t", "int64_t", "uint64_t", "uint64_t"}, /* INT64 */
-    {4, 'u', "uint", "uint", "uint", "uint"}, /* UINT4 */
-    {4, 'i', "uint", "int", "uint", "uint"}, /* INT4 */
-};
-
-/* The macros of a tensor. */
-typedef struct dmlops_tensor_macros {
-    const char* stored;
-    const char* bits;
-    const char* value;
-    const char* turned;
-    const char* vector;
-    const char* lowest;
-    const char* highest;
-} dmlops_tensor_macros;
-
-#define DMLOPS_TENSOR_MACROS(name) \
-    {name "_STORED", name "_BITS", name "_VALUE", name "_TURNED", name "_VECTOR", name "_LOWEST", name "_HIGHEST"}
-
-static const dmlops_tensor_macros dmlops_macros_A = DMLOPS_TENSOR_MACROS("A");
-static const dmlops_tensor_macros dmlops_macros_B = DMLOPS_TENSOR_MACROS("B");
-static const dmlops_tensor_macros dmlops_macros_CONDITION = DMLOPS_TENSOR_MACROS("CONDITION");
-static const dmlops_tensor_macros dmlops_macros_EXPONENT = DMLOPS_TENSOR_MACROS("EXPONENT");
-static const dmlops_tensor_macros dmlops_macros_INDICES = DMLOPS_TENSOR_MACROS("INDICES");
-static const dmlops_tensor_macros dmlops_macros_INPUT = DMLOPS_TENSOR_MACROS("INPUT");
-static const dmlops_tensor_macros dmlops_macros_INPUT_GRADIENT = DMLOPS_TENSOR_MACROS("INPUT_GRADIENT");
-static const dmlops_tensor_macros dmlops_macros_OUTPUT = DMLOPS_TENSOR_MACROS("OUTPUT");
-static const dmlops_tensor_macros dmlops_macros_OUTPUT_GRADIENT = DMLOPS_TENSOR_MACROS("OUTPUT_GRADIENT");
-static const dmlops_tensor_macros dmlops_macros_QUANTIZATION0 = DMLOPS_TENSOR_MACROS("QUANTIZATION0");
-static const dmlops_tensor_macros dmlops_macros_QUANTIZATION1 = DMLOPS_TENSOR_MACROS("QUANTIZATION1");
-static const dmlops_tensor_macros dmlops_macros_SCALE = DMLOPS_TENSOR_MACROS("SCALE");
-static const dmlops_tensor_macros dmlops_macros_SEQUENCE_LENGTHS = DMLOPS_TENSOR_MACROS("SEQUENCE_LENGTHS");
-static const dmlops_tensor_macros dmlops_macros_SLOPE = DMLOPS_TENSOR_MACROS("SLOPE");
-static const dmlops_tensor_macros dmlops_macros_VALUES = DMLOPS_TENSOR_MACROS("VALUES");
-static const dmlops_tensor_macros dmlops_macros_ZERO_POINT = DMLOPS_TENSOR_MACROS("ZERO_POINT");
-
-/* A tensor of a shader: its position among the operator's members, its place in the struct, which entry of an array,
-   whether its elements are taken as bits, whether the shader needs their limits. */
-typedef struct dmlops_shader_tensor {
-    const dmlops_tensor_macros* macros;
-    uint8_t member;
-    uint8_t place;
-    uint8_t entry;
-    uint8_t as_bits : 1;
-    uint8_t limited : 1;
-} dmlops_shader_tensor;
-
-/* One planning under way: the dispatch so far, its number, what its shader is told, whether that is beyond what shaders
-   can do. */
+/* One planning under way: the dispatch so far, of which the first macros and resources are shared by all that follow. */
 typedef struct dmlops_planning {
+    dmlops_work* work;
+    dmlops_reason reason;
     dmlops_dispatch* out;
-    int64_t number;
-    int failed;
-    int stored; /* whether it is told numbers as elements are stored, not as they are computed */
-    uint32_t element_count;
-    uint32_t scalar_count;
-    uint32_t array_count;
-    uint64_t elements[2];
-    uint32_t scalars[4];
-    uint32_t arrays[4][DML_TENSOR_DIMENSION_COUNT_MAX1];
+    size_t capacity;
+    uint32_t shared_defines;
+    uint32_t shared_bindings;
+    int waits;                    /* the next dispatch does, whatever its planner says */
+    uint32_t place_count;         /* buffers that others stand for, each with the other */
+    dmlops_binding places[2][2];
+    uint32_t owner;               /* the member that is concerned where one of another operator is */
+    dmlops_dispatch next;
 } dmlops_planning;
-
-/* A tensor as a shader sees it; strides are in elements. */
-typedef struct dmlops_bound {
-    const DML_BUFFER_TENSOR_DESC* desc;
-    const dmlops_shader_type* type;
-    const dmlops_tensor_macros* macros;
-    int as_bits;
-    int limited;
-    uint64_t strides[DML_TENSOR_DIMENSION_COUNT_MAX1];
-} dmlops_bound;
-
-/* Where a coordinate of the output leads in a gather: to `input`, an offset in elements, by way of lookups, each of an
-   index at an offset and with a size of the input. The value of index number `chosen` is 1, of others 0. */
-typedef struct dmlops_trace {
-    dmlops_list at;
-    const dmlops_bound* tensors;
-    int64_t chosen;
-    uint64_t input;
-    int64_t count;
-    uint64_t offsets[DML_TENSOR_DIMENSION_COUNT_MAX1];
-    uint64_t sizes[DML_TENSOR_DIMENSION_COUNT_MAX1];
-} dmlops_trace;
-
-typedef enum dmlops_shader_kind {
-    DMLOPS_NO_SHADER,
-    DMLOPS_ALIGNED,
-    DMLOPS_COORDINATES,
-    DMLOPS_GATHER
-} dmlops_shader_kind;
-
-/* The shader of an operator; its tensors are those that it reads, then the one that it writes. `over` is the number of
-   the one whose elements are gone through. */
-typedef struct dmlops_shader {
-    const char* file;
-    const dmlops_shader_tensor* tensors;
-    void (*tell)(const void* description, dmlops_planning* planning);
-    void (*trace)(const void* description, dmlops_trace* trace);
-    uint8_t kind;
-    uint8_t count;
-    uint8_t over;
-    uint8_t moves;
-} dmlops_shader;
 
 /* Numbers. */
 
@@ -17446,10 +17373,6 @@ static inline float dmlops_from_half(uint16_t half) {
     return value;
 }
 
-static inline const dmlops_shader_type* dmlops_shader_type_of(int64_t type) {
-    return &dmlops_shader_types[dmlops_bits(type) == 0 ? 0 : type];
-}
-
 /* The number as an integer of 32 or 64 bits: cut toward 0, the nearest limit for what is out of range, 0 for NaN. */
 static inline uint64_t dmlops_limited(double value, int bits, int is_signed) {
     const uint64_t most = (uint64_t)-1 >> (64 - bits + is_signed);
@@ -17463,628 +17386,3369 @@ static inline uint64_t dmlops_limited(double value, int bits, int is_signed) {
     return value > 0 ? (uint64_t)value : 0;
 }
 
-/* Tells the bits of an element of a type, as it is computed. */
-static inline void dmlops_tell_bits(dmlops_planning* planning, const dmlops_shader_type* type, uint64_t bits) {
-    if (planning->stored && type->kind == 'f' && type->bits == 16) {
-        const uint32_t word = (uint32_t)bits;
-        float value;
-        memcpy(&value, &word, sizeof value);
-        bits = dmlops_half(value);
-    } else if (planning->stored && type->bits == 4) { /* in a byte of its own */
-        bits = type->kind == 'i' ? (((bits & 15) ^ 8) - 8) & 0xff : bits & 15;
-    } else if (planning->stored || type->bits > 32) {
-        bits &= (uint64_t)-1 >> (64 - type->bits);
-    } else {
-        bits &= UINT32_MAX;
-    }
-    planning->elements[planning->element_count++] = bits;
+
+static inline int dmlops_is_float(int64_t type) {
+    return type >= 0 && type < 32 && (0x206u >> type & 1) != 0;
 }
 
-/* A number as an element of a type. */
-static inline void dmlops_tell_number(dmlops_planning* planning, int64_t data_type, double value) {
-    const dmlops_shader_type* type = dmlops_shader_type_of(data_type);
-    const float single = (float)value;
-    uint32_t word;
-    uint64_t bits;
-    if (type->kind != 'f') {
-        bits = dmlops_limited(value, type->bits > 32 ? 64 : 32, type->kind == 'i');
-    } else if (type->bits > 32) {
-        memcpy(&bits, &value, sizeof bits);
-    } else {
-        memcpy(&word, &single, sizeof word);
-        bits = word;
-    }
-    dmlops_tell_bits(planning, type, bits);
+/* The least and the greatest integer of a data type. */
+static inline int64_t dmlops_least(int64_t type) {
+    const int64_t bits = dmlops_bits(type);
+    return !dmlops_signed(type) || bits == 0 ? 0 : bits > 32 ? -DMLOPS_LIMIT : -((int64_t)1 << (bits - 1));
 }
 
-/* An element of a type, in the least bytes of a union. */
-static inline void dmlops_tell_element(dmlops_planning* planning, int64_t data_type, const DML_SCALAR_UNION* element) {
-    const dmlops_shader_type* type = dmlops_shader_type_of(data_type);
-    const int unused = type->bits < 8 ? 56 : 64 - type->bits;
-    uint64_t bits;
-    memcpy(&bits, element, sizeof bits);
-    bits = bits << unused >> unused;
-    if (type->kind == 'f' && type->bits == 16) {
-        const float value = dmlops_from_half((uint16_t)bits);
-        uint32_t word;
-        memcpy(&word, &value, sizeof word);
-        bits = word;
-    } else if (type->kind == 'i' && (bits >> (63 - unused) & 1) != 0) {
-        bits |= ~((uint64_t)-1 >> unused);
-    }
-    dmlops_tell_bits(planning, type, bits);
+static inline int64_t dmlops_greatest(int64_t type) {
+    const int64_t bits = dmlops_bits(type) - dmlops_signed(type);
+    return bits > 32 ? DMLOPS_LIMIT : bits <= 0 ? 0 : ((int64_t)1 << bits) - 1;
 }
 
-static inline void dmlops_tell_integer(dmlops_planning* planning, int64_t value) {
-    planning->failed |= value < INT32_MIN || value > (int64_t)UINT32_MAX;
-    planning->scalars[planning->scalar_count++] = (uint32_t)value;
-}
-
-static inline void dmlops_tell_float(dmlops_planning* planning, double value) {
-    const float single = (float)value;
-    memcpy(&planning->scalars[planning->scalar_count++], &single, sizeof single);
-}
-
-/* An integer for each dimension. */
-static inline void dmlops_tell_array(dmlops_planning* planning, const dmlops_list* list) {
-    for (int64_t i = 0; i < list->count && i < (int64_t)DML_TENSOR_DIMENSION_COUNT_MAX1; ++i) {
-        planning->failed |= list->values[i] < INT32_MIN || list->values[i] > (int64_t)UINT32_MAX;
-        planning->arrays[planning->array_count][i] = (uint32_t)list->values[i];
-    }
-    ++planning->array_count;
-}
-
-/* Macros. */
-
-static inline void dmlops_define_text(dmlops_dispatch* out, const char* name, const char* value) {
-    dmlops_define* define = &out->defines[out->define_count++];
-    define->name = name;
-    snprintf(define->value, sizeof define->value, "%s", value);
-}
-
-static inline void dmlops_define_number(dmlops_dispatch* out, const char* name, int64_t value) {
-    dmlops_define* define = &out->defines[out->define_count++];
-    define->name = name;
-    snprintf(define->value, sizeof define->value, "%d", (int)value);
-}
-
-static inline void dmlops_tell_switch(dmlops_planning* planning, const char* name, int64_t value) {
-    dmlops_define_number(planning->out, name, value);
-}
-
-static inline void dmlops_define_tensor(dmlops_dispatch* out, const dmlops_bound* bound) {
-    const dmlops_shader_type* type = bound->type;
-    dmlops_define_text(out, bound->macros->stored, bound->as_bits ? type->bits_stored : type->stored);
-    dmlops_define_number(out, bound->macros->bits, type->bits);
-    dmlops_define_text(out, bound->macros->value, bound->as_bits ? type->bits_value : type->value);
-}
-
-/* The least and the greatest value of an integer type of few bits, where the shader needs them. */
-static inline void dmlops_define_limits(dmlops_dispatch* out, const dmlops_bound* bound) {
-    if (bound->limited && bound->type->kind != 'f' && bound->type->bits <= 16) {
-        const int32_t span = (int32_t)1 << bound->type->bits;
-        const int32_t lowest = bound->type->kind == 'i' ? -span / 2 : 0;
-        dmlops_define_number(out, bound->macros->lowest, lowest);
-        dmlops_define_number(out, bound->macros->highest, lowest + span - 1);
-    }
-}
-
-/* Constants. */
-
-static inline void dmlops_put_word(dmlops_planning* planning, uint64_t word) {
-    planning->failed |= word > UINT32_MAX;
-    planning->out->constants[planning->out->constant_count++] = (uint32_t)word;
-}
-
-/* Zeros up to whole vectors of four words, as structs in constant buffers are laid out. */
-static inline void dmlops_put_padding(dmlops_planning* planning) {
-    while (planning->out->constant_count % 4 != 0) {
-        dmlops_put_word(planning, 0);
-    }
-}
-
-/* A size, and what a shader divides by it with: multiplier, halving, shift. */
-static inline void dmlops_put_size(dmlops_planning* planning, uint64_t size) {
-    uint32_t bits = 0;
-    dmlops_put_word(planning, size);
-    while (bits < 32 && (uint64_t)1 << bits < size) {
-        ++bits;
-    }
-    dmlops_put_word(planning, ((((uint64_t)1 << bits) - size) << 32) / size + 1);
-    dmlops_put_word(planning, bits < 1 ? 0 : 1);
-    dmlops_put_word(planning, bits < 1 ? 0 : bits - 1);
-}
-
-/* Thread groups, enough for that many threads that write `unroll` vectors each. */
-static inline void dmlops_grid(dmlops_planning* planning, uint64_t threads, uint64_t in_group, uint64_t unroll) {
-    const uint64_t groups = (threads + in_group - 1) / in_group;
-    const uint64_t rows = (groups + DMLOPS_MAX_GROUPS - 1) / DMLOPS_MAX_GROUPS;
-    const uint64_t columns = (groups + rows - 1) / rows;
-    planning->failed |= rows * columns > DMLOPS_MAX_COUNT / (in_group * unroll);
-    planning->out->groups[0] = (uint32_t)columns;
-    planning->out->groups[1] = (uint32_t)rows;
-    planning->out->groups[2] = 1;
-}
-
-/* How many vectors a thread writes. */
-static inline uint64_t dmlops_unroll(uint64_t bits) {
-    const uint64_t vectors = DMLOPS_BITS_IN_FLIGHT / bits;
-    return vectors < 1 ? 1 : vectors > DMLOPS_MAX_UNROLL ? DMLOPS_MAX_UNROLL : vectors;
-}
-
-/* The head of a shader that works element by element; `steps` of the tensors read, if any, lie within. */
-static inline void dmlops_put_head(
-    dmlops_planning* planning, uint64_t count, const uint64_t* steps, uint32_t step_count) {
-    dmlops_put_word(planning, count);
-    dmlops_put_word(planning, planning->out->groups[0]);
-    for (uint32_t i = 0; i < planning->element_count; ++i) {
-        dmlops_put_word(planning, planning->elements[i] & UINT32_MAX);
-        dmlops_put_word(planning, planning->elements[i] >> 32);
-    }
-    for (uint32_t i = 0; i < step_count; ++i) {
-        dmlops_put_word(planning, steps[i]);
-    }
-    for (uint32_t i = 0; i < planning->scalar_count; ++i) {
-        dmlops_put_word(planning, planning->scalars[i]);
-    }
-    dmlops_put_padding(planning);
-}
-
-/* Loops over dimensions. */
-
-typedef struct dmlops_loop {
-    uint64_t size;
-    uint64_t strides[DMLOPS_MAX_BINDINGS];
-} dmlops_loop;
-
-static inline uint64_t dmlops_gcd(uint64_t a, uint64_t b) {
+DMLOPS_CALLED int64_t dmlops_gcd(int64_t a, int64_t b) {
     while (b != 0) {
-        const uint64_t rest = a % b;
+        const int64_t rest = a % b;
         a = b;
         b = rest;
     }
     return a;
 }
 
-/* The product; 2^32 for any that has a factor of 2^32 and more. */
-static inline uint64_t dmlops_times(uint64_t a, uint64_t b) {
-    return a == 0 || b == 0 ? 0 : a > UINT32_MAX || b > UINT32_MAX ? DMLOPS_MAX_COUNT : a * b;
-}
-
-static inline uint64_t dmlops_repeats(const dmlops_loop* loops, uint32_t count) {
-    uint64_t product = 1;
-    for (uint32_t i = 0; i < count; ++i) {
-        product = dmlops_times(product, loops[i].size);
+/* The bits of a number that is 0 or more, leading zeros apart. */
+static inline int64_t dmlops_bit_length(int64_t value) {
+    int64_t bits = 0;
+    for (; value > 0; value >>= 1) {
+        ++bits;
     }
-    return product;
+    return bits;
 }
 
-/* The elements from the first to the last that one more loop touches; 2^32 if they are that many and more. */
-static inline uint64_t dmlops_extended(uint64_t span, uint64_t size, uint64_t stride) {
-    const uint64_t more = dmlops_times(size - 1, stride);
-    return more < DMLOPS_MAX_COUNT && span + more < DMLOPS_MAX_COUNT ? span + more : DMLOPS_MAX_COUNT;
+/* A number of 0 or more with zeros after it; it saturates. */
+static inline int64_t dmlops_shift(int64_t value, int64_t bits) {
+    return bits < 0 || bits > 62 || value > DMLOPS_LIMIT >> bits ? DMLOPS_LIMIT : value << bits;
 }
 
-/* The elements from the first to the last that loops touch in a tensor. */
-static inline uint64_t dmlops_span(const dmlops_loop* loops, uint32_t count, uint32_t tensor) {
-    uint64_t span = 1;
-    for (uint32_t i = 0; i < count; ++i) {
-        span = dmlops_extended(span, loops[i].size, loops[i].strides[tensor]);
+/* What planners tell. A plan that has been refused changes no more. */
+
+static inline void dmlops_out_refuse(dmlops_planning* planning, dmlops_reason reason, int64_t member, int64_t number) {
+    if (planning->reason == DMLOPS_REASON_NONE) {
+        planning->reason = reason;
+        planning->work->reason = reason;
+        planning->work->member = member < 0                            ? DMLOPS_NO_MEMBER
+                                 : planning->owner != DMLOPS_NO_MEMBER ? planning->owner
+                                                                       : (uint32_t)member;
+        planning->work->number = number;
     }
-    return span;
 }
 
-static inline int dmlops_continues(const dmlops_loop* outer, const dmlops_loop* inner, uint32_t tensors) {
-    for (uint32_t i = 0; i < tensors; ++i) {
-        if (outer->strides[i] != inner->size * inner->strides[i]) {
-            return 0;
+/* The place of an index, negative ones counting from the end; a list without that entry refuses the plan. */
+static inline int64_t dmlops_item(dmlops_planning* planning, int64_t index, int64_t count) {
+    const int64_t place = index < 0 ? index + count : index;
+    if (place >= 0 && place < count) {
+        return place;
+    }
+    dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, index);
+    return 0;
+}
+
+/* A bound of a part of a list, negative ones counting from the end. */
+static inline int64_t dmlops_clip(int64_t bound, int64_t count) {
+    const int64_t place = bound < 0 ? bound + count : bound;
+    return place < 0 ? 0 : place < count ? place : count;
+}
+
+DMLOPS_CALLED void dmlops_out_define_text(
+    dmlops_planning* planning, const char* macro, const char* name, const char* value) {
+    dmlops_define* define = &planning->next.defines[planning->next.define_count];
+    size_t begin, end, size;
+    if (planning->reason != DMLOPS_REASON_NONE) {
+        return;
+    }
+    begin = strlen(macro);
+    end = strlen(name) + 1;
+    size = strlen(value) + 1;
+    if (planning->next.define_count >= DMLOPS_MAX_DEFINES || begin + end > sizeof define->name ||
+        size > sizeof define->value) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, 0);
+        return;
+    }
+    ++planning->next.define_count;
+    memcpy(define->name, macro, begin);
+    memcpy(define->name + begin, name, end);
+    memcpy(define->value, value, size);
+}
+
+DMLOPS_CALLED void dmlops_out_define(dmlops_planning* planning, const char* macro, const char* name, int64_t value) {
+    char text[24];
+    char* start = text + sizeof text - 1;
+    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    *start = '\0';
+    do {
+        *--start = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest > 0);
+    if (value < 0) {
+        *--start = '-';
+    }
+    dmlops_out_define_text(planning, macro, name, start);
+}
+
+/* Types and functions of the planners, generated from them. */
+
+typedef struct dmlops_plan_Buffer {
+    int64_t member;
+    int64_t entry;
+} dmlops_plan_Buffer;
+
+typedef struct dmlops_plan_Groups {
+    int64_t columns;
+    int64_t rows;
+} dmlops_plan_Groups;
+
+typedef struct dmlops_plan_int_8 {
+    int64_t count;
+    int64_t items[8];
+} dmlops_plan_int_8;
+
+DMLOPS_CALLED void dmlops_plan_int_8_insert(dmlops_planning* planning, dmlops_plan_int_8* list, int64_t place, int64_t item) {
+    if (list->count >= 8 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = item;
+}
+
+DMLOPS_CALLED int dmlops_plan_int_8_equal(const dmlops_plan_int_8* a, const dmlops_plan_int_8* b) {
+    int same = a->count == b->count;
+    for (int64_t i = 0; same && i < a->count; ++i) {
+        same = a->items[i] == b->items[i];
+    }
+    return same;
+}
+
+typedef struct dmlops_plan_Tensor {
+    const char* macro;
+    dmlops_plan_Buffer buffer;
+    int is_present;
+    int64_t bits;
+    int is_float;
+    int is_signed;
+    int as_bits;
+    int is_limited;
+    int is_held;
+    dmlops_plan_int_8 sizes;
+    dmlops_plan_int_8 strides;
+} dmlops_plan_Tensor;
+
+typedef struct dmlops_plan_Number {
+    int64_t value;
+    int is_float;
+} dmlops_plan_Number;
+
+typedef struct dmlops_plan_Switch {
+    const char* name;
+    int64_t value;
+} dmlops_plan_Switch;
+
+typedef struct dmlops_plan_Lookup {
+    int64_t size;
+    int64_t stride;
+    int64_t offset;
+} dmlops_plan_Lookup;
+
+typedef struct dmlops_plan_Lookup_8 {
+    int64_t count;
+    dmlops_plan_Lookup items[8];
+} dmlops_plan_Lookup_8;
+
+DMLOPS_CALLED void dmlops_plan_Lookup_8_insert(dmlops_planning* planning, dmlops_plan_Lookup_8* list, int64_t place, const dmlops_plan_Lookup* item) {
+    if (list->count >= 8 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
+typedef struct dmlops_plan_Movement {
+    dmlops_plan_int_8 strides;
+    dmlops_plan_int_8 steps;
+    dmlops_plan_Lookup_8 lookups;
+    int is_followed;
+} dmlops_plan_Movement;
+
+typedef struct dmlops_plan_Loop {
+    int64_t size;
+    dmlops_plan_int_8 strides;
+} dmlops_plan_Loop;
+
+typedef struct dmlops_plan_int_16 {
+    int64_t count;
+    int64_t items[16];
+} dmlops_plan_int_16;
+
+DMLOPS_CALLED void dmlops_plan_int_16_insert(dmlops_planning* planning, dmlops_plan_int_16* list, int64_t place, int64_t item) {
+    if (list->count >= 16 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = item;
+}
+
+DMLOPS_CALLED int dmlops_plan_int_16_equal(const dmlops_plan_int_16* a, const dmlops_plan_int_16* b) {
+    int same = a->count == b->count;
+    for (int64_t i = 0; same && i < a->count; ++i) {
+        same = a->items[i] == b->items[i];
+    }
+    return same;
+}
+
+typedef struct dmlops_plan_Dimension {
+    int64_t size;
+    int64_t multiplier;
+    int64_t halving;
+    int64_t shift;
+    dmlops_plan_int_16 strides;
+} dmlops_plan_Dimension;
+
+typedef struct dmlops_plan_Kept {
+    const char* macro;
+    int is_real;
+    int is_wide;
+} dmlops_plan_Kept;
+
+typedef struct dmlops_plan_Pass {
+    int64_t number;
+    int writes_kept;
+    int64_t target;
+    int64_t writes;
+    int64_t outputs;
+    int64_t reads;
+    int is_along;
+    int64_t box_list;
+    int64_t box_tensor;
+} dmlops_plan_Pass;
+
+typedef struct dmlops_plan_Kept_list {
+    int64_t count;
+    const dmlops_plan_Kept* items;
+} dmlops_plan_Kept_list;
+
+typedef struct dmlops_plan_Pass_list {
+    int64_t count;
+    const dmlops_plan_Pass* items;
+} dmlops_plan_Pass_list;
+
+typedef struct dmlops_plan_text_list {
+    int64_t count;
+    const char* const* items;
+} dmlops_plan_text_list;
+
+typedef struct dmlops_plan_int_list {
+    int64_t count;
+    const int64_t* items;
+} dmlops_plan_int_list;
+
+typedef struct dmlops_plan_DefinitionShader {
+    dmlops_plan_Kept_list kept;
+    dmlops_plan_Pass_list passes;
+    dmlops_plan_text_list lists;
+    dmlops_plan_text_list bounds;
+    int is_fused;
+    dmlops_plan_int_list activations;
+} dmlops_plan_DefinitionShader;
+
+typedef struct dmlops_plan_Listed {
+    dmlops_plan_int_8 entries;
+    int is_float;
+} dmlops_plan_Listed;
+
+typedef struct dmlops_plan_Activation {
+    int64_t kind;
+    int64_t parameter0;
+    int64_t parameter1;
+} dmlops_plan_Activation;
+
+typedef struct dmlops_plan_Tensor_16 {
+    int64_t count;
+    dmlops_plan_Tensor items[16];
+} dmlops_plan_Tensor_16;
+
+DMLOPS_CALLED void dmlops_plan_Tensor_16_insert(dmlops_planning* planning, dmlops_plan_Tensor_16* list, int64_t place, const dmlops_plan_Tensor* item) {
+    if (list->count >= 16 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
+typedef struct dmlops_plan_int_8_16 {
+    int64_t count;
+    dmlops_plan_int_8 items[16];
+} dmlops_plan_int_8_16;
+
+DMLOPS_CALLED void dmlops_plan_int_8_16_insert(dmlops_planning* planning, dmlops_plan_int_8_16* list, int64_t place, const dmlops_plan_int_8* item) {
+    if (list->count >= 16 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
+typedef struct dmlops_plan_Listed_16 {
+    int64_t count;
+    dmlops_plan_Listed items[16];
+} dmlops_plan_Listed_16;
+
+DMLOPS_CALLED void dmlops_plan_Listed_16_insert(dmlops_planning* planning, dmlops_plan_Listed_16* list, int64_t place, const dmlops_plan_Listed* item) {
+    if (list->count >= 16 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
+typedef struct dmlops_plan_int_64 {
+    int64_t count;
+    int64_t items[64];
+} dmlops_plan_int_64;
+
+DMLOPS_CALLED void dmlops_plan_int_64_insert(dmlops_planning* planning, dmlops_plan_int_64* list, int64_t place, int64_t item) {
+    if (list->count >= 64 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = item;
+}
+
+DMLOPS_CALLED int dmlops_plan_int_64_equal(const dmlops_plan_int_64* a, const dmlops_plan_int_64* b) {
+    int same = a->count == b->count;
+    for (int64_t i = 0; same && i < a->count; ++i) {
+        same = a->items[i] == b->items[i];
+    }
+    return same;
+}
+
+typedef struct dmlops_plan_Number_32 {
+    int64_t count;
+    dmlops_plan_Number items[32];
+} dmlops_plan_Number_32;
+
+DMLOPS_CALLED void dmlops_plan_Number_32_insert(dmlops_planning* planning, dmlops_plan_Number_32* list, int64_t place, const dmlops_plan_Number* item) {
+    if (list->count >= 32 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
+typedef struct dmlops_plan_Activation_8 {
+    int64_t count;
+    dmlops_plan_Activation items[8];
+} dmlops_plan_Activation_8;
+
+DMLOPS_CALLED void dmlops_plan_Activation_8_insert(dmlops_planning* planning, dmlops_plan_Activation_8* list, int64_t place, const dmlops_plan_Activation* item) {
+    if (list->count >= 8 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
+typedef struct dmlops_plan_Definition {
+    int is_double;
+    dmlops_plan_Tensor_16 tensors;
+    dmlops_plan_int_8_16 kept_sizes;
+    dmlops_plan_Listed_16 lists;
+    dmlops_plan_int_64 elements;
+    dmlops_plan_Number_32 numbers;
+    dmlops_plan_int_8 bounds;
+    dmlops_plan_Activation_8 activations;
+} dmlops_plan_Definition;
+
+typedef struct dmlops_plan_int_512 {
+    int64_t count;
+    int64_t items[512];
+} dmlops_plan_int_512;
+
+DMLOPS_CALLED void dmlops_plan_int_512_insert(dmlops_planning* planning, dmlops_plan_int_512* list, int64_t place, int64_t item) {
+    if (list->count >= 512 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = item;
+}
+
+DMLOPS_CALLED int dmlops_plan_int_512_equal(const dmlops_plan_int_512* a, const dmlops_plan_int_512* b) {
+    int same = a->count == b->count;
+    for (int64_t i = 0; same && i < a->count; ++i) {
+        same = a->items[i] == b->items[i];
+    }
+    return same;
+}
+
+typedef struct dmlops_plan_int_32 {
+    int64_t count;
+    int64_t items[32];
+} dmlops_plan_int_32;
+
+DMLOPS_CALLED void dmlops_plan_int_32_insert(dmlops_planning* planning, dmlops_plan_int_32* list, int64_t place, int64_t item) {
+    if (list->count >= 32 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = item;
+}
+
+DMLOPS_CALLED int dmlops_plan_int_32_equal(const dmlops_plan_int_32* a, const dmlops_plan_int_32* b) {
+    int same = a->count == b->count;
+    for (int64_t i = 0; same && i < a->count; ++i) {
+        same = a->items[i] == b->items[i];
+    }
+    return same;
+}
+
+typedef struct dmlops_plan_DefinitionParams {
+    dmlops_plan_int_8 sizes;
+    dmlops_plan_int_512 lists;
+    dmlops_plan_int_32 activations;
+    int64_t rank;
+    int64_t count;
+    int64_t first;
+    int64_t groupColumns;
+    dmlops_plan_int_64 elements;
+    dmlops_plan_int_64 scalars;
+} dmlops_plan_DefinitionParams;
+
+typedef struct dmlops_plan_Fused {
+    dmlops_plan_int_32 words;
+    int64_t kinds;
+} dmlops_plan_Fused;
+
+typedef struct dmlops_plan_Space {
+    dmlops_plan_int_64 firsts;
+    int64_t words;
+} dmlops_plan_Space;
+
+typedef struct dmlops_plan_Switch_8 {
+    int64_t count;
+    dmlops_plan_Switch items[8];
+} dmlops_plan_Switch_8;
+
+DMLOPS_CALLED void dmlops_plan_Switch_8_insert(dmlops_planning* planning, dmlops_plan_Switch_8* list, int64_t place, const dmlops_plan_Switch* item) {
+    if (list->count >= 8 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
+typedef struct dmlops_plan_Map {
+    int is_aligned;
+    int64_t over;
+    dmlops_plan_Tensor_16 tensors;
+    dmlops_plan_Switch_8 switches;
+    dmlops_plan_int_64 elements;
+    dmlops_plan_Number_32 scalars;
+    dmlops_plan_int_8_16 arrays;
+} dmlops_plan_Map;
+
+typedef struct dmlops_plan_Dimension_10 {
+    int64_t count;
+    dmlops_plan_Dimension items[10];
+} dmlops_plan_Dimension_10;
+
+DMLOPS_CALLED void dmlops_plan_Dimension_10_insert(dmlops_planning* planning, dmlops_plan_Dimension_10* list, int64_t place, const dmlops_plan_Dimension* item) {
+    if (list->count >= 10 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
+typedef struct dmlops_plan_MapParams {
+    int64_t count;
+    int64_t groupColumns;
+    dmlops_plan_int_64 elements;
+    dmlops_plan_int_8 steps;
+    dmlops_plan_int_64 scalars;
+    dmlops_plan_Dimension_10 dimensions;
+} dmlops_plan_MapParams;
+
+typedef struct dmlops_plan_Gather {
+    dmlops_plan_Tensor input;
+    dmlops_plan_Tensor indices;
+    dmlops_plan_Tensor output;
+    int64_t input_bytes;
+    int64_t indices_bytes;
+    int64_t output_bytes;
+    dmlops_plan_Movement movement;
+} dmlops_plan_Gather;
+
+typedef struct dmlops_plan_GatherLookup {
+    int64_t size;
+    int64_t inputStride;
+    int64_t indexOffset;
+} dmlops_plan_GatherLookup;
+
+typedef struct dmlops_plan_GatherLookup_8 {
+    int64_t count;
+    dmlops_plan_GatherLookup items[8];
+} dmlops_plan_GatherLookup_8;
+
+DMLOPS_CALLED void dmlops_plan_GatherLookup_8_insert(dmlops_planning* planning, dmlops_plan_GatherLookup_8* list, int64_t place, const dmlops_plan_GatherLookup* item) {
+    if (list->count >= 8 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
+typedef struct dmlops_plan_GatherParams {
+    int64_t count;
+    int64_t groupColumns;
+    int64_t inputStep;
+    int64_t indexStep;
+    dmlops_plan_Dimension_10 dimensions;
+    dmlops_plan_GatherLookup_8 lookups;
+} dmlops_plan_GatherParams;
+
+typedef struct dmlops_plan_Loop_16 {
+    int64_t count;
+    dmlops_plan_Loop items[16];
+} dmlops_plan_Loop_16;
+
+DMLOPS_CALLED void dmlops_plan_Loop_16_insert(dmlops_planning* planning, dmlops_plan_Loop_16* list, int64_t place, const dmlops_plan_Loop* item) {
+    if (list->count >= 16 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
+typedef struct dmlops_plan_Moved {
+    int64_t bytes;
+    dmlops_plan_Loop_16 loops;
+    dmlops_plan_Lookup_8 lookups;
+} dmlops_plan_Moved;
+
+typedef struct dmlops_plan_Nonzero {
+    dmlops_plan_Tensor input;
+    dmlops_plan_Tensor output;
+    dmlops_plan_Tensor coordinates;
+} dmlops_plan_Nonzero;
+
+typedef struct dmlops_plan_NonzeroParams {
+    int64_t count;
+    int64_t groupColumns;
+    int64_t blocks;
+    int64_t columns;
+    int64_t rowStride;
+    int64_t columnStride;
+    dmlops_plan_Dimension_10 dimensions;
+} dmlops_plan_NonzeroParams;
+
+typedef struct dmlops_plan_Philox {
+    dmlops_plan_Tensor state;
+    dmlops_plan_Tensor output;
+    dmlops_plan_Tensor next_state;
+} dmlops_plan_Philox;
+
+typedef struct dmlops_plan_PhiloxParams {
+    int64_t count;
+    int64_t groupColumns;
+    int64_t blocks;
+    int64_t inputStateStride;
+    int64_t outputStateGiven;
+    int64_t outputStateStride;
+    dmlops_plan_Dimension_10 dimensions;
+} dmlops_plan_PhiloxParams;
+
+typedef struct dmlops_plan_Reduce {
+    dmlops_plan_Tensor input;
+    dmlops_plan_Tensor output;
+    dmlops_plan_int_8 axes;
+    int is_each;
+    int chooses;
+    int shifts;
+    dmlops_plan_Switch_8 switches;
+} dmlops_plan_Reduce;
+
+typedef struct dmlops_plan_ReduceParams {
+    int64_t sets;
+    int64_t extent;
+    int64_t partExtent;
+    int64_t parts;
+    int64_t groupColumns;
+    int64_t count;
+    dmlops_plan_Dimension_10 kept;
+    dmlops_plan_Dimension_10 reduced;
+} dmlops_plan_ReduceParams;
+
+typedef struct dmlops_plan_Sets {
+    dmlops_plan_Loop_16 kept;
+    dmlops_plan_Loop_16 reduced;
+    int64_t number;
+    int64_t extent;
+} dmlops_plan_Sets;
+
+typedef struct dmlops_plan_Sharing {
+    int is_across;
+    int64_t unroll;
+    int64_t lanes;
+    int64_t threads;
+} dmlops_plan_Sharing;
+
+typedef struct dmlops_plan_Scan {
+    dmlops_plan_Tensor input;
+    dmlops_plan_Tensor output;
+    int64_t axis;
+    int decreasing;
+    int exclusive;
+} dmlops_plan_Scan;
+
+typedef struct dmlops_plan_ScanParams {
+    int64_t count;
+    int64_t groupColumns;
+    int64_t length;
+    int64_t segmentLength;
+    int64_t inputStart;
+    int64_t inputStep;
+    int64_t outputStart;
+    int64_t outputStep;
+    int64_t exclusive;
+    dmlops_plan_Dimension_10 dimensions;
+} dmlops_plan_ScanParams;
+
+typedef struct dmlops_plan_Lines {
+    int64_t start;
+    int64_t step;
+} dmlops_plan_Lines;
+
+typedef struct dmlops_plan_Segments {
+    int64_t length;
+    int64_t segment;
+    dmlops_plan_Lines source;
+    dmlops_plan_Lines target;
+    int is_exclusive;
+    int is_grouped;
+    int totals;
+    int started;
+    int waits;
+} dmlops_plan_Segments;
+
+typedef struct dmlops_plan_Scatter {
+    dmlops_plan_Tensor input;
+    dmlops_plan_Tensor indices;
+    dmlops_plan_Tensor updates;
+    dmlops_plan_Tensor output;
+    dmlops_plan_Movement movement;
+} dmlops_plan_Scatter;
+
+typedef struct dmlops_plan_ScatterLookup {
+    int64_t size;
+    int64_t outputStride;
+    int64_t indicesOffset;
+} dmlops_plan_ScatterLookup;
+
+typedef struct dmlops_plan_ScatterLookup_8 {
+    int64_t count;
+    dmlops_plan_ScatterLookup items[8];
+} dmlops_plan_ScatterLookup_8;
+
+DMLOPS_CALLED void dmlops_plan_ScatterLookup_8_insert(dmlops_planning* planning, dmlops_plan_ScatterLookup_8* list, int64_t place, const dmlops_plan_ScatterLookup* item) {
+    if (list->count >= 8 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
+typedef struct dmlops_plan_ScatterParams {
+    int64_t count;
+    int64_t groupColumns;
+    dmlops_plan_Dimension_10 dimensions;
+    dmlops_plan_Dimension_10 updatesDimensions;
+    dmlops_plan_ScatterLookup_8 lookups;
+} dmlops_plan_ScatterParams;
+
+typedef struct dmlops_plan_TopK {
+    dmlops_plan_Tensor input;
+    dmlops_plan_Tensor output;
+    dmlops_plan_Tensor indices;
+    int64_t axis;
+    int64_t count;
+    int largest;
+} dmlops_plan_TopK;
+
+typedef struct dmlops_plan_TopKParams {
+    int64_t count;
+    int64_t groupColumns;
+    int64_t length;
+    int64_t kept;
+    int64_t runs;
+    int64_t runLength;
+    int64_t runSpan;
+    int64_t inputStep;
+    int64_t outputValueStep;
+    int64_t outputIndexStep;
+    dmlops_plan_Dimension_10 dimensions;
+} dmlops_plan_TopKParams;
+
+typedef struct dmlops_plan_Pass_32 {
+    int64_t count;
+    dmlops_plan_Pass items[32];
+} dmlops_plan_Pass_32;
+
+DMLOPS_CALLED void dmlops_plan_Pass_32_insert(dmlops_planning* planning, dmlops_plan_Pass_32* list, int64_t place, const dmlops_plan_Pass* item) {
+    if (list->count >= 32 || place < 0 || place > list->count) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
+DMLOPS_CALLED dmlops_binding dmlops_bound(const dmlops_planning* planning, const dmlops_plan_Buffer* buffer) {
+    dmlops_binding binding;
+    binding.member = buffer->member < 0 ? DMLOPS_SCRATCH : (uint32_t)buffer->member;
+    binding.entry = (uint32_t)buffer->entry;
+    for (uint32_t i = 0; i < planning->place_count; ++i) {
+        const dmlops_binding* other = planning->places[i];
+        if (other[0].member == binding.member && other[0].entry == binding.entry) {
+            return other[1];
         }
     }
-    return 1;
+    return binding;
 }
 
-/* The same loops, as few as possible, the last tensor's greatest stride outermost. Where all sizes are 1, there is one
-   loop, in which that tensor has the stride 1 and others have `stride`. */
-static inline uint32_t dmlops_merge(dmlops_loop* loops, uint32_t count, uint32_t tensors, uint64_t stride) {
-    uint32_t sorted = 0, merged = 0;
-    for (uint32_t i = 0; i < count; ++i) {
-        if (loops[i].size > 1) {
-            const dmlops_loop loop = loops[i];
-            uint32_t place = sorted++;
-            for (; place > 0 && loops[place - 1].strides[tensors - 1] < loop.strides[tensors - 1]; --place) {
-                loops[place] = loops[place - 1];
+DMLOPS_CALLED void dmlops_out_bind(dmlops_planning* planning, const dmlops_plan_Buffer* buffer) {
+    if (planning->next.binding_count >= DMLOPS_MAX_BINDINGS) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, 0);
+        return;
+    }
+    planning->next.bindings[planning->next.binding_count++] = dmlops_bound(planning, buffer);
+}
+
+DMLOPS_CALLED void dmlops_out_hold(dmlops_planning* planning, const dmlops_plan_Buffer* buffer) {
+    if (planning->work->held_count >= DMLOPS_MAX_HELD) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, 0);
+        return;
+    }
+    planning->work->held[planning->work->held_count++] = dmlops_bound(planning, buffer);
+}
+
+DMLOPS_CALLED dmlops_plan_Buffer dmlops_out_scratch(dmlops_planning* planning, int64_t size, int cleared) {
+    dmlops_plan_Buffer buffer;
+    buffer.member = -1;
+    buffer.entry = planning->work->scratch_count;
+    if (planning->work->scratch_count >= DMLOPS_MAX_SCRATCH) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, 0);
+        return buffer;
+    }
+    planning->work->scratch[planning->work->scratch_count].size = (uint64_t)size;
+    planning->work->scratch[planning->work->scratch_count++].cleared = (uint32_t)cleared;
+    return buffer;
+}
+
+static inline void dmlops_out_begin(dmlops_planning* planning) {
+    planning->shared_defines = planning->shared_bindings = 0;
+    planning->next.define_count = planning->next.binding_count = 0;
+}
+
+static inline void dmlops_out_share(dmlops_planning* planning) {
+    planning->shared_defines = planning->next.define_count;
+    planning->shared_bindings = planning->next.binding_count;
+}
+
+static inline void dmlops_put_word(dmlops_planning* planning, int64_t word) {
+    if (word < 0 || word > (int64_t)UINT32_MAX) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_NUMBER, -1, word);
+    } else if (planning->next.constant_count >= DMLOPS_MAX_CONSTANTS) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, 0);
+    } else {
+        planning->next.constants[planning->next.constant_count++] = (uint32_t)word;
+    }
+}
+
+/* Zeros up to whole vectors of four words, as structs in constant buffers are laid out. */
+static inline void dmlops_put_padding(dmlops_planning* planning) {
+    while (planning->next.constant_count % 4 != 0) {
+        planning->next.constants[planning->next.constant_count++] = 0;
+    }
+}
+
+DMLOPS_CALLED void dmlops_out_dispatch(dmlops_planning* planning, const dmlops_plan_Groups* groups, int waits) {
+    dmlops_work* work = planning->work;
+    dmlops_put_padding(planning);
+    planning->next.groups[0] = (uint32_t)groups->columns;
+    planning->next.groups[1] = (uint32_t)groups->rows;
+    planning->next.groups[2] = 1;
+    planning->next.waits = (uint32_t)(waits || planning->waits);
+    planning->waits = 0;
+    if (planning->reason == DMLOPS_REASON_NONE && work->dispatch_count++ < planning->capacity) {
+        planning->out[work->dispatch_count - 1] = planning->next;
+    }
+    planning->next.define_count = planning->shared_defines;
+    planning->next.binding_count = planning->shared_bindings;
+    planning->next.constant_count = 0;
+}
+
+DMLOPS_CALLED void dmlops_put_DefinitionParams(
+    dmlops_planning* planning, const dmlops_plan_DefinitionParams* record) {
+    for (int64_t i = 0; i < record->sizes.count; ++i) {
+        dmlops_put_word(planning, record->sizes.items[i]);
+    }
+    for (int64_t i = 0; i < record->lists.count; ++i) {
+        dmlops_put_word(planning, record->lists.items[i]);
+    }
+    for (int64_t i = 0; i < record->activations.count; ++i) {
+        dmlops_put_word(planning, record->activations.items[i]);
+    }
+    dmlops_put_word(planning, record->rank);
+    dmlops_put_word(planning, record->count);
+    dmlops_put_word(planning, record->first);
+    dmlops_put_word(planning, record->groupColumns);
+    for (int64_t i = 0; i < record->elements.count; ++i) {
+        dmlops_put_word(planning, record->elements.items[i]);
+    }
+    for (int64_t i = 0; i < record->scalars.count; ++i) {
+        dmlops_put_word(planning, record->scalars.items[i]);
+    }
+}
+
+DMLOPS_CALLED void dmlops_put_Dimension(
+    dmlops_planning* planning, const dmlops_plan_Dimension* record) {
+    dmlops_put_word(planning, record->size);
+    dmlops_put_word(planning, record->multiplier);
+    dmlops_put_word(planning, record->halving);
+    dmlops_put_word(planning, record->shift);
+    for (int64_t i = 0; i < record->strides.count; ++i) {
+        dmlops_put_word(planning, record->strides.items[i]);
+    }
+}
+
+DMLOPS_CALLED void dmlops_put_MapParams(
+    dmlops_planning* planning, const dmlops_plan_MapParams* record) {
+    dmlops_put_word(planning, record->count);
+    dmlops_put_word(planning, record->groupColumns);
+    for (int64_t i = 0; i < record->elements.count; ++i) {
+        dmlops_put_word(planning, record->elements.items[i]);
+    }
+    for (int64_t i = 0; i < record->steps.count; ++i) {
+        dmlops_put_word(planning, record->steps.items[i]);
+    }
+    for (int64_t i = 0; i < record->scalars.count; ++i) {
+        dmlops_put_word(planning, record->scalars.items[i]);
+    }
+    for (int64_t i = 0; i < record->dimensions.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->dimensions.items[i]);
+        dmlops_put_padding(planning);
+    }
+}
+
+DMLOPS_CALLED void dmlops_put_GatherLookup(
+    dmlops_planning* planning, const dmlops_plan_GatherLookup* record) {
+    dmlops_put_word(planning, record->size);
+    dmlops_put_word(planning, record->inputStride);
+    dmlops_put_word(planning, record->indexOffset);
+}
+
+DMLOPS_CALLED void dmlops_put_GatherParams(
+    dmlops_planning* planning, const dmlops_plan_GatherParams* record) {
+    dmlops_put_word(planning, record->count);
+    dmlops_put_word(planning, record->groupColumns);
+    dmlops_put_word(planning, record->inputStep);
+    dmlops_put_word(planning, record->indexStep);
+    for (int64_t i = 0; i < record->dimensions.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->dimensions.items[i]);
+        dmlops_put_padding(planning);
+    }
+    for (int64_t i = 0; i < record->lookups.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_GatherLookup(planning, &record->lookups.items[i]);
+        dmlops_put_padding(planning);
+    }
+}
+
+DMLOPS_CALLED void dmlops_put_NonzeroParams(
+    dmlops_planning* planning, const dmlops_plan_NonzeroParams* record) {
+    dmlops_put_word(planning, record->count);
+    dmlops_put_word(planning, record->groupColumns);
+    dmlops_put_word(planning, record->blocks);
+    dmlops_put_word(planning, record->columns);
+    dmlops_put_word(planning, record->rowStride);
+    dmlops_put_word(planning, record->columnStride);
+    for (int64_t i = 0; i < record->dimensions.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->dimensions.items[i]);
+        dmlops_put_padding(planning);
+    }
+}
+
+DMLOPS_CALLED void dmlops_put_PhiloxParams(
+    dmlops_planning* planning, const dmlops_plan_PhiloxParams* record) {
+    dmlops_put_word(planning, record->count);
+    dmlops_put_word(planning, record->groupColumns);
+    dmlops_put_word(planning, record->blocks);
+    dmlops_put_word(planning, record->inputStateStride);
+    dmlops_put_word(planning, record->outputStateGiven);
+    dmlops_put_word(planning, record->outputStateStride);
+    for (int64_t i = 0; i < record->dimensions.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->dimensions.items[i]);
+        dmlops_put_padding(planning);
+    }
+}
+
+DMLOPS_CALLED void dmlops_put_ReduceParams(
+    dmlops_planning* planning, const dmlops_plan_ReduceParams* record) {
+    dmlops_put_word(planning, record->sets);
+    dmlops_put_word(planning, record->extent);
+    dmlops_put_word(planning, record->partExtent);
+    dmlops_put_word(planning, record->parts);
+    dmlops_put_word(planning, record->groupColumns);
+    dmlops_put_word(planning, record->count);
+    for (int64_t i = 0; i < record->kept.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->kept.items[i]);
+        dmlops_put_padding(planning);
+    }
+    for (int64_t i = 0; i < record->reduced.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->reduced.items[i]);
+        dmlops_put_padding(planning);
+    }
+}
+
+DMLOPS_CALLED void dmlops_put_ScanParams(
+    dmlops_planning* planning, const dmlops_plan_ScanParams* record) {
+    dmlops_put_word(planning, record->count);
+    dmlops_put_word(planning, record->groupColumns);
+    dmlops_put_word(planning, record->length);
+    dmlops_put_word(planning, record->segmentLength);
+    dmlops_put_word(planning, record->inputStart);
+    dmlops_put_word(planning, record->inputStep);
+    dmlops_put_word(planning, record->outputStart);
+    dmlops_put_word(planning, record->outputStep);
+    dmlops_put_word(planning, record->exclusive);
+    for (int64_t i = 0; i < record->dimensions.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->dimensions.items[i]);
+        dmlops_put_padding(planning);
+    }
+}
+
+DMLOPS_CALLED void dmlops_put_ScatterLookup(
+    dmlops_planning* planning, const dmlops_plan_ScatterLookup* record) {
+    dmlops_put_word(planning, record->size);
+    dmlops_put_word(planning, record->outputStride);
+    dmlops_put_word(planning, record->indicesOffset);
+}
+
+DMLOPS_CALLED void dmlops_put_ScatterParams(
+    dmlops_planning* planning, const dmlops_plan_ScatterParams* record) {
+    dmlops_put_word(planning, record->count);
+    dmlops_put_word(planning, record->groupColumns);
+    for (int64_t i = 0; i < record->dimensions.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->dimensions.items[i]);
+        dmlops_put_padding(planning);
+    }
+    for (int64_t i = 0; i < record->updatesDimensions.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->updatesDimensions.items[i]);
+        dmlops_put_padding(planning);
+    }
+    for (int64_t i = 0; i < record->lookups.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_ScatterLookup(planning, &record->lookups.items[i]);
+        dmlops_put_padding(planning);
+    }
+}
+
+DMLOPS_CALLED void dmlops_put_TopKParams(
+    dmlops_planning* planning, const dmlops_plan_TopKParams* record) {
+    dmlops_put_word(planning, record->count);
+    dmlops_put_word(planning, record->groupColumns);
+    dmlops_put_word(planning, record->length);
+    dmlops_put_word(planning, record->kept);
+    dmlops_put_word(planning, record->runs);
+    dmlops_put_word(planning, record->runLength);
+    dmlops_put_word(planning, record->runSpan);
+    dmlops_put_word(planning, record->inputStep);
+    dmlops_put_word(planning, record->outputValueStep);
+    dmlops_put_word(planning, record->outputIndexStep);
+    for (int64_t i = 0; i < record->dimensions.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->dimensions.items[i]);
+        dmlops_put_padding(planning);
+    }
+}
+
+DMLOPS_CALLED int64_t dmlops_plan_ceil_div(dmlops_planning* planning, int64_t number, int64_t divisor);
+DMLOPS_CALLED int64_t dmlops_plan_times(dmlops_planning* planning, int64_t a, int64_t b);
+DMLOPS_CALLED int64_t dmlops_plan_element_count(dmlops_planning* planning, const dmlops_plan_int_8* sizes);
+DMLOPS_CALLED int64_t dmlops_plan_repeats(dmlops_planning* planning, const dmlops_plan_Loop_16* loops);
+DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED int dmlops_plan_continues(dmlops_planning* planning, const dmlops_plan_Loop* outer, const
+    dmlops_plan_Loop* inner);
+DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_merged_in_order(dmlops_planning* planning, const dmlops_plan_Loop_16*
+    loops);
+DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_merged(dmlops_planning* planning, const dmlops_plan_Loop_16* loops);
+DMLOPS_CALLED dmlops_plan_Loop dmlops_plan_in_steps(dmlops_planning* planning, const dmlops_plan_Loop* loop, int64_t
+    step);
+DMLOPS_CALLED dmlops_plan_Dimension dmlops_plan_dimension(dmlops_planning* planning, int64_t size, const
+    dmlops_plan_int_16* strides);
+DMLOPS_CALLED dmlops_plan_Dimension_10 dmlops_plan_dimensions(dmlops_planning* planning, const dmlops_plan_Loop_16*
+    loops);
+DMLOPS_CALLED dmlops_plan_Loop dmlops_plan_lone(dmlops_planning* planning, int64_t tensors, int64_t stride);
+DMLOPS_CALLED int64_t dmlops_plan_vector_width(dmlops_planning* planning, int64_t bits, int64_t size, int64_t stride,
+    const dmlops_plan_int_64* others);
+DMLOPS_CALLED dmlops_plan_Groups dmlops_plan_grid(dmlops_planning* planning, int64_t threads, int64_t in_group, int64_t
+    each);
+DMLOPS_CALLED int64_t dmlops_plan_integer(dmlops_planning* planning, int64_t value);
+DMLOPS_CALLED int64_t dmlops_plan_word(dmlops_planning* planning, const dmlops_plan_Number* number);
+DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_across(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
+    int64_t axis);
+DMLOPS_CALLED const char* dmlops_plan_stored_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
+DMLOPS_CALLED const char* dmlops_plan_value_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
+DMLOPS_CALLED void dmlops_plan_define_type(dmlops_planning* planning, const char* macro, int64_t bits, int is_float,
+    int is_signed);
+DMLOPS_CALLED void dmlops_plan_define_tensor(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED void dmlops_plan_define_moved(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED void dmlops_plan_define_scratch(dmlops_planning* planning, const char* macro, const dmlops_plan_Tensor*
+    tensor);
+DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t value);
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries);
+DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Pass* one, int64_t wanted);
+DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader, int64_t wanted);
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Pass* one);
+DMLOPS_CALLED const char* dmlops_plan_lowest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
+DMLOPS_CALLED const char* dmlops_plan_highest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
+DMLOPS_CALLED dmlops_plan_int_512 dmlops_plan_tell_tensors(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_Buffer* stand_in);
+DMLOPS_CALLED dmlops_plan_Fused dmlops_plan_tell_activations(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* told);
+DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* told);
+DMLOPS_CALLED int dmlops_plan_has_vectors(dmlops_planning* planning, const dmlops_plan_Map* told, const
+    dmlops_plan_Loop_16* loops, int64_t place, int64_t along, int64_t vector);
+DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dmlops_plan_Map* told, const
+    dmlops_plan_Loop_16* loops, int64_t vector);
+DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_patches(dmlops_planning* planning, const dmlops_plan_Loop* other, const
+    dmlops_plan_Loop* inner, int64_t vector);
+DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Map* told);
+DMLOPS_CALLED void dmlops_plan_check_reach(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t bytes,
+    int64_t span);
+DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_checked_loops(dmlops_planning* planning, const dmlops_plan_Gather* told);
+DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_or_lone(dmlops_planning* planning, const dmlops_plan_Loop_16* loops);
+DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_widened(dmlops_planning* planning, const dmlops_plan_Moved* moved);
+DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_striped(dmlops_planning* planning, const dmlops_plan_Moved* moved);
+DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_plan_Gather* told);
+DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* told);
+DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int is_float);
+DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* told);
+DMLOPS_CALLED int dmlops_plan_is_packed(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_plan_Philox* told);
+DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number);
+DMLOPS_CALLED dmlops_plan_Sets dmlops_plan_sets_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
+    dmlops_plan_Loop_16* reduced);
+DMLOPS_CALLED dmlops_plan_Sharing dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets);
+DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
+    dmlops_plan_Sharing* sharing);
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_packed(dmlops_planning* planning, const dmlops_plan_int_8* sizes);
+DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_loops_over(dmlops_planning* planning, const dmlops_plan_Reduce* told, int
+    of_axes);
+DMLOPS_CALLED int64_t dmlops_plan_vector_of(dmlops_planning* planning, const dmlops_plan_Reduce* told, const
+    dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced);
+DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_plan_Reduce* told);
+DMLOPS_CALLED void dmlops_plan_dispatch_sets(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
+    int64_t count, int64_t vector, int64_t number);
+DMLOPS_CALLED dmlops_plan_Lines dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
+    axis, int decreasing);
+DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dmlops_plan_Segments* told, const
+    dmlops_plan_Loop_16* loops);
+DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan_Scan* told);
+DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* told);
+DMLOPS_CALLED int64_t dmlops_plan_tile_of(dmlops_planning* planning, int64_t number);
+DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* told);
+
+/* The quotient, rounded up. */
+DMLOPS_CALLED int64_t dmlops_plan_ceil_div(dmlops_planning* planning, int64_t number, int64_t divisor) {
+    (void)planning;
+    return dmlops_subtract(0, dmlops_divide(dmlops_subtract(0, number), divisor));
+}
+
+/* The product of counts; COUNT_LIMIT for all that are as large. */
+DMLOPS_CALLED int64_t dmlops_plan_times(dmlops_planning* planning, int64_t a, int64_t b) {
+    (void)planning;
+    int64_t product = dmlops_multiply(a, b);
+    return (product < INT64_C(4294967296)) ? product : INT64_C(4294967296);
+}
+
+/* The product of sizes; COUNT_LIMIT at most. */
+DMLOPS_CALLED int64_t dmlops_plan_element_count(dmlops_planning* planning, const dmlops_plan_int_8* sizes) {
+    int64_t count = 1;
+    for (int64_t each_1 = 0; each_1 < sizes->count; ++each_1) {
+        const int64_t size = sizes->items[each_1];
+        count = dmlops_plan_times(planning, count, size);
+    }
+    return count;
+}
+
+/* How often the body of a nest of loops runs; COUNT_LIMIT at most. */
+DMLOPS_CALLED int64_t dmlops_plan_repeats(dmlops_planning* planning, const dmlops_plan_Loop_16* loops) {
+    int64_t count = 1;
+    for (int64_t each_1 = 0; each_1 < loops->count; ++each_1) {
+        const dmlops_plan_Loop* loop = &loops->items[each_1];
+        count = dmlops_plan_times(planning, count, loop->size);
+    }
+    return count;
+}
+
+/* Refuses a tensor with more elements, gaps included, than shaders count to. */
+DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+    int64_t span = 1;
+    int64_t longest = 1;
+    for (int64_t each_1 = 0; each_1 < tensor->sizes.count; ++each_1) {
+        const int64_t size = tensor->sizes.items[each_1];
+        const int64_t stride = tensor->strides.items[dmlops_item(planning, each_1, tensor->strides.count)];
+        span = dmlops_add(span, dmlops_multiply(dmlops_subtract(size, 1), stride));
+        longest = (size > longest) ? size : longest;
+    }
+    if ((span >= INT64_C(4294967296)) || (longest >= dmlops_divide(INT64_C(4294967296), 2))) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_TOO_LARGE, tensor->buffer.member, span);
+        return;
+    }
+}
+
+/* Whether one loop over both goes the same way. */
+DMLOPS_CALLED int dmlops_plan_continues(dmlops_planning* planning, const dmlops_plan_Loop* outer, const
+    dmlops_plan_Loop* inner) {
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < inner->strides.count; ++each_2) {
+        const int64_t step = inner->strides.items[each_2];
+        dmlops_plan_int_8_insert(planning, &made_1, made_1.count, dmlops_multiply(inner->size, step));
+    }
+    return dmlops_plan_int_8_equal(&outer->strides, &made_1);
+}
+
+/* The same loops in the same order, as few as possible: none where there is one coordinate alone. */
+DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_merged_in_order(dmlops_planning* planning, const dmlops_plan_Loop_16*
+    loops) {
+    dmlops_plan_Loop_16 found;
+    found.count = 0;
+    for (int64_t each_1 = 0; each_1 < loops->count; ++each_1) {
+        const dmlops_plan_Loop* loop = &loops->items[each_1];
+        if (loop->size > 1) {
+            if ((found.count > 0) && dmlops_plan_continues(planning, &found.items[dmlops_item(planning, -1,
+                found.count)], loop)) {
+                dmlops_plan_Loop made_2;
+                made_2.size = dmlops_plan_times(planning, found.items[dmlops_item(planning, -1, found.count)].size,
+                    loop->size);
+                made_2.strides = loop->strides;
+                found.items[dmlops_item(planning, -1, found.count)] = made_2;
+            } else {
+                dmlops_plan_Loop_16_insert(planning, &found, found.count, loop);
             }
-            loops[place] = loop;
         }
     }
-    for (uint32_t i = 0; i < sorted; ++i) {
-        if (merged > 0 && dmlops_continues(&loops[merged - 1], &loops[i], tensors)) {
-            const uint64_t size = dmlops_times(loops[merged - 1].size, loops[i].size);
-            loops[merged - 1] = loops[i];
-            loops[merged - 1].size = size;
-        } else {
-            loops[merged++] = loops[i];
-        }
-    }
-    if (merged == 0) {
-        loops[merged++].size = 1;
-        for (uint32_t i = 0; i < tensors; ++i) {
-            loops[0].strides[i] = i + 1 < tensors ? stride : 1;
-        }
-    }
-    return merged;
+    return found;
 }
 
-/* Elements that one store can write: neighbours in the last tensor, at most 4 of them and 16 bytes. */
-static inline uint64_t dmlops_vector(const dmlops_loop* loops, uint32_t count, uint32_t tensors, uint32_t bits) {
-    const dmlops_loop* inner = &loops[count - 1];
-    uint64_t vector = dmlops_gcd(bits > 32 ? 128 / bits : 4, inner->size);
-    if (inner->strides[tensors - 1] != 1 || bits < 8) {
+/* The same loops, as few as possible, the last tensor's greatest stride outermost. */
+DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_merged(dmlops_planning* planning, const dmlops_plan_Loop_16* loops) {
+    dmlops_plan_Loop_16 ordered;
+    ordered.count = 0;
+    for (int64_t each_1 = 0; each_1 < loops->count; ++each_1) {
+        const dmlops_plan_Loop* loop = &loops->items[each_1];
+        if (loop->size > 1) {
+            int64_t place = ordered.count;
+            while (planning->reason == DMLOPS_REASON_NONE && ((place > 0) && (ordered.items[dmlops_item(planning,
+                dmlops_subtract(place, 1), ordered.count)].strides.items[dmlops_item(planning, -1,
+                ordered.items[dmlops_item(planning, dmlops_subtract(place, 1), ordered.count)].strides.count)] <
+                loop->strides.items[dmlops_item(planning, -1, loop->strides.count)]))) {
+                place = dmlops_subtract(place, 1);
+            }
+            dmlops_plan_Loop_16_insert(planning, &ordered, place, loop);
+        }
+    }
+    dmlops_plan_Loop_16 made_2 = dmlops_plan_merged_in_order(planning, &ordered);
+    return made_2;
+}
+
+/* A loop over every so many elements. */
+DMLOPS_CALLED dmlops_plan_Loop dmlops_plan_in_steps(dmlops_planning* planning, const dmlops_plan_Loop* loop, int64_t
+    step) {
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < loop->strides.count; ++each_2) {
+        const int64_t stride = loop->strides.items[each_2];
+        dmlops_plan_int_8_insert(planning, &made_1, made_1.count, dmlops_multiply(step, stride));
+    }
+    dmlops_plan_Loop made_3;
+    made_3.size = dmlops_divide(loop->size, step);
+    made_3.strides = made_1;
+    return made_3;
+}
+
+/* A loop as shaders take it. With q = multiplier * n >> 32, n // size is (q + (n - q >> halving)) >> shift for every n
+   below 2**32: figure 4.1 of Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (1994). */
+DMLOPS_CALLED dmlops_plan_Dimension dmlops_plan_dimension(dmlops_planning* planning, int64_t size, const
+    dmlops_plan_int_16* strides) {
+    (void)planning;
+    int64_t bits = dmlops_bit_length(dmlops_subtract(size, 1));
+    int64_t multiplier = dmlops_add(dmlops_divide(dmlops_multiply(INT64_C(4294967296), dmlops_subtract(dmlops_shift(1,
+        bits), size)), size), 1);
+    dmlops_plan_Dimension made_1;
+    made_1.size = size;
+    made_1.multiplier = multiplier;
+    made_1.halving = (int64_t)(bits > 0);
+    made_1.shift = dmlops_subtract(bits, (int64_t)(bits > 0));
+    made_1.strides = *strides;
+    return made_1;
+}
+
+/* Loops as shaders take them. Negative strides become what adds up to the same in 32 bits. */
+DMLOPS_CALLED dmlops_plan_Dimension_10 dmlops_plan_dimensions(dmlops_planning* planning, const dmlops_plan_Loop_16*
+    loops) {
+    dmlops_plan_Dimension_10 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < loops->count; ++each_2) {
+        const dmlops_plan_Loop* loop = &loops->items[each_2];
+        dmlops_plan_int_16 made_3;
+        made_3.count = 0;
+        for (int64_t each_4 = 0; each_4 < loop->strides.count; ++each_4) {
+            const int64_t stride = loop->strides.items[each_4];
+            dmlops_plan_int_16_insert(planning, &made_3, made_3.count, dmlops_modulo(stride, INT64_C(4294967296)));
+        }
+        dmlops_plan_Dimension made_5 = dmlops_plan_dimension(planning, loop->size, &made_3);
+        dmlops_plan_Dimension_10_insert(planning, &made_1, made_1.count, &made_5);
+    }
+    return made_1;
+}
+
+/* The loop over one coordinate alone. */
+DMLOPS_CALLED dmlops_plan_Loop dmlops_plan_lone(dmlops_planning* planning, int64_t tensors, int64_t stride) {
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < tensors; ++each_2) {
+        dmlops_plan_int_8_insert(planning, &made_1, made_1.count, stride);
+    }
+    dmlops_plan_Loop made_3;
+    made_3.size = 1;
+    made_3.strides = made_1;
+    return made_3;
+}
+
+/* Elements that one store can write: neighbours along a loop, at most 4 of them and 16 bytes. */
+DMLOPS_CALLED int64_t dmlops_plan_vector_width(dmlops_planning* planning, int64_t bits, int64_t size, int64_t stride,
+    const dmlops_plan_int_64* others) {
+    (void)planning;
+    if ((stride != 1) || (bits < 8)) {
         return 1;
     }
-    for (uint32_t i = 0; i + 1 < count; ++i) {
-        vector = dmlops_gcd(vector, loops[i].strides[tensors - 1]);
+    int64_t vector = dmlops_gcd(dmlops_min(4, dmlops_divide(128, bits)), size);
+    for (int64_t each_1 = 0; each_1 < others->count; ++each_1) {
+        const int64_t other = others->items[each_1];
+        vector = dmlops_gcd(vector, other);
     }
-    return bits == 8 && vector < 4 ? 1 : vector; /* bytes are written by whole words */
+    return ((bits == 8) && (vector < 4)) ? 1 : vector;
 }
 
-/* Whether a tensor has vectors of neighbours where the last one has. */
-static inline int dmlops_straight(const dmlops_loop* loops, uint32_t count, uint32_t tensor, uint64_t vector) {
-    for (uint32_t i = 0; i + 1 < count; ++i) {
-        if (loops[i].strides[tensor] % vector != 0) {
-            return 0;
-        }
+/* Thread groups for that many threads, each of which numbers so many items. */
+DMLOPS_CALLED dmlops_plan_Groups dmlops_plan_grid(dmlops_planning* planning, int64_t threads, int64_t in_group, int64_t
+    each) {
+    int64_t groups = dmlops_plan_ceil_div(planning, threads, in_group);
+    int64_t rows = dmlops_plan_ceil_div(planning, groups, 65535);
+    int64_t columns = dmlops_plan_ceil_div(planning, groups, rows);
+    if ((threads >= INT64_C(4294967296)) || (dmlops_multiply(dmlops_multiply(dmlops_multiply(rows, columns), in_group),
+        each) > INT64_C(4294967296))) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_THREADS, -1, threads);
+        dmlops_plan_Groups made_1;
+        memset(&made_1, 0, sizeof made_1);
+        return made_1;
     }
-    return loops[count - 1].strides[tensor] == 1;
+    dmlops_plan_Groups made_2;
+    made_2.columns = columns;
+    made_2.rows = rows;
+    return made_2;
 }
 
-/* Tensors. */
-
-/* Whether a tensor is there; its binding is written with it. */
-static inline int dmlops_bind(
-    const dmlops_shader_tensor* tensor, const dmlops_operator* rules, const void* description, int64_t number,
-    dmlops_bound* bound, dmlops_binding* binding) {
-    const dmlops_member* member = &rules->members[tensor->member];
-    const DML_TENSOR_DESC* tensors = (const DML_TENSOR_DESC*)dmlops_address(description, member);
-    const int64_t wanted = tensor->entry == DMLOPS_UNDER_WAY ? number : tensor->entry;
-    const int64_t entry = member->count == DMLOPS_ALONE ? 0 : wanted;
-    uint64_t stride = 1;
-    if (entry >= dmlops_count(description, member)) {
+/* An integer as 32 bits, which it must fit with a sign. */
+DMLOPS_CALLED int64_t dmlops_plan_integer(dmlops_planning* planning, int64_t value) {
+    if (!((-INT64_C(2147483648)) <= value && value < INT64_C(2147483648))) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_NUMBER, -1, value);
         return 0;
     }
-    binding->member = tensor->place;
-    binding->entry = (uint32_t)entry;
-    bound->macros = tensor->macros;
-    bound->as_bits = tensor->as_bits;
-    bound->limited = tensor->limited;
-    bound->desc = dmlops_buffer(&tensors[entry]);
-    bound->type = dmlops_shader_type_of(dmlops_enum(&bound->desc->DataType));
-    for (UINT i = bound->desc->DimensionCount; i-- > 0;) {
-        bound->strides[i] = bound->desc->Strides == NULL ? stride : bound->desc->Strides[i];
-        stride = dmlops_times(stride, bound->desc->Sizes[i]);
-    }
-    return 1;
+    return dmlops_modulo(value, INT64_C(4294967296));
 }
 
-/* Whether a tensor has more elements, gaps included, than shaders count to. */
-static inline int dmlops_is_too_large(const dmlops_bound* bound) {
-    uint64_t span = 1;
-    for (UINT i = 0; i < bound->desc->DimensionCount; ++i) {
-        const UINT size = bound->desc->Sizes[i];
-        span = dmlops_extended(size > INT32_MAX ? DMLOPS_MAX_COUNT : span, size, bound->strides[i]);
-    }
-    return span >= DMLOPS_MAX_COUNT;
+/* A number as 32 bits. */
+DMLOPS_CALLED int64_t dmlops_plan_word(dmlops_planning* planning, const dmlops_plan_Number* number) {
+    return number->is_float ? number->value : dmlops_plan_integer(planning, number->value);
 }
 
-/* Loops over the sizes of one tensor, with the strides of all. */
-static inline void dmlops_loops(const dmlops_bound* tensors, uint32_t count, uint32_t over, dmlops_loop* loops) {
-    const DML_BUFFER_TENSOR_DESC* desc = tensors[over].desc;
-    for (UINT d = 0; d < desc->DimensionCount; ++d) {
-        loops[d].size = desc->Sizes[d];
-        for (uint32_t i = 0; i < count; ++i) {
-            loops[d].strides[i] = tensors[i].strides[d];
+/* Loops over all dimensions of the first tensor but the axis, merged; there is at least one. */
+DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_across(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
+    int64_t axis) {
+    dmlops_plan_Loop_16 loops;
+    loops.count = 0;
+    for (int64_t place = 0; place < tensors->items[dmlops_item(planning, 0, tensors->count)].sizes.count; ++place) {
+        const int64_t size = tensors->items[dmlops_item(planning, 0, tensors->count)].sizes.items[place];
+        if (place != axis) {
+            dmlops_plan_int_8 made_1;
+            made_1.count = 0;
+            for (int64_t each_2 = 0; each_2 < tensors->count; ++each_2) {
+                const dmlops_plan_Tensor* tensor = &tensors->items[each_2];
+                dmlops_plan_int_8_insert(planning, &made_1, made_1.count, tensor->strides.items[dmlops_item(planning,
+                    place, tensor->strides.count)]);
+            }
+            dmlops_plan_Loop made_3;
+            made_3.size = size;
+            made_3.strides = made_1;
+            dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_3);
         }
     }
+    dmlops_plan_Loop_16 made_4 = dmlops_plan_merged(planning, &loops);
+    loops = made_4;
+    if (loops.count == 0) {
+        dmlops_plan_Loop made_5 = dmlops_plan_lone(planning, tensors->count, 1);
+        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_5);
+    }
+    return loops;
 }
 
-/* Kernels. */
-
-/* A shader that goes through all tensors in step: vectors of neighbours, in as few loops as possible. */
-static inline void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_bound* tensors, uint32_t count) {
-    dmlops_dispatch* out = planning->out;
-    const dmlops_bound* output = &tensors[count - 1];
-    const uint32_t bits = output->type->bits;
-    dmlops_loop loops[DML_TENSOR_DIMENSION_COUNT_MAX1];
-    uint32_t rank;
-    uint64_t vector, unroll, items;
-    dmlops_loop* inner;
-    dmlops_loops(tensors, count, count - 1, loops);
-    rank = dmlops_merge(loops, output->desc->DimensionCount, count, 1);
-    inner = &loops[rank - 1];
-    vector = dmlops_vector(loops, rank, count, bits);
-    for (uint32_t i = 0; i + 1 < count; ++i) {
-        const uint64_t loaded = tensors[i].type->bits * vector;
-        const int fits = (loaded == 32 || loaded == 64 || loaded == 128) && tensors[i].type->bits >= 8;
-        const int at_once = fits && dmlops_straight(loops, rank, i, vector);
-        dmlops_define_number(out, tensors[i].macros->turned, 0);  /* blocks are left to others */
-        dmlops_define_number(out, tensors[i].macros->vector, at_once ? (int64_t)vector : 1);
+/* The type of an element in a buffer; of a whole word where that holds several. */
+DMLOPS_CALLED const char* dmlops_plan_stored_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed) {
+    (void)planning;
+    if (is_float) {
+        return (bits == 64) ? "double" : ((bits == 32) ? "float" : "float16_t");
     }
-    unroll = dmlops_unroll((bits < 8 ? 8 : bits) * vector);
-    inner->size /= vector;
-    items = dmlops_repeats(loops, rank);
-    dmlops_grid(planning, (items + unroll - 1) / unroll, DMLOPS_MAP_THREADS, unroll);
-    dmlops_put_head(planning, items, inner->strides, count - 1);
-    for (uint32_t d = 0; d < rank; ++d) {
-        dmlops_put_size(planning, loops[d].size);
-        for (uint32_t i = 0; i < count; ++i) {
-            dmlops_put_word(planning, loops[d].strides[i] * (d + 1 < rank ? 1 : vector));
-        }
-        dmlops_put_padding(planning);
+    if (bits < 16) {
+        return "uint";
     }
-    dmlops_define_number(out, "RANK", rank);
-    dmlops_define_number(out, "VECTOR", (int64_t)vector);
-    dmlops_define_number(out, "UNROLL", (int64_t)unroll);
-    dmlops_define_number(out, "NUM_THREADS", DMLOPS_MAP_THREADS);
-    dmlops_define_number(out, "BLOCKS", 0);
+    if (is_signed) {
+        return (bits == 64) ? "int64_t" : ((bits == 32) ? "int" : "int16_t");
+    }
+    return (bits == 64) ? "uint64_t" : ((bits == 32) ? "uint" : "uint16_t");
 }
 
-/* A shader that finds each element from its coordinate. */
-static inline void dmlops_plan_coordinates(
-    dmlops_planning* planning, const dmlops_bound* tensors, uint32_t count, uint32_t over) {
-    const uint32_t rank = tensors[over].desc->DimensionCount;
-    dmlops_loop loops[DML_TENSOR_DIMENSION_COUNT_MAX1];
-    uint64_t items;
-    dmlops_loops(tensors, count, over, loops);
-    items = dmlops_repeats(loops, rank);
-    dmlops_grid(planning, items, DMLOPS_MAP_THREADS, 1);
-    dmlops_put_head(planning, items, NULL, 0);
-    for (uint32_t d = 0; d < rank; ++d) {
-        dmlops_put_size(planning, loops[d].size);
-        for (uint32_t i = 0; i < count; ++i) {
-            dmlops_put_word(planning, loops[d].strides[i]);
-        }
-        for (uint32_t i = 0; i < planning->array_count; ++i) {
-            dmlops_put_word(planning, planning->arrays[i][d]);
-        }
-        dmlops_put_padding(planning);
+/* The type in which an element is computed. */
+DMLOPS_CALLED const char* dmlops_plan_value_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed) {
+    (void)planning;
+    if (is_float) {
+        return (bits == 64) ? "double" : "float";
     }
-    dmlops_define_number(planning->out, "RANK", rank);
-    dmlops_define_number(planning->out, "NUM_THREADS", DMLOPS_MAP_THREADS);
+    if (is_signed) {
+        return (bits == 64) ? "int64_t" : "int";
+    }
+    return (bits == 64) ? "uint64_t" : "uint";
 }
 
-/* A shader that works element by element; where there is an array of tensors, on one of them. */
-static inline void dmlops_plan_map(
-    dmlops_planning* planning, const dmlops_shader* shader, const dmlops_operator* rules, const void* description) {
-    dmlops_dispatch* out = planning->out;
-    const int64_t number = planning->number;
-    const uint32_t last = shader->count - 1u;
-    dmlops_bound tensors[DMLOPS_MAX_BINDINGS];
-    if (!dmlops_bind(&shader->tensors[last], rules, description, number, &tensors[last], &out->bindings[last])) {
-        planning->failed = 1;
-        return;
-    }
-    planning->stored = shader->moves;
-    if (shader->tell != NULL) {
-        shader->tell(description, planning);
-    }
-    for (uint32_t i = 0; i < shader->count; ++i) {
-        if (!dmlops_bind(&shader->tensors[i], rules, description, number, &tensors[i], &out->bindings[i])) {
-            tensors[i] = tensors[last];
-            tensors[i].macros = shader->tensors[i].macros;
-            tensors[i].limited = 0;
-            out->bindings[i] = out->bindings[last];
-        }
-        dmlops_define_tensor(out, &tensors[i]);
-        planning->failed |= dmlops_is_too_large(&tensors[i]);
-    }
-    for (uint32_t i = 0; i < shader->count; ++i) {
-        dmlops_define_limits(out, &tensors[i]);
-        planning->failed |= tensors[i].desc->DimensionCount != tensors[shader->over].desc->DimensionCount;
-    }
-    if (planning->failed) {
-        return;
-    }
-    if (shader->kind == DMLOPS_ALIGNED) {
-        dmlops_plan_aligned(planning, tensors, shader->count);
+/* The macros of a type. */
+DMLOPS_CALLED void dmlops_plan_define_type(dmlops_planning* planning, const char* macro, int64_t bits, int is_float,
+    int is_signed) {
+    dmlops_out_define_text(planning, macro, "_STORED", dmlops_plan_stored_type(planning, bits, is_float, is_signed));
+    dmlops_out_define(planning, macro, "_BITS", bits);
+    dmlops_out_define_text(planning, macro, "_VALUE", dmlops_plan_value_type(planning, bits, is_float, is_signed));
+}
+
+/* The macros of a tensor's type; elements taken as bits are unsigned integers. */
+DMLOPS_CALLED void dmlops_plan_define_tensor(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+    if (tensor->as_bits) {
+        dmlops_plan_define_type(planning, tensor->macro, tensor->bits, 0, 0);
     } else {
-        dmlops_plan_coordinates(planning, tensors, shader->count, shader->over);
+        dmlops_plan_define_type(planning, tensor->macro, tensor->bits, tensor->is_float, tensor->is_signed);
     }
 }
 
-/* An index to read and follow: the input moves by `stride` for each unit of its value. */
-typedef struct dmlops_lookup {
-    uint64_t size;
-    uint64_t stride;
-    uint64_t offset;
-} dmlops_lookup;
-
-static inline uint64_t dmlops_offset(const dmlops_list* at, const dmlops_bound* tensor) {
-    uint64_t offset = 0;
-    for (int64_t i = 0; i < at->count && i < tensor->desc->DimensionCount; ++i) {
-        offset += (uint64_t)at->values[i] * tensor->strides[i];
-    }
-    return offset;
+/* The same of a tensor whose elements are only moved. */
+DMLOPS_CALLED void dmlops_plan_define_moved(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+    dmlops_plan_define_type(planning, tensor->macro, tensor->bits, 0, 0);
 }
 
-static inline int64_t dmlops_follow(dmlops_trace* trace, const dmlops_list* at, int64_t size) {
-    const int64_t number = trace->count++;
-    if (number < (int64_t)DML_TENSOR_DIMENSION_COUNT_MAX1) {
-        trace->offsets[number] = dmlops_offset(at, &trace->tensors[1]);
-        trace->sizes[number] = (uint64_t)size;
-    }
-    return number == trace->chosen;
+/* The macros of a scratch buffer with the tensor's elements as they are computed, in 32 or 64 bits. */
+DMLOPS_CALLED void dmlops_plan_define_scratch(dmlops_planning* planning, const char* macro, const dmlops_plan_Tensor*
+    tensor) {
+    dmlops_plan_define_type(planning, macro, dmlops_max(tensor->bits, 32), tensor->is_float, tensor->is_signed);
 }
 
-static inline void dmlops_reach(dmlops_trace* trace, const dmlops_list* at) {
-    trace->input = dmlops_offset(at, &trace->tensors[0]);
-}
-
-/* Where the coordinate leads that is 1 in one dimension and 0 in all others; either may be -1 for none. */
-static inline dmlops_trace dmlops_traced(
-    const dmlops_shader* shader, const void* description, const dmlops_bound* tensors, int64_t dimension,
-    int64_t chosen) {
-    dmlops_trace trace;
-    memset(&trace, 0, sizeof trace);
-    trace.tensors = tensors;
-    trace.chosen = chosen;
-    trace.at.count = tensors[2].desc->DimensionCount;
-    if (dimension >= 0) {
-        trace.at.values[dimension] = 1;
-    }
-    shader->trace(description, &trace);
-    return trace;
-}
-
-/* Whether so many elements are more than a tensor has or than shaders count to, since shaders do not check bounds. */
-static inline int dmlops_is_beyond(const dmlops_bound* tensor, uint64_t span) {
-    return span >= DMLOPS_MAX_COUNT || (span * tensor->type->bits + 7) / 8 > tensor->desc->TotalTensorSizeInBytes;
-}
-
-/* The loops of a gather in elements of up to 16 bytes, where it copies runs of them. */
-static inline void dmlops_widen(
-    dmlops_loop* loops, uint32_t* rank, dmlops_lookup* lookups, int64_t lookup_count, uint64_t* bytes) {
-    const dmlops_loop* inner = &loops[*rank - 1];
-    uint64_t factor = dmlops_gcd(16 / *bytes, inner->size);
-    if (inner->strides[0] != 1 || inner->strides[1] != 0 || inner->strides[2] != 1) {
-        return;
-    }
-    for (uint32_t d = 0; d + 1 < *rank; ++d) {
-        factor = dmlops_gcd(dmlops_gcd(factor, loops[d].strides[0]), loops[d].strides[2]);
-    }
-    for (int64_t k = 0; k < lookup_count; ++k) {
-        factor = dmlops_gcd(factor, lookups[k].stride);
-    }
-    for (uint32_t d = 0; d + 1 < *rank; ++d) {
-        loops[d].strides[0] /= factor;
-        loops[d].strides[2] /= factor;
-    }
-    for (int64_t k = 0; k < lookup_count; ++k) {
-        lookups[k].stride /= factor;
-    }
-    loops[*rank - 1].size /= factor;
-    *bytes *= factor;
-    *rank = dmlops_merge(loops, *rank, 3, 0);
-}
-
-/* The loops of a gather down strips of a cache line, where the index chooses the row to read from: row by row, every
-   element of a row may come from another row, and by the time its neighbours are wanted, the cache has lost them. */
-static inline void dmlops_stripe(dmlops_loop* loops, uint32_t* rank, uint64_t bytes) {
-    const uint64_t width = DMLOPS_STRIP_BYTES / bytes;
-    const dmlops_loop strip = loops[*rank - 1];
-    dmlops_loop* strips = &loops[*rank - 1];
-    if (*rank < 2 || *rank >= DML_TENSOR_DIMENSION_COUNT_MAX1 || strip.strides[0] != 1 || strip.strides[1] == 0 ||
-        strip.strides[2] != 1 || strip.size % width != 0 || strip.size == width) {
-        return;
-    }
-    strips[1] = strip;
-    strips[1].size = width;
-    strips[0] = strips[-1];
-    --strips;
-    strips->size = strip.size / width;
-    for (int i = 0; i < 3; ++i) {
-        strips->strides[i] = width * strip.strides[i];
-    }
-    ++*rank;
-}
-
-/* The loops of a gather, outermost first; the planning fails where indices do not direct a movement of elements. */
-static inline uint32_t dmlops_gather_loops(
-    dmlops_planning* planning, const dmlops_shader* shader, const void* description, const dmlops_bound* tensors,
-    dmlops_loop* loops, dmlops_lookup* lookups, int64_t* lookup_count) {
-    const dmlops_trace start = dmlops_traced(shader, description, tensors, -1, -1);
-    const UINT rank = tensors[2].desc->DimensionCount;
-    uint64_t input = 1, last = 0;
-    *lookup_count = start.count;
-    if (start.count < 1 || start.count > (int64_t)DML_TENSOR_DIMENSION_COUNT_MAX1 || start.input != 0) {
-        planning->failed = 1;
+/* An integer that shaders count with. A limit beyond 31 bits, such as the greatest UINT, is none: they count to less. */
+DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t value) {
+    if (!((-INT64_C(2147483648)) <= value && value < INT64_C(4294967296))) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_NUMBER, -1, value);
         return 0;
     }
-    for (int64_t k = 0; k < start.count; ++k) {
-        lookups[k].size = start.sizes[k];
-        lookups[k].stride = dmlops_traced(shader, description, tensors, -1, k).input;
-        lookups[k].offset = start.offsets[k];
-        input = dmlops_extended(input, lookups[k].size, lookups[k].stride);
-        last = last > start.offsets[k] ? last : start.offsets[k];
-    }
-    for (UINT d = 0; d < rank; ++d) {
-        const dmlops_trace moved = dmlops_traced(shader, description, tensors, d, -1);
-        loops[d].size = tensors[2].desc->Sizes[d];
-        loops[d].strides[0] = moved.input;
-        loops[d].strides[1] = moved.offsets[0] - start.offsets[0];
-        loops[d].strides[2] = tensors[2].strides[d];
-        for (int64_t k = 0; k < start.count; ++k) {
-            planning->failed |= moved.offsets[k] - start.offsets[k] != loops[d].strides[1];
-        }
-    }
-    planning->failed |= dmlops_is_beyond(&tensors[0], input + dmlops_span(loops, rank, 0) - 1) |
-                    dmlops_is_beyond(&tensors[1], last + dmlops_span(loops, rank, 1)) |
-                    dmlops_is_beyond(&tensors[2], dmlops_span(loops, rank, 2));
-    return dmlops_merge(loops, rank, 3, 0);
+    return dmlops_modulo(dmlops_min(value, dmlops_subtract(INT64_C(2147483648), 1)), INT64_C(4294967296));
 }
 
-/* A shader that gathers; its tensors are the input, the indices and the output. */
-static inline void dmlops_plan_gather(
-    dmlops_planning* planning, const dmlops_shader* shader, const dmlops_operator* rules, const void* description) {
-    dmlops_dispatch* out = planning->out;
-    dmlops_bound tensors[3];
-    dmlops_loop loops[DML_TENSOR_DIMENSION_COUNT_MAX1];
-    dmlops_lookup lookups[DML_TENSOR_DIMENSION_COUNT_MAX1];
-    int64_t lookup_count;
-    uint32_t rank;
-    uint64_t bytes, vector, index_vector, unroll, items;
-    dmlops_loop* inner;
-    for (int i = 0; i < 3; ++i) {
-        if (!dmlops_bind(&shader->tensors[i], rules, description, 0, &tensors[i], &out->bindings[i])) {
-            planning->failed = 1;
+/* The words of a list. */
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries) {
+    dmlops_plan_int_8 words;
+    words.count = 0;
+    for (int64_t each_1 = 0; each_1 < entries->count; ++each_1) {
+        const int64_t entry = entries->items[each_1];
+        dmlops_plan_int_8_insert(planning, &words, words.count, dmlops_plan_counted(planning, entry));
+    }
+    while (planning->reason == DMLOPS_REASON_NONE && (words.count < 8)) {
+        dmlops_plan_int_8_insert(planning, &words, words.count, 0);
+    }
+    return words;
+}
+
+/* Whether a pass writes an output that is there, or one of the intermediate tensors that are wanted. */
+DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Pass* one, int64_t wanted) {
+    (void)planning;
+    if ((one->writes & wanted) != 0) {
+        return 1;
+    }
+    for (int64_t place = 0; place < told->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
+        if ((((one->outputs >> place) & 1) == 1) && tensor->is_present) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The intermediate tensors that lead to outputs, and those written with them, as bits. */
+DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    int64_t wanted = 0;
+    int64_t before = -1;
+    while (planning->reason == DMLOPS_REASON_NONE && (before != wanted)) {
+        before = wanted;
+        for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
+            const dmlops_plan_Pass* one = &shader->passes.items[each_1];
+            if (dmlops_plan_is_needed(planning, told, one, wanted)) {
+                wanted = (wanted | one->reads) | one->writes;
+            }
+        }
+    }
+    return wanted;
+}
+
+/* The place of each intermediate tensor. What no output needs has none; its sizes may make no sense. */
+DMLOPS_CALLED dmlops_plan_Space dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader, int64_t wanted) {
+    dmlops_plan_int_64 firsts;
+    firsts.count = 0;
+    int64_t words = 0;
+    for (int64_t place = 0; place < shader->kept.count; ++place) {
+        const dmlops_plan_Kept* kept = &shader->kept.items[place];
+        dmlops_plan_int_64_insert(planning, &firsts, firsts.count, words);
+        if (((wanted >> place) & 1) == 1) {
+            int wide = kept->is_real ? told->is_double : kept->is_wide;
+            words = dmlops_add(words, dmlops_multiply(dmlops_plan_element_count(planning,
+                &told->kept_sizes.items[dmlops_item(planning, place, told->kept_sizes.count)]), wide ? 2 : 1));
+        }
+    }
+    dmlops_plan_Space made_1;
+    made_1.firsts = firsts;
+    made_1.words = words;
+    return made_1;
+}
+
+/* The sizes of what a pass goes through. */
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_Pass* one) {
+    if (one->box_list != -1) {
+        return told->lists.items[dmlops_item(planning, one->box_list, told->lists.count)].entries;
+    }
+    if (one->box_tensor != -1) {
+        return told->tensors.items[dmlops_item(planning, one->box_tensor, told->tensors.count)].sizes;
+    }
+    return *(one->writes_kept ? &told->kept_sizes.items[dmlops_item(planning, one->target, told->kept_sizes.count)] :
+        &told->tensors.items[dmlops_item(planning, one->target, told->tensors.count)].sizes);
+}
+
+/* The least value of a data type, as HLSL. */
+DMLOPS_CALLED const char* dmlops_plan_lowest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed) {
+    (void)planning;
+    if (is_float) {
+        return "asfloat(0xff800000u)";
+    }
+    if (!is_signed) {
+        return "0";
+    }
+    if (bits < 16) {
+        return (bits == 4) ? "(-7-1)" : "(-127-1)";
+    }
+    return (bits == 16) ? "(-32767-1)" : ((bits == 32) ? "(-2147483647-1)" : "((int64_t)1<<63)");
+}
+
+/* The greatest value of a data type, as HLSL. */
+DMLOPS_CALLED const char* dmlops_plan_highest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed) {
+    (void)planning;
+    if (is_float) {
+        return "asfloat(0x7f800000u)";
+    }
+    if (is_signed) {
+        if (bits < 16) {
+            return (bits == 4) ? "7" : "127";
+        }
+        return (bits == 16) ? "32767" : ((bits == 32) ? "2147483647" : "(~((int64_t)1<<63))");
+    }
+    if (bits < 16) {
+        return (bits == 4) ? "15" : "255";
+    }
+    return (bits == 16) ? "65535" : ((bits == 32) ? "4294967295u" : "(~(uint64_t)0)");
+}
+
+/* The macros and resources of tensors, and the words of their sizes and strides. */
+DMLOPS_CALLED dmlops_plan_int_512 dmlops_plan_tell_tensors(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_Buffer* stand_in) {
+    dmlops_plan_int_512 lists;
+    lists.count = 0;
+    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
+        dmlops_plan_define_tensor(planning, tensor);
+        dmlops_out_define(planning, tensor->macro, "_PRESENT", (int64_t)tensor->is_present);
+        if (tensor->is_limited) {
+            dmlops_out_define_text(planning, tensor->macro, "_LOWEST", dmlops_plan_lowest(planning, tensor->bits,
+                tensor->is_float, tensor->is_signed));
+            dmlops_out_define_text(planning, tensor->macro, "_HIGHEST", dmlops_plan_highest(planning, tensor->bits,
+                tensor->is_float, tensor->is_signed));
+            dmlops_out_define(planning, tensor->macro, "_FLOATS", (int64_t)tensor->is_float);
+        }
+        dmlops_out_define(planning, tensor->macro, "_SIZES_LENGTH", tensor->sizes.count);
+        dmlops_out_define(planning, tensor->macro, "_STRIDES_LENGTH", tensor->strides.count);
+        int64_t end = dmlops_add(lists.count, 8);
+        for (int64_t each_2 = 0; each_2 < tensor->sizes.count; ++each_2) {
+            const int64_t size = tensor->sizes.items[each_2];
+            dmlops_plan_int_512_insert(planning, &lists, lists.count, size);
+        }
+        while (planning->reason == DMLOPS_REASON_NONE && (lists.count < end)) {
+            dmlops_plan_int_512_insert(planning, &lists, lists.count, 0);
+        }
+        for (int64_t each_3 = 0; each_3 < tensor->strides.count; ++each_3) {
+            const int64_t stride = tensor->strides.items[each_3];
+            dmlops_plan_int_512_insert(planning, &lists, lists.count, dmlops_modulo(stride, INT64_C(4294967296)));
+        }
+        while (planning->reason == DMLOPS_REASON_NONE && (lists.count < dmlops_add(end, 8))) {
+            dmlops_plan_int_512_insert(planning, &lists, lists.count, 0);
+        }
+        dmlops_out_bind(planning, tensor->is_present ? &tensor->buffer : stand_in);
+        if (tensor->is_present && tensor->is_held) {
+            dmlops_out_hold(planning, &tensor->buffer);
+        }
+    }
+    return lists;
+}
+
+/* The words of fused activations, and a bit for each kind that is among them. */
+DMLOPS_CALLED dmlops_plan_Fused dmlops_plan_tell_activations(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_int_32 words;
+    words.count = 0;
+    int64_t kinds = 0;
+    for (int64_t each_1 = 0; each_1 < told->activations.count; ++each_1) {
+        const dmlops_plan_Activation* activation = &told->activations.items[each_1];
+        int is_known = 0;
+        for (int64_t number = 0; number < shader->activations.count; ++number) {
+            const int64_t kind = shader->activations.items[number];
+            if (kind == activation->kind) {
+                kinds = kinds | dmlops_shift(1, number);
+                is_known = 1;
+            }
+        }
+        if (!is_known) {
+            dmlops_out_refuse(planning, DMLOPS_REASON_ACTIVATION, -1, activation->kind);
+            dmlops_plan_Fused made_2;
+            memset(&made_2, 0, sizeof made_2);
+            return made_2;
+        }
+        dmlops_plan_int_32_insert(planning, &words, words.count, activation->kind);
+        dmlops_plan_int_32_insert(planning, &words, words.count, activation->parameter0);
+        dmlops_plan_int_32_insert(planning, &words, words.count, activation->parameter1);
+        dmlops_plan_int_32_insert(planning, &words, words.count, 0);
+    }
+    while (planning->reason == DMLOPS_REASON_NONE && (shader->is_fused && (words.count < 4))) {
+        dmlops_plan_int_32_insert(planning, &words, words.count, 0);
+    }
+    dmlops_plan_Fused made_3;
+    made_3.words = words;
+    made_3.kinds = kinds;
+    return made_3;
+}
+
+/* The dispatches; none where every output is absent. */
+DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_out_begin(planning);
+    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
+        if (tensor->is_present) {
+            dmlops_plan_check_span(planning, tensor);
+        }
+    }
+    int64_t wanted = dmlops_plan_needed(planning, told, shader);
+    dmlops_plan_Pass_32 passes;
+    passes.count = 0;
+    for (int64_t each_2 = 0; each_2 < shader->passes.count; ++each_2) {
+        const dmlops_plan_Pass* one = &shader->passes.items[each_2];
+        if (dmlops_plan_is_needed(planning, told, one, wanted)) {
+            dmlops_plan_Pass_32_insert(planning, &passes, passes.count, one);
+        }
+    }
+    if (passes.count == 0) {
+        return;
+    }
+    dmlops_plan_Space space = dmlops_plan_space_of(planning, told, shader, wanted);
+    if (space.words >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, space.words));
+        return;
+    }
+    dmlops_plan_Buffer stand_in = told->tensors.items[dmlops_item(planning, passes.items[dmlops_item(planning, -1,
+        passes.count)].target, told->tensors.count)].buffer;
+    for (int64_t each_3 = 0; each_3 < passes.count; ++each_3) {
+        const dmlops_plan_Pass* one = &passes.items[each_3];
+        if (!one->writes_kept) {
+            stand_in = told->tensors.items[dmlops_item(planning, one->target, told->tensors.count)].buffer;
+            break;
+        }
+    }
+    dmlops_plan_define_type(planning, "REAL", told->is_double ? 64 : 32, 1, 1);
+    dmlops_out_define(planning, "", "NUM_THREADS", 64);
+    dmlops_plan_int_512 lists = dmlops_plan_tell_tensors(planning, told, &stand_in);
+    for (int64_t place = 0; place < shader->kept.count; ++place) {
+        const dmlops_plan_Kept* kept = &shader->kept.items[place];
+        dmlops_plan_int_8 sizes;
+        sizes.count = 0;
+        if (((wanted >> place) & 1) == 1) {
+            for (int64_t each_4 = 0; each_4 < told->kept_sizes.items[dmlops_item(planning, place,
+                told->kept_sizes.count)].count; ++each_4) {
+                const int64_t size = told->kept_sizes.items[dmlops_item(planning, place,
+                    told->kept_sizes.count)].items[each_4];
+                dmlops_plan_int_8_insert(planning, &sizes, sizes.count, size);
+            }
+        }
+        dmlops_out_define(planning, kept->macro, "_SIZES_LENGTH", sizes.count);
+        dmlops_plan_int_8 made_6 = dmlops_plan_eight(planning, &sizes);
+        for (int64_t each_5 = 0; each_5 < made_6.count; ++each_5) {
+            const int64_t size = made_6.items[each_5];
+            dmlops_plan_int_512_insert(planning, &lists, lists.count, size);
+        }
+    }
+    for (int64_t place = 0; place < told->bounds.count; ++place) {
+        const int64_t bound = told->bounds.items[place];
+        dmlops_out_define(planning, shader->bounds.items[dmlops_item(planning, place, shader->bounds.count)], "_BOUND",
+            bound);
+    }
+    for (int64_t place = 0; place < told->lists.count; ++place) {
+        const dmlops_plan_Listed* listed = &told->lists.items[place];
+        dmlops_out_define(planning, shader->lists.items[dmlops_item(planning, place, shader->lists.count)], "_LENGTH",
+            listed->entries.count);
+        for (int64_t number = 0; number < 8; ++number) {
+            int64_t entry = (number < listed->entries.count) ? listed->entries.items[dmlops_item(planning, number,
+                listed->entries.count)] : 0;
+            dmlops_plan_int_512_insert(planning, &lists, lists.count, listed->is_float ? entry :
+                dmlops_plan_counted(planning, entry));
+        }
+    }
+    dmlops_plan_Fused fused = dmlops_plan_tell_activations(planning, told, shader);
+    if (shader->is_fused) {
+        dmlops_out_define(planning, "", "ACTIVATION_COUNT", dmlops_divide(fused.words.count, 4));
+        dmlops_out_define(planning, "", "ACTIVATION_KINDS", fused.kinds);
+    }
+    dmlops_plan_int_64 scalars;
+    scalars.count = 0;
+    for (int64_t each_7 = 0; each_7 < space.firsts.count; ++each_7) {
+        const int64_t first = space.firsts.items[each_7];
+        dmlops_plan_int_64_insert(planning, &scalars, scalars.count, dmlops_plan_counted(planning, first));
+    }
+    for (int64_t each_8 = 0; each_8 < told->numbers.count; ++each_8) {
+        const dmlops_plan_Number* known = &told->numbers.items[each_8];
+        dmlops_plan_int_64_insert(planning, &scalars, scalars.count, known->is_float ? known->value :
+            dmlops_plan_counted(planning, known->value));
+    }
+    if (shader->kept.count > 0) {
+        int from_zeros = 0;
+        for (int64_t each_9 = 0; each_9 < passes.count; ++each_9) {
+            const dmlops_plan_Pass* one = &passes.items[each_9];
+            from_zeros = from_zeros || ((one->box_list != -1) || (one->box_tensor != -1));
+        }
+        dmlops_plan_Buffer made_10 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, space.words), 8),
+            from_zeros);
+        dmlops_out_bind(planning, &made_10);
+    }
+    dmlops_out_share(planning);
+    int64_t place = 0;
+    int64_t dispatches = 0;
+    int64_t pending = 0;
+    while (planning->reason == DMLOPS_REASON_NONE && (place < passes.count)) {
+        int64_t end = dmlops_add(place, 1);
+        int64_t steps = 1;
+        if (passes.items[dmlops_item(planning, place, passes.count)].is_along) {
+            steps = told->kept_sizes.items[dmlops_item(planning, passes.items[dmlops_item(planning, place,
+                passes.count)].target, told->kept_sizes.count)].items[dmlops_item(planning, 0,
+                told->kept_sizes.items[dmlops_item(planning, passes.items[dmlops_item(planning, place,
+                passes.count)].target, told->kept_sizes.count)].count)];
+            while (planning->reason == DMLOPS_REASON_NONE && ((end < passes.count) &&
+                passes.items[dmlops_item(planning, end, passes.count)].is_along)) {
+                end = dmlops_add(end, 1);
+            }
+        }
+        dispatches = dmlops_add(dispatches, dmlops_multiply(steps, dmlops_subtract(end, place)));
+        if (dispatches > 262144) {
+            dmlops_out_refuse(planning, DMLOPS_REASON_MANY_DISPATCHES, -1, dispatches);
+            return;
+        }
+        for (int64_t step = 0; step < steps; ++step) {
+            for (int64_t each_11 = dmlops_clip(place, passes.count); each_11 < dmlops_clip(end, passes.count);
+                ++each_11) {
+                const dmlops_plan_Pass* one = &passes.items[each_11];
+                dmlops_plan_int_8 shape = dmlops_plan_box_of(planning, told, one);
+                int64_t whole = dmlops_plan_element_count(planning, &shape);
+                if (whole >= INT64_C(2147483648)) {
+                    dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, whole);
+                    return;
+                }
+                int64_t count = one->is_along ? dmlops_divide(whole, shape.items[dmlops_item(planning, 0,
+                    shape.count)]) : whole;
+                dmlops_plan_Groups groups = dmlops_plan_grid(planning, count, 64, 1);
+                int waits = (one->reads & pending) != 0;
+                pending = waits ? 0 : pending;
+                pending = pending | one->writes;
+                dmlops_out_define(planning, "", "PASS", one->number);
+                dmlops_plan_int_8 made_12 = dmlops_plan_eight(planning, &shape);
+                dmlops_plan_DefinitionParams params;
+                params.sizes = made_12;
+                params.lists = lists;
+                params.activations = fused.words;
+                params.rank = shape.count;
+                params.count = count;
+                params.first = dmlops_multiply(step, count);
+                params.groupColumns = groups.columns;
+                params.elements = told->elements;
+                params.scalars = scalars;
+                dmlops_put_DefinitionParams(planning, &params);
+                dmlops_out_dispatch(planning, &groups, waits);
+            }
+        }
+        place = end;
+    }
+}
+
+/* A dispatch. */
+DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* told) {
+    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
+        dmlops_plan_check_span(planning, tensor);
+    }
+    for (int64_t each_2 = 0; each_2 < told->switches.count; ++each_2) {
+        const dmlops_plan_Switch* switch_ = &told->switches.items[each_2];
+        dmlops_out_define(planning, "", switch_->name, switch_->value);
+    }
+    for (int64_t each_3 = 0; each_3 < told->tensors.count; ++each_3) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_3];
+        dmlops_plan_define_tensor(planning, tensor);
+        dmlops_out_bind(planning, &tensor->buffer);
+    }
+    for (int64_t each_4 = 0; each_4 < told->tensors.count; ++each_4) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_4];
+        if (tensor->is_limited && !tensor->is_float && (tensor->bits <= 16)) {
+            int64_t lowest = tensor->is_signed ? dmlops_subtract(0, dmlops_shift(1, dmlops_subtract(tensor->bits, 1)))
+                : 0;
+            dmlops_out_define(planning, tensor->macro, "_LOWEST", lowest);
+            dmlops_out_define(planning, tensor->macro, "_HIGHEST", dmlops_subtract(dmlops_add(lowest, dmlops_shift(1,
+                tensor->bits)), 1));
+        }
+    }
+    if (told->is_aligned) {
+        dmlops_plan_aligned(planning, told);
+    } else {
+        dmlops_plan_coordinates(planning, told);
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* told) {
+    dmlops_plan_int_8 sizes = told->tensors.items[dmlops_item(planning, told->over, told->tensors.count)].sizes;
+    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
+        if (tensor->strides.count != sizes.count) {
+            dmlops_out_refuse(planning, DMLOPS_REASON_RANKS, -1, tensor->strides.count);
             return;
         }
     }
-    rank = dmlops_gather_loops(planning, shader, description, tensors, loops, lookups, &lookup_count);
-    if (planning->failed) {
+    int64_t count = dmlops_plan_element_count(planning, &sizes);
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, count, 256, 1);
+    dmlops_plan_Dimension_10 found;
+    found.count = 0;
+    for (int64_t place = 0; place < sizes.count; ++place) {
+        const int64_t size = sizes.items[place];
+        dmlops_plan_int_16 row;
+        row.count = 0;
+        for (int64_t each_2 = 0; each_2 < told->tensors.count; ++each_2) {
+            const dmlops_plan_Tensor* tensor = &told->tensors.items[each_2];
+            dmlops_plan_int_16_insert(planning, &row, row.count, tensor->strides.items[dmlops_item(planning, place,
+                tensor->strides.count)]);
+        }
+        for (int64_t each_3 = 0; each_3 < told->arrays.count; ++each_3) {
+            const dmlops_plan_int_8* array = &told->arrays.items[each_3];
+            dmlops_plan_int_16_insert(planning, &row, row.count, dmlops_plan_integer(planning,
+                array->items[dmlops_item(planning, place, array->count)]));
+        }
+        dmlops_plan_Dimension made_4 = dmlops_plan_dimension(planning, size, &row);
+        dmlops_plan_Dimension_10_insert(planning, &found, found.count, &made_4);
+    }
+    dmlops_out_define(planning, "", "RANK", sizes.count);
+    dmlops_out_define(planning, "", "NUM_THREADS", 256);
+    dmlops_plan_int_64 scalars;
+    scalars.count = 0;
+    for (int64_t each_5 = 0; each_5 < told->scalars.count; ++each_5) {
+        const dmlops_plan_Number* number = &told->scalars.items[each_5];
+        dmlops_plan_int_64_insert(planning, &scalars, scalars.count, dmlops_plan_word(planning, number));
+    }
+    dmlops_plan_int_8 made_6;
+    made_6.count = 0;
+    dmlops_plan_MapParams made_7;
+    made_7.count = count;
+    made_7.groupColumns = groups.columns;
+    made_7.elements = told->elements;
+    made_7.steps = made_6;
+    made_7.scalars = scalars;
+    made_7.dimensions = found;
+    dmlops_put_MapParams(planning, &made_7);
+    dmlops_out_dispatch(planning, &groups, 0);
+}
+
+/* Whether vectors of a tensor are neighbours along a loop. */
+DMLOPS_CALLED int dmlops_plan_has_vectors(dmlops_planning* planning, const dmlops_plan_Map* told, const
+    dmlops_plan_Loop_16* loops, int64_t place, int64_t along, int64_t vector) {
+    int64_t bits = told->tensors.items[dmlops_item(planning, place, told->tensors.count)].bits;
+    int64_t loaded = dmlops_multiply(bits, vector);
+    if ((bits < 8) || ((loaded != 32) && (loaded != 64) && (loaded != 128)) || (loops->items[dmlops_item(planning,
+        along, loops->count)].strides.items[dmlops_item(planning, place, loops->items[dmlops_item(planning, along,
+        loops->count)].strides.count)] != 1)) {
+        return 0;
+    }
+    for (int64_t number = 0; number < loops->count; ++number) {
+        const dmlops_plan_Loop* loop = &loops->items[number];
+        if ((number != along) && (dmlops_modulo(loop->strides.items[dmlops_item(planning, place, loop->strides.count)],
+            vector) != 0)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* The other dimension of blocks, along which an input is better read, if they are any use. */
+DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dmlops_plan_Map* told, const
+    dmlops_plan_Loop_16* loops, int64_t vector) {
+    if ((vector > 1) && (loops->count <= dmlops_subtract(8, 2))) {
+        for (int64_t along = 0; along < dmlops_subtract(loops->count, 1); ++along) {
+            if (dmlops_modulo(loops->items[dmlops_item(planning, along, loops->count)].size, vector) == 0) {
+                for (int64_t place = 0; place < dmlops_subtract(told->tensors.count, 1); ++place) {
+                    if (dmlops_plan_has_vectors(planning, told, loops, place, along, vector)) {
+                        return along;
+                    }
+                }
+            }
+        }
+    }
+    return -1;
+}
+
+/* Loops over square blocks, neighbours along both dimensions one after the other. */
+DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_patches(dmlops_planning* planning, const dmlops_plan_Loop* other, const
+    dmlops_plan_Loop* inner, int64_t vector) {
+    int64_t high = dmlops_gcd(16, dmlops_divide(other->size, vector));
+    int64_t wide = dmlops_gcd(8, dmlops_divide(inner->size, vector));
+    dmlops_plan_Loop_16 found;
+    found.count = 0;
+    dmlops_plan_Loop down = dmlops_plan_in_steps(planning, other, dmlops_multiply(vector, high));
+    if (down.size > 1) {
+        dmlops_plan_Loop_16_insert(planning, &found, found.count, &down);
+    }
+    dmlops_plan_Loop across = dmlops_plan_in_steps(planning, inner, dmlops_multiply(vector, wide));
+    if (across.size > 1) {
+        dmlops_plan_Loop_16_insert(planning, &found, found.count, &across);
+    }
+    dmlops_plan_Loop made_1 = dmlops_plan_in_steps(planning, other, vector);
+    dmlops_plan_Loop made_2;
+    made_2.size = high;
+    made_2.strides = made_1.strides;
+    dmlops_plan_Loop_16_insert(planning, &found, found.count, &made_2);
+    dmlops_plan_Loop made_3 = dmlops_plan_in_steps(planning, inner, vector);
+    dmlops_plan_Loop made_4;
+    made_4.size = wide;
+    made_4.strides = made_3.strides;
+    dmlops_plan_Loop_16_insert(planning, &found, found.count, &made_4);
+    return found;
+}
+
+DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Map* told) {
+    int64_t unroll = 0;
+    int64_t apart = 0;
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, -1, told->tensors.count)];
+    dmlops_plan_Loop_16 made_1;
+    made_1.count = 0;
+    for (int64_t place = 0; place < output.sizes.count; ++place) {
+        const int64_t size = output.sizes.items[place];
+        dmlops_plan_int_8 made_2;
+        made_2.count = 0;
+        for (int64_t each_3 = 0; each_3 < told->tensors.count; ++each_3) {
+            const dmlops_plan_Tensor* tensor = &told->tensors.items[each_3];
+            dmlops_plan_int_8_insert(planning, &made_2, made_2.count, tensor->strides.items[dmlops_item(planning,
+                place, tensor->strides.count)]);
+        }
+        dmlops_plan_Loop made_4;
+        made_4.size = size;
+        made_4.strides = made_2;
+        dmlops_plan_Loop_16_insert(planning, &made_1, made_1.count, &made_4);
+    }
+    dmlops_plan_Loop_16 loops = dmlops_plan_merged(planning, &made_1);
+    if (loops.count == 0) {
+        dmlops_plan_Loop made_5 = dmlops_plan_lone(planning, told->tensors.count, 1);
+        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_5);
+    }
+    dmlops_plan_Loop inner = loops.items[dmlops_item(planning, -1, loops.count)];
+    dmlops_plan_int_64 outer;
+    outer.count = 0;
+    for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, loops.count); ++each_6) {
+        const dmlops_plan_Loop* loop = &loops.items[each_6];
+        dmlops_plan_int_64_insert(planning, &outer, outer.count, loop->strides.items[dmlops_item(planning, -1,
+            loop->strides.count)]);
+    }
+    int64_t vector = dmlops_plan_vector_width(planning, output.bits, inner.size,
+        inner.strides.items[dmlops_item(planning, -1, inner.strides.count)], &outer);
+    int64_t other = dmlops_plan_other_loop(planning, told, &loops, vector);
+    for (int64_t place = 0; place < dmlops_clip(-1, told->tensors.count); ++place) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[place];
+        int turned = (other != -1) && dmlops_plan_has_vectors(planning, told, &loops, place, other, vector);
+        int straight = turned || dmlops_plan_has_vectors(planning, told, &loops, place, dmlops_subtract(loops.count,
+            1), vector);
+        dmlops_out_define(planning, tensor->macro, "_TURNED", (int64_t)turned);
+        dmlops_out_define(planning, tensor->macro, "_VECTOR", straight ? vector : 1);
+    }
+    dmlops_plan_Loop_16 vectors;
+    vectors.count = 0;
+    for (int64_t place = 0; place < dmlops_clip(-1, loops.count); ++place) {
+        const dmlops_plan_Loop* loop = &loops.items[place];
+        if (place != other) {
+            dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, loop);
+        }
+    }
+    if (other == -1) {
+        unroll = dmlops_max(1, dmlops_min(4, dmlops_divide(256, dmlops_multiply(dmlops_max(output.bits, 8), vector))));
+        apart = unroll;
+        dmlops_plan_Loop made_7 = dmlops_plan_in_steps(planning, &inner, vector);
+        dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_7);
+    } else {
+        unroll = vector;
+        apart = 1;
+        dmlops_plan_Loop_16 made_9 = dmlops_plan_patches(planning, &loops.items[dmlops_item(planning, other,
+            loops.count)], &inner, vector);
+        for (int64_t each_8 = 0; each_8 < made_9.count; ++each_8) {
+            const dmlops_plan_Loop* loop = &made_9.items[each_8];
+            dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, loop);
+        }
+    }
+    int64_t count = dmlops_plan_repeats(planning, &vectors);
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, dmlops_plan_ceil_div(planning, count, apart), 256, apart);
+    dmlops_out_define(planning, "", "RANK", vectors.count);
+    dmlops_out_define(planning, "", "VECTOR", vector);
+    dmlops_out_define(planning, "", "UNROLL", unroll);
+    dmlops_out_define(planning, "", "NUM_THREADS", 256);
+    dmlops_out_define(planning, "", "BLOCKS", (int64_t)(other != -1));
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    for (int64_t each_10 = 0; each_10 < dmlops_clip(-1, inner.strides.count); ++each_10) {
+        const int64_t item = inner.strides.items[each_10];
+        dmlops_plan_int_8_insert(planning, &steps, steps.count, item);
+    }
+    dmlops_plan_int_64 scalars;
+    scalars.count = 0;
+    for (int64_t each_11 = 0; each_11 < told->scalars.count; ++each_11) {
+        const dmlops_plan_Number* number = &told->scalars.items[each_11];
+        dmlops_plan_int_64_insert(planning, &scalars, scalars.count, dmlops_plan_word(planning, number));
+    }
+    dmlops_plan_Dimension_10 made_12 = dmlops_plan_dimensions(planning, &vectors);
+    dmlops_plan_MapParams params;
+    params.count = count;
+    params.groupColumns = groups.columns;
+    params.elements = told->elements;
+    params.steps = steps;
+    params.scalars = scalars;
+    params.dimensions = made_12;
+    dmlops_put_MapParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, 0);
+}
+
+/* Shaders do not check bounds, so nothing may reach beyond a tensor or count past 32 bits. */
+DMLOPS_CALLED void dmlops_plan_check_reach(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t bytes,
+    int64_t span) {
+    if ((span < INT64_C(4294967296)) && (dmlops_multiply(span, tensor->bits) > dmlops_multiply(bytes, 8))) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_BEYOND, tensor->buffer.member, dmlops_subtract(span, 1));
         return;
     }
-    bytes = tensors[2].type->bits / 8u;
-    dmlops_widen(loops, &rank, lookups, lookup_count, &bytes);
-    dmlops_stripe(loops, &rank, bytes);
-    inner = &loops[rank - 1];
-    vector = dmlops_vector(loops, rank, 3, (uint32_t)bytes * 8);
-    index_vector = inner->strides[1] == 1 ? dmlops_gcd(vector, 128u / tensors[1].type->bits) : 1;
-    for (uint32_t d = 0; d + 1 < rank; ++d) {
-        index_vector = dmlops_gcd(index_vector, loops[d].strides[1]);
+    if (span >= INT64_C(4294967296)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_TOO_LARGE, tensor->buffer.member, span);
+        return;
     }
-    for (int64_t k = 0; k < lookup_count; ++k) {
-        index_vector = dmlops_gcd(index_vector, lookups[k].offset);
+}
+
+/* The loops over the output, in the order of its dimensions. */
+DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_checked_loops(dmlops_planning* planning, const dmlops_plan_Gather* told) {
+    dmlops_plan_Movement movement = told->movement;
+    if (!movement.is_followed || (movement.lookups.count == 0)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_INDICES, -1, 0);
+        dmlops_plan_Loop_16 made_1;
+        memset(&made_1, 0, sizeof made_1);
+        return made_1;
     }
-    unroll = dmlops_unroll(bytes * 8 * vector);
-    inner->size /= vector;
-    items = dmlops_repeats(loops, rank);
-    dmlops_grid(planning, (items + unroll - 1) / unroll, DMLOPS_GATHER_THREADS, unroll);
-    dmlops_put_word(planning, items);
-    dmlops_put_word(planning, out->groups[0]);
-    dmlops_put_word(planning, inner->strides[0]);
-    dmlops_put_word(planning, inner->strides[1]);
-    for (uint32_t d = 0; d < rank; ++d) {
-        dmlops_put_size(planning, loops[d].size);
-        for (int i = 0; i < 3; ++i) {
-            dmlops_put_word(planning, loops[d].strides[i] * (d + 1 < rank ? 1 : vector));
+    dmlops_plan_Loop_16 loops;
+    loops.count = 0;
+    int64_t written = 1;
+    int64_t read = 1;
+    int64_t looked = 1;
+    for (int64_t place = 0; place < told->output.sizes.count; ++place) {
+        const int64_t size = told->output.sizes.items[place];
+        dmlops_plan_int_8 made_2;
+        made_2.count = 0;
+        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, movement.strides.items[dmlops_item(planning, place,
+            movement.strides.count)]);
+        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, movement.steps.items[dmlops_item(planning, place,
+            movement.steps.count)]);
+        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, told->output.strides.items[dmlops_item(planning,
+            place, told->output.strides.count)]);
+        dmlops_plan_Loop loop;
+        loop.size = size;
+        loop.strides = made_2;
+        read = dmlops_add(read, dmlops_multiply(dmlops_subtract(size, 1), loop.strides.items[dmlops_item(planning, 0,
+            loop.strides.count)]));
+        looked = dmlops_add(looked, dmlops_multiply(dmlops_subtract(size, 1), loop.strides.items[dmlops_item(planning,
+            1, loop.strides.count)]));
+        written = dmlops_add(written, dmlops_multiply(dmlops_subtract(size, 1),
+            loop.strides.items[dmlops_item(planning, 2, loop.strides.count)]));
+        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &loop);
+    }
+    int64_t last = 0;
+    for (int64_t each_3 = 0; each_3 < movement.lookups.count; ++each_3) {
+        const dmlops_plan_Lookup* lookup = &movement.lookups.items[each_3];
+        read = dmlops_add(read, dmlops_multiply(dmlops_subtract(lookup->size, 1), lookup->stride));
+        last = dmlops_max(last, lookup->offset);
+    }
+    dmlops_plan_check_reach(planning, &told->output, told->output_bytes, written);
+    dmlops_plan_check_reach(planning, &told->input, told->input_bytes, read);
+    dmlops_plan_check_reach(planning, &told->indices, told->indices_bytes, dmlops_add(last, looked));
+    return loops;
+}
+
+/* Loops, at least one. */
+DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_or_lone(dmlops_planning* planning, const dmlops_plan_Loop_16* loops) {
+    if (loops->count == 0) {
+        dmlops_plan_Loop_16 made_1;
+        made_1.count = 0;
+        dmlops_plan_int_8 made_2;
+        made_2.count = 0;
+        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 0);
+        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 0);
+        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 1);
+        dmlops_plan_Loop made_3;
+        made_3.size = 1;
+        made_3.strides = made_2;
+        dmlops_plan_Loop_16_insert(planning, &made_1, made_1.count, &made_3);
+        return made_1;
+    }
+    return *loops;
+}
+
+/* The same movement in elements of up to 16 bytes, where it copies runs of them. */
+DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_widened(dmlops_planning* planning, const dmlops_plan_Moved* moved) {
+    dmlops_plan_Loop inner = moved->loops.items[dmlops_item(planning, -1, moved->loops.count)];
+    if ((inner.strides.items[dmlops_item(planning, 0, inner.strides.count)] != 1) ||
+        (inner.strides.items[dmlops_item(planning, 1, inner.strides.count)] != 0) ||
+        (inner.strides.items[dmlops_item(planning, 2, inner.strides.count)] != 1)) {
+        return *moved;
+    }
+    int64_t factor = dmlops_gcd(dmlops_divide(16, moved->bytes), inner.size);
+    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, moved->loops.count); ++each_1) {
+        const dmlops_plan_Loop* loop = &moved->loops.items[each_1];
+        factor = dmlops_gcd(factor, dmlops_gcd(loop->strides.items[dmlops_item(planning, 0, loop->strides.count)],
+            loop->strides.items[dmlops_item(planning, 2, loop->strides.count)]));
+    }
+    for (int64_t each_2 = 0; each_2 < moved->lookups.count; ++each_2) {
+        const dmlops_plan_Lookup* lookup = &moved->lookups.items[each_2];
+        factor = dmlops_gcd(factor, lookup->stride);
+    }
+    dmlops_plan_Loop_16 loops;
+    loops.count = 0;
+    for (int64_t each_3 = 0; each_3 < dmlops_clip(-1, moved->loops.count); ++each_3) {
+        const dmlops_plan_Loop* loop = &moved->loops.items[each_3];
+        dmlops_plan_int_8 made_4;
+        made_4.count = 0;
+        dmlops_plan_int_8_insert(planning, &made_4, made_4.count,
+            dmlops_divide(loop->strides.items[dmlops_item(planning, 0, loop->strides.count)], factor));
+        dmlops_plan_int_8_insert(planning, &made_4, made_4.count, loop->strides.items[dmlops_item(planning, 1,
+            loop->strides.count)]);
+        dmlops_plan_int_8_insert(planning, &made_4, made_4.count,
+            dmlops_divide(loop->strides.items[dmlops_item(planning, 2, loop->strides.count)], factor));
+        dmlops_plan_Loop made_5;
+        made_5.size = loop->size;
+        made_5.strides = made_4;
+        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_5);
+    }
+    dmlops_plan_int_8 made_6;
+    made_6.count = 0;
+    dmlops_plan_int_8_insert(planning, &made_6, made_6.count, 1);
+    dmlops_plan_int_8_insert(planning, &made_6, made_6.count, 0);
+    dmlops_plan_int_8_insert(planning, &made_6, made_6.count, 1);
+    dmlops_plan_Loop made_7;
+    made_7.size = dmlops_divide(inner.size, factor);
+    made_7.strides = made_6;
+    dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_7);
+    dmlops_plan_Loop_16 made_8 = dmlops_plan_merged(planning, &loops);
+    dmlops_plan_Loop_16 made_9 = dmlops_plan_or_lone(planning, &made_8);
+    dmlops_plan_Lookup_8 made_10;
+    made_10.count = 0;
+    for (int64_t each_11 = 0; each_11 < moved->lookups.count; ++each_11) {
+        const dmlops_plan_Lookup* lookup = &moved->lookups.items[each_11];
+        dmlops_plan_Lookup made_12;
+        made_12.size = lookup->size;
+        made_12.stride = dmlops_divide(lookup->stride, factor);
+        made_12.offset = lookup->offset;
+        dmlops_plan_Lookup_8_insert(planning, &made_10, made_10.count, &made_12);
+    }
+    dmlops_plan_Moved made_13;
+    made_13.bytes = dmlops_multiply(moved->bytes, factor);
+    made_13.loops = made_9;
+    made_13.lookups = made_10;
+    return made_13;
+}
+
+/* The same movement down strips of a cache line, where the index chooses the row to read from. Row by row, every
+   element of a row may come from another row; by the time its neighbours in memory are wanted, the cache has lost
+   them. The rows of a strip fit. */
+DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_striped(dmlops_planning* planning, const dmlops_plan_Moved* moved) {
+    int64_t rank = moved->loops.count;
+    if ((rank < 2) || (rank >= 8)) {
+        return *moved;
+    }
+    dmlops_plan_Loop inner = moved->loops.items[dmlops_item(planning, -1, moved->loops.count)];
+    int64_t width = dmlops_divide(128, moved->bytes);
+    int chosen = (inner.strides.items[dmlops_item(planning, 0, inner.strides.count)] == 1) &&
+        (inner.strides.items[dmlops_item(planning, 2, inner.strides.count)] == 1) &&
+        (inner.strides.items[dmlops_item(planning, 1, inner.strides.count)] > 0);
+    if (!chosen || (dmlops_modulo(inner.size, width) != 0) || (inner.size == width)) {
+        return *moved;
+    }
+    dmlops_plan_Loop_16 loops;
+    loops.count = 0;
+    for (int64_t each_1 = 0; each_1 < dmlops_clip(dmlops_subtract(rank, 2), moved->loops.count); ++each_1) {
+        const dmlops_plan_Loop* item = &moved->loops.items[each_1];
+        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, item);
+    }
+    dmlops_plan_Loop made_2 = dmlops_plan_in_steps(planning, &inner, width);
+    dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_2);
+    dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &moved->loops.items[dmlops_item(planning, -2,
+        moved->loops.count)]);
+    dmlops_plan_Loop made_3;
+    made_3.size = width;
+    made_3.strides = inner.strides;
+    dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_3);
+    dmlops_plan_Moved made_4;
+    made_4.bytes = moved->bytes;
+    made_4.loops = loops;
+    made_4.lookups = moved->lookups;
+    return made_4;
+}
+
+/* The movement as it is, in as few loops as possible. */
+DMLOPS_CALLED dmlops_plan_Moved dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_plan_Gather* told) {
+    dmlops_plan_Loop_16 made_1 = dmlops_plan_checked_loops(planning, told);
+    dmlops_plan_Loop_16 made_2 = dmlops_plan_merged(planning, &made_1);
+    dmlops_plan_Loop_16 loops = dmlops_plan_or_lone(planning, &made_2);
+    dmlops_plan_Moved made_3;
+    made_3.bytes = dmlops_divide(told->output.bits, 8);
+    made_3.loops = loops;
+    made_3.lookups = told->movement.lookups;
+    return made_3;
+}
+
+/* The one dispatch that gathers, in the fastest variant of the shader. */
+DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* told) {
+    dmlops_plan_Moved made_1 = dmlops_plan_moved_of(planning, told);
+    dmlops_plan_Moved made_2 = dmlops_plan_widened(planning, &made_1);
+    dmlops_plan_Moved moved = dmlops_plan_striped(planning, &made_2);
+    dmlops_plan_Loop inner = moved.loops.items[dmlops_item(planning, -1, moved.loops.count)];
+    int64_t bits = dmlops_multiply(moved.bytes, 8);
+    dmlops_plan_int_64 outer;
+    outer.count = 0;
+    for (int64_t each_3 = 0; each_3 < dmlops_clip(-1, moved.loops.count); ++each_3) {
+        const dmlops_plan_Loop* loop = &moved.loops.items[each_3];
+        dmlops_plan_int_64_insert(planning, &outer, outer.count, loop->strides.items[dmlops_item(planning, 2,
+            loop->strides.count)]);
+    }
+    int64_t vector = dmlops_plan_vector_width(planning, bits, inner.size, inner.strides.items[dmlops_item(planning, 2,
+        inner.strides.count)], &outer);
+    int64_t index_vector = 1;
+    if (inner.strides.items[dmlops_item(planning, 1, inner.strides.count)] == 1) {
+        index_vector = dmlops_gcd(vector, dmlops_divide(128, told->indices.bits));
+        for (int64_t each_4 = 0; each_4 < dmlops_clip(-1, moved.loops.count); ++each_4) {
+            const dmlops_plan_Loop* loop = &moved.loops.items[each_4];
+            index_vector = dmlops_gcd(index_vector, loop->strides.items[dmlops_item(planning, 1, loop->strides.count)]);
         }
-        dmlops_put_padding(planning);
+        for (int64_t each_5 = 0; each_5 < moved.lookups.count; ++each_5) {
+            const dmlops_plan_Lookup* lookup = &moved.lookups.items[each_5];
+            index_vector = dmlops_gcd(index_vector, lookup->offset);
+        }
     }
-    for (int64_t k = 0; k < lookup_count; ++k) {
-        dmlops_put_word(planning, lookups[k].size);
-        dmlops_put_word(planning, lookups[k].stride);
-        dmlops_put_word(planning, lookups[k].offset);
-        dmlops_put_padding(planning);
+    int64_t unroll = dmlops_max(1, dmlops_min(4, dmlops_divide(256, dmlops_multiply(bits, vector))));
+    dmlops_plan_Loop_16 vectors;
+    vectors.count = 0;
+    for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, moved.loops.count); ++each_6) {
+        const dmlops_plan_Loop* item = &moved.loops.items[each_6];
+        dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, item);
     }
-    dmlops_define_number(out, "ELEMENT_SIZE", (int64_t)bytes);
-    dmlops_define_number(out, "INDEX_SIZE", tensors[1].type->bits / 8);
-    dmlops_define_number(out, "INDEX_SIGNED", tensors[1].type->kind == 'i');
-    dmlops_define_number(out, "RANK", rank);
-    dmlops_define_number(out, "LOOKUPS", lookup_count);
-    dmlops_define_number(out, "VECTOR", (int64_t)vector);
-    dmlops_define_number(out, "INDEX_VECTOR", (int64_t)index_vector);
-    dmlops_define_number(out, "UNROLL", (int64_t)unroll);
-    dmlops_define_number(out, "NUM_THREADS", DMLOPS_GATHER_THREADS);
+    dmlops_plan_Loop made_7 = dmlops_plan_in_steps(planning, &inner, vector);
+    dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_7);
+    int64_t count = dmlops_plan_repeats(planning, &vectors);
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, dmlops_plan_ceil_div(planning, count, unroll), 512, unroll);
+    dmlops_out_define(planning, "", "ELEMENT_SIZE", moved.bytes);
+    dmlops_out_define(planning, "", "INDEX_SIZE", dmlops_divide(told->indices.bits, 8));
+    dmlops_out_define(planning, "", "INDEX_SIGNED", (int64_t)told->indices.is_signed);
+    dmlops_out_define(planning, "", "RANK", vectors.count);
+    dmlops_out_define(planning, "", "LOOKUPS", moved.lookups.count);
+    dmlops_out_define(planning, "", "VECTOR", vector);
+    dmlops_out_define(planning, "", "INDEX_VECTOR", index_vector);
+    dmlops_out_define(planning, "", "UNROLL", unroll);
+    dmlops_out_define(planning, "", "NUM_THREADS", 512);
+    dmlops_out_bind(planning, &told->input.buffer);
+    dmlops_out_bind(planning, &told->indices.buffer);
+    dmlops_out_bind(planning, &told->output.buffer);
+    dmlops_plan_Dimension_10 made_8 = dmlops_plan_dimensions(planning, &vectors);
+    dmlops_plan_GatherLookup_8 made_9;
+    made_9.count = 0;
+    for (int64_t each_10 = 0; each_10 < moved.lookups.count; ++each_10) {
+        const dmlops_plan_Lookup* lookup = &moved.lookups.items[each_10];
+        dmlops_plan_GatherLookup made_11;
+        made_11.size = lookup->size;
+        made_11.inputStride = lookup->stride;
+        made_11.indexOffset = lookup->offset;
+        dmlops_plan_GatherLookup_8_insert(planning, &made_9, made_9.count, &made_11);
+    }
+    dmlops_plan_GatherParams made_12;
+    made_12.count = count;
+    made_12.groupColumns = groups.columns;
+    made_12.inputStep = inner.strides.items[dmlops_item(planning, 0, inner.strides.count)];
+    made_12.indexStep = inner.strides.items[dmlops_item(planning, 1, inner.strides.count)];
+    made_12.dimensions = made_8;
+    made_12.lookups = made_9;
+    dmlops_put_GatherParams(planning, &made_12);
+    dmlops_out_dispatch(planning, &groups, 0);
+}
+
+/* The bits of an element that make it nonzero: all, of a float all but the sign. */
+DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int is_float) {
+    (void)planning;
+    if (is_float) {
+        return (bits == 16) ? "0x7fff" : ((bits == 32) ? "0x7fffffff" : "0x7fffffffffffffff");
+    }
+    if (bits < 16) {
+        return (bits == 4) ? "0xf" : "0xff";
+    }
+    return (bits == 16) ? "0xffff" : ((bits == 32) ? "0xffffffff" : "0xffffffffffffffff");
+}
+
+/* Three dispatches, the second of one group. */
+DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* told) {
+    dmlops_plan_check_span(planning, &told->input);
+    dmlops_plan_check_span(planning, &told->output);
+    dmlops_plan_check_span(planning, &told->coordinates);
+    int64_t count = dmlops_plan_element_count(planning, &told->input.sizes);
+    int64_t blocks = dmlops_plan_ceil_div(planning, count, 1024);
+    dmlops_plan_Loop_16 loops;
+    loops.count = 0;
+    for (int64_t each_1 = 0; each_1 < told->input.sizes.count; ++each_1) {
+        const int64_t size = told->input.sizes.items[each_1];
+        const int64_t stride = told->input.strides.items[dmlops_item(planning, each_1, told->input.strides.count)];
+        dmlops_plan_int_8 made_2;
+        made_2.count = 0;
+        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, stride);
+        dmlops_plan_Loop made_3;
+        made_3.size = size;
+        made_3.strides = made_2;
+        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_3);
+    }
+    dmlops_out_define_text(planning, "", "MAGNITUDE", dmlops_plan_magnitude(planning, told->input.bits,
+        told->input.is_float));
+    dmlops_out_define(planning, "", "RANK", loops.count);
+    dmlops_out_define(planning, "", "ITEMS", 4);
+    dmlops_out_define(planning, "", "NUM_THREADS", 256);
+    dmlops_plan_define_moved(planning, &told->input);
+    dmlops_plan_define_tensor(planning, &told->output);
+    dmlops_plan_define_tensor(planning, &told->coordinates);
+    dmlops_out_bind(planning, &told->input.buffer);
+    dmlops_plan_Buffer made_4 = dmlops_out_scratch(planning, dmlops_multiply(4, dmlops_add(blocks, 1)), 0);
+    dmlops_out_bind(planning, &made_4);
+    dmlops_out_bind(planning, &told->output.buffer);
+    dmlops_out_bind(planning, &told->coordinates.buffer);
+    dmlops_out_share(planning);
+    for (int64_t stage = 0; stage < 3; ++stage) {
+        dmlops_plan_Groups groups = dmlops_plan_grid(planning, (stage == 1) ? 1 : blocks, 1, 1);
+        dmlops_out_define(planning, "", "STAGE", stage);
+        dmlops_plan_Dimension_10 made_5 = dmlops_plan_dimensions(planning, &loops);
+        dmlops_plan_NonzeroParams params;
+        params.count = count;
+        params.groupColumns = groups.columns;
+        params.blocks = blocks;
+        params.columns = told->coordinates.sizes.items[dmlops_item(planning, -1, told->coordinates.sizes.count)];
+        params.rowStride = told->coordinates.strides.items[dmlops_item(planning, -2, told->coordinates.strides.count)];
+        params.columnStride = told->coordinates.strides.items[dmlops_item(planning, -1,
+            told->coordinates.strides.count)];
+        params.dimensions = made_5;
+        dmlops_put_NonzeroParams(planning, &params);
+        dmlops_out_dispatch(planning, &groups, stage > 0);
+    }
+}
+
+/* Whether elements that follow one another are neighbours. */
+DMLOPS_CALLED int dmlops_plan_is_packed(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+    int64_t stride = 1;
+    for (int64_t place = 0; place < tensor->sizes.count; ++place) {
+        int64_t at = dmlops_subtract(dmlops_subtract(tensor->sizes.count, 1), place);
+        if ((tensor->sizes.items[dmlops_item(planning, at, tensor->sizes.count)] != 1) &&
+            (tensor->strides.items[dmlops_item(planning, at, tensor->strides.count)] != stride)) {
+            return 0;
+        }
+        stride = dmlops_multiply(stride, tensor->sizes.items[dmlops_item(planning, at, tensor->sizes.count)]);
+    }
+    return 1;
+}
+
+/* The one dispatch, which writes the next state, too. */
+DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_plan_Philox* told) {
+    dmlops_plan_check_span(planning, &told->output);
+    int64_t count = dmlops_plan_element_count(planning, &told->output.sizes);
+    int64_t blocks = dmlops_plan_ceil_div(planning, count, 4);
+    dmlops_plan_Loop_16 loops;
+    loops.count = 0;
+    for (int64_t each_1 = 0; each_1 < told->output.sizes.count; ++each_1) {
+        const int64_t size = told->output.sizes.items[each_1];
+        const int64_t stride = told->output.strides.items[dmlops_item(planning, each_1, told->output.strides.count)];
+        dmlops_plan_int_8 made_2;
+        made_2.count = 0;
+        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, stride);
+        dmlops_plan_Loop made_3;
+        made_3.size = size;
+        made_3.strides = made_2;
+        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_3);
+    }
+    if (dmlops_plan_is_packed(planning, &told->output)) {
+        dmlops_plan_Loop_16 made_4;
+        made_4.count = 0;
+        dmlops_plan_int_8 made_5;
+        made_5.count = 0;
+        dmlops_plan_int_8_insert(planning, &made_5, made_5.count, 1);
+        dmlops_plan_Loop made_6;
+        made_6.size = count;
+        made_6.strides = made_5;
+        dmlops_plan_Loop_16_insert(planning, &made_4, made_4.count, &made_6);
+        loops = made_4;
+    }
+    int is_line = (loops.count == 1) && (loops.items[dmlops_item(planning, 0,
+        loops.count)].strides.items[dmlops_item(planning, 0, loops.items[dmlops_item(planning, 0,
+        loops.count)].strides.count)] == 1);
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, blocks, 256, 1);
+    dmlops_out_define(planning, "", "RANK", loops.count);
+    dmlops_out_define(planning, "", "VECTOR", (is_line && (dmlops_modulo(count, 4) == 0)) ? 4 : 1);
+    dmlops_out_define(planning, "", "NUM_THREADS", 256);
+    dmlops_plan_Tensor following = told->next_state;
+    dmlops_out_bind(planning, &told->state.buffer);
+    dmlops_out_bind(planning, &told->output.buffer);
+    dmlops_out_bind(planning, following.is_present ? &following.buffer : &told->output.buffer);
+    dmlops_plan_Dimension_10 made_7 = dmlops_plan_dimensions(planning, &loops);
+    dmlops_plan_PhiloxParams params;
+    params.count = count;
+    params.groupColumns = groups.columns;
+    params.blocks = blocks;
+    params.inputStateStride = told->state.strides.items[dmlops_item(planning, -1, told->state.strides.count)];
+    params.outputStateGiven = (int64_t)following.is_present;
+    params.outputStateStride = following.is_present ? following.strides.items[dmlops_item(planning, -1,
+        following.strides.count)] : 0;
+    params.dimensions = made_7;
+    dmlops_put_PhiloxParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, 0);
+}
+
+/* The least power of 2 that is not below a number, 1 or more. */
+DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number) {
+    (void)planning;
+    return dmlops_shift(1, dmlops_bit_length(dmlops_subtract(number, 1)));
+}
+
+DMLOPS_CALLED dmlops_plan_Sets dmlops_plan_sets_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
+    dmlops_plan_Loop_16* reduced) {
+    dmlops_plan_Sets made_1;
+    made_1.kept = *kept;
+    made_1.reduced = *reduced;
+    made_1.number = dmlops_plan_repeats(planning, kept);
+    made_1.extent = dmlops_plan_repeats(planning, reduced);
+    return made_1;
+}
+
+/* How threads share sets. */
+DMLOPS_CALLED dmlops_plan_Sharing dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets) {
+    int is_across = (sets->number > 1) && (sets->kept.items[dmlops_item(planning, -1,
+        sets->kept.count)].strides.items[dmlops_item(planning, 0, sets->kept.items[dmlops_item(planning, -1,
+        sets->kept.count)].strides.count)] < sets->reduced.items[dmlops_item(planning, -1,
+        sets->reduced.count)].strides.items[dmlops_item(planning, 0, sets->reduced.items[dmlops_item(planning, -1,
+        sets->reduced.count)].strides.count)]);
+    int is_whole = !is_across && (sets->extent <= 4096);
+    int64_t unroll = is_whole ? 8 : 4;
+    int64_t side_by_side = is_across ? dmlops_min(32, dmlops_plan_power_of_two(planning, sets->number)) : 1;
+    int64_t lanes = dmlops_min(dmlops_divide(512, side_by_side), dmlops_plan_power_of_two(planning,
+        dmlops_plan_ceil_div(planning, sets->extent, unroll)));
+    dmlops_plan_Sharing made_1;
+    made_1.is_across = is_across;
+    made_1.unroll = unroll;
+    made_1.lanes = lanes;
+    made_1.threads = is_across ? 512 : dmlops_max(lanes, 128);
+    return made_1;
+}
+
+/* The vectors of a part of a set: the whole of it if there are enough sets to keep a GPU busy. */
+DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
+    dmlops_plan_Sharing* sharing) {
+    int64_t block = dmlops_multiply(sharing->lanes, sharing->unroll);
+    int64_t blocks = dmlops_plan_ceil_div(planning, sets->extent, block);
+    int64_t groups = dmlops_plan_ceil_div(planning, dmlops_multiply(sets->number, sharing->lanes), sharing->threads);
+    int64_t parts = dmlops_max(dmlops_max(dmlops_min(dmlops_plan_ceil_div(planning, 512, groups), dmlops_divide(blocks,
+        2)), dmlops_plan_ceil_div(planning, blocks, 1024)), 1);
+    return dmlops_multiply(dmlops_plan_ceil_div(planning, blocks, parts), block);
+}
+
+/* The strides of a packed array. */
+DMLOPS_CALLED dmlops_plan_int_8 dmlops_plan_packed(dmlops_planning* planning, const dmlops_plan_int_8* sizes) {
+    dmlops_plan_int_8 strides;
+    strides.count = 0;
+    int64_t stride = 1;
+    for (int64_t place = 0; place < sizes->count; ++place) {
+        dmlops_plan_int_8_insert(planning, &strides, 0, stride);
+        stride = dmlops_plan_times(planning, stride, sizes->items[dmlops_item(planning,
+            dmlops_subtract(dmlops_subtract(sizes->count, 1), place), sizes->count)]);
+    }
+    return strides;
+}
+
+/* The dimensions that are reduced, or those that are kept; an axis given twice is reduced once. The last stride of a
+   loop is the one to order them by. */
+DMLOPS_CALLED dmlops_plan_Loop_16 dmlops_plan_loops_over(dmlops_planning* planning, const dmlops_plan_Reduce* told, int
+    of_axes) {
+    dmlops_plan_int_8 found;
+    found.count = 0;
+    for (int64_t place = 0; place < told->input.sizes.count; ++place) {
+        int made_1 = 0;
+        for (int64_t each_2 = 0; each_2 < told->axes.count; ++each_2) {
+            const int64_t axis = told->axes.items[each_2];
+            made_1 = made_1 || (axis == place);
+        }
+        if (made_1 == of_axes) {
+            dmlops_plan_int_8_insert(planning, &found, found.count, place);
+        }
+    }
+    dmlops_plan_int_8 made_3;
+    made_3.count = 0;
+    for (int64_t each_4 = 0; each_4 < found.count; ++each_4) {
+        const int64_t place = found.items[each_4];
+        dmlops_plan_int_8_insert(planning, &made_3, made_3.count, told->input.sizes.items[dmlops_item(planning, place,
+            told->input.sizes.count)]);
+    }
+    dmlops_plan_int_8 order = dmlops_plan_packed(planning, &made_3);
+    dmlops_plan_Loop_16 loops;
+    loops.count = 0;
+    for (int64_t number = 0; number < found.count; ++number) {
+        const int64_t place = found.items[number];
+        int64_t read = told->input.strides.items[dmlops_item(planning, place, told->input.strides.count)];
+        int64_t written = (!of_axes || told->is_each) ? told->output.strides.items[dmlops_item(planning, place,
+            told->output.strides.count)] : read;
+        int in_order = of_axes && told->chooses;
+        dmlops_plan_int_8 made_5;
+        made_5.count = 0;
+        dmlops_plan_int_8_insert(planning, &made_5, made_5.count, read);
+        dmlops_plan_int_8_insert(planning, &made_5, made_5.count, written);
+        dmlops_plan_int_8_insert(planning, &made_5, made_5.count, in_order ? order.items[dmlops_item(planning, number,
+            order.count)] : read);
+        dmlops_plan_Loop made_6;
+        made_6.size = told->input.sizes.items[dmlops_item(planning, place, told->input.sizes.count)];
+        made_6.strides = made_5;
+        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_6);
+    }
+    dmlops_plan_Loop_16 made_7 = dmlops_plan_merged(planning, &loops);
+    loops = made_7;
+    if (loops.count == 0) {
+        dmlops_plan_Loop made_8 = dmlops_plan_lone(planning, 3, 1);
+        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_8);
+    }
+    dmlops_plan_Loop_16 made_9;
+    made_9.count = 0;
+    for (int64_t each_10 = 0; each_10 < loops.count; ++each_10) {
+        const dmlops_plan_Loop* loop = &loops.items[each_10];
+        dmlops_plan_int_8 made_11;
+        made_11.count = 0;
+        dmlops_plan_int_8_insert(planning, &made_11, made_11.count, loop->strides.items[dmlops_item(planning, 0,
+            loop->strides.count)]);
+        dmlops_plan_int_8_insert(planning, &made_11, made_11.count, loop->strides.items[dmlops_item(planning, 1,
+            loop->strides.count)]);
+        dmlops_plan_Loop made_12;
+        made_12.size = loop->size;
+        made_12.strides = made_11;
+        dmlops_plan_Loop_16_insert(planning, &made_9, made_9.count, &made_12);
+    }
+    return made_9;
+}
+
+/* The elements that make up a vector: neighbours in the input, and in the output if it has as many elements. */
+DMLOPS_CALLED int64_t dmlops_plan_vector_of(dmlops_planning* planning, const dmlops_plan_Reduce* told, const
+    dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced) {
+    dmlops_plan_Loop inner = reduced->items[dmlops_item(planning, -1, reduced->count)];
+    int64_t vector = 0;
+    for (int64_t tensor = 0; tensor < (told->is_each ? 2 : 1); ++tensor) {
+        dmlops_plan_int_64 others;
+        others.count = 0;
+        for (int64_t each_1 = 0; each_1 < kept->count; ++each_1) {
+            const dmlops_plan_Loop* loop = &kept->items[each_1];
+            dmlops_plan_int_64_insert(planning, &others, others.count, loop->strides.items[dmlops_item(planning,
+                tensor, loop->strides.count)]);
+        }
+        for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, reduced->count); ++each_2) {
+            const dmlops_plan_Loop* loop = &reduced->items[each_2];
+            dmlops_plan_int_64_insert(planning, &others, others.count, loop->strides.items[dmlops_item(planning,
+                tensor, loop->strides.count)]);
+        }
+        vector = dmlops_gcd(vector, dmlops_plan_vector_width(planning, told->input.bits, inner.size,
+            inner.strides.items[dmlops_item(planning, tensor, inner.strides.count)], &others));
+    }
+    return vector;
+}
+
+/* One dispatch; two where sets are reduced in parts. */
+DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_plan_Reduce* told) {
+    dmlops_plan_check_span(planning, &told->input);
+    dmlops_plan_check_span(planning, &told->output);
+    dmlops_plan_Loop_16 kept = dmlops_plan_loops_over(planning, told, 0);
+    dmlops_plan_Loop_16 reduced = dmlops_plan_loops_over(planning, told, 1);
+    int64_t vector = dmlops_plan_vector_of(planning, told, &kept, &reduced);
+    dmlops_plan_Loop_16 vectors;
+    vectors.count = 0;
+    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, reduced.count); ++each_1) {
+        const dmlops_plan_Loop* item = &reduced.items[each_1];
+        dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, item);
+    }
+    dmlops_plan_Loop made_2 = dmlops_plan_in_steps(planning, &reduced.items[dmlops_item(planning, -1, reduced.count)],
+        vector);
+    dmlops_plan_Loop_16_insert(planning, &vectors, vectors.count, &made_2);
+    dmlops_plan_Sets sets = dmlops_plan_sets_of(planning, &kept, &vectors);
+    int64_t count = dmlops_multiply(sets.extent, vector);
+    if (count >= dmlops_divide(INT64_C(4294967296), 2)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SETS, -1, count);
+        return;
+    }
+    dmlops_plan_define_tensor(planning, &told->input);
+    dmlops_plan_define_tensor(planning, &told->output);
+    for (int64_t each_3 = 0; each_3 < told->switches.count; ++each_3) {
+        const dmlops_plan_Switch* switch_ = &told->switches.items[each_3];
+        dmlops_out_define(planning, "", switch_->name, switch_->value);
+    }
+    dmlops_out_share(planning);
+    int64_t extent = sets.extent;
+    if (!told->is_each) {
+        dmlops_plan_Sharing made_4 = dmlops_plan_shared(planning, &sets);
+        extent = dmlops_plan_part_extent(planning, &sets, &made_4);
+    }
+    int64_t parts = dmlops_plan_ceil_div(planning, sets.extent, extent);
+    if (parts == 1) {
+        dmlops_out_bind(planning, &told->input.buffer);
+        dmlops_out_bind(planning, &told->output.buffer);
+        dmlops_plan_dispatch_sets(planning, &sets, sets.extent, count, vector, told->is_each ? -1 : 0);
+        return;
+    }
+    int64_t word = (told->input.bits == 64) ? 8 : 4;
+    int64_t state = (told->chooses || told->shifts) ? dmlops_multiply(2, word) : word;
+    dmlops_plan_Buffer partials = dmlops_out_scratch(planning, dmlops_multiply(dmlops_multiply(sets.number, parts),
+        state), 0);
+    dmlops_out_bind(planning, &told->input.buffer);
+    dmlops_out_bind(planning, &partials);
+    dmlops_plan_dispatch_sets(planning, &sets, extent, count, vector, 1);
+    dmlops_plan_int_8 made_5;
+    made_5.count = 0;
+    for (int64_t each_6 = 0; each_6 < kept.count; ++each_6) {
+        const dmlops_plan_Loop* loop = &kept.items[each_6];
+        dmlops_plan_int_8_insert(planning, &made_5, made_5.count, loop->size);
+    }
+    dmlops_plan_int_8 order = dmlops_plan_packed(planning, &made_5);
+    dmlops_plan_Loop_16 places;
+    places.count = 0;
+    for (int64_t place = 0; place < kept.count; ++place) {
+        const dmlops_plan_Loop* loop = &kept.items[place];
+        dmlops_plan_int_8 made_7;
+        made_7.count = 0;
+        dmlops_plan_int_8_insert(planning, &made_7, made_7.count, order.items[dmlops_item(planning, place,
+            order.count)]);
+        dmlops_plan_int_8_insert(planning, &made_7, made_7.count, loop->strides.items[dmlops_item(planning, 1,
+            loop->strides.count)]);
+        dmlops_plan_Loop made_8;
+        made_8.size = loop->size;
+        made_8.strides = made_7;
+        dmlops_plan_Loop_16_insert(planning, &places, places.count, &made_8);
+    }
+    dmlops_out_bind(planning, &partials);
+    dmlops_out_bind(planning, &told->output.buffer);
+    dmlops_plan_Loop_16 made_9;
+    made_9.count = 0;
+    dmlops_plan_int_8 made_10;
+    made_10.count = 0;
+    dmlops_plan_int_8_insert(planning, &made_10, made_10.count, sets.number);
+    dmlops_plan_int_8_insert(planning, &made_10, made_10.count, 0);
+    dmlops_plan_Loop made_11;
+    made_11.size = parts;
+    made_11.strides = made_10;
+    dmlops_plan_Loop_16_insert(planning, &made_9, made_9.count, &made_11);
+    dmlops_plan_Sets made_12 = dmlops_plan_sets_of(planning, &places, &made_9);
+    dmlops_plan_dispatch_sets(planning, &made_12, parts, count, 1, 2);
+}
+
+/* A dispatch: pass `number` over sets in parts of so many vectors; `count` are the elements of a whole set. */
+DMLOPS_CALLED void dmlops_plan_dispatch_sets(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
+    int64_t count, int64_t vector, int64_t number) {
+    dmlops_plan_Sharing sharing = dmlops_plan_shared(planning, sets);
+    int64_t parts = dmlops_plan_ceil_div(planning, sets->extent, extent);
+    int64_t block = dmlops_multiply(sharing.lanes, sharing.unroll);
+    int64_t groups = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(sets->number, sharing.lanes),
+        sharing.threads), parts);
+    dmlops_plan_Groups found = dmlops_plan_grid(planning, dmlops_multiply(groups, sharing.threads), sharing.threads, 1);
+    dmlops_out_define(planning, "", "NUM_THREADS", sharing.threads);
+    dmlops_out_define(planning, "", "LANES", sharing.lanes);
+    dmlops_out_define(planning, "", "ACROSS", (int64_t)sharing.is_across);
+    dmlops_out_define(planning, "", "UNROLL", sharing.unroll);
+    dmlops_out_define(planning, "", "WHOLE", (int64_t)(sets->extent <= block));
+    dmlops_out_define(planning, "", "EVEN", (int64_t)(dmlops_modulo(sets->extent, block) == 0));
+    dmlops_out_define(planning, "", "KEPT_RANK", sets->kept.count);
+    dmlops_out_define(planning, "", "REDUCED_RANK", sets->reduced.count);
+    dmlops_out_define(planning, "", "VECTOR", vector);
+    if (number != -1) {
+        dmlops_out_define(planning, "", "PASS", number);
+    }
+    dmlops_plan_Dimension_10 made_1 = dmlops_plan_dimensions(planning, &sets->kept);
+    dmlops_plan_Dimension_10 made_2 = dmlops_plan_dimensions(planning, &sets->reduced);
+    dmlops_plan_Dimension_10 kept = made_1;
+    dmlops_plan_Dimension_10 reduced = made_2;
+    dmlops_plan_ReduceParams params;
+    params.sets = sets->number;
+    params.extent = sets->extent;
+    params.partExtent = extent;
+    params.parts = parts;
+    params.groupColumns = found.columns;
+    params.count = count;
+    params.kept = kept;
+    params.reduced = reduced;
+    dmlops_put_ReduceParams(planning, &params);
+    dmlops_out_dispatch(planning, &found, number == 2);
+}
+
+DMLOPS_CALLED dmlops_plan_Lines dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
+    axis, int decreasing) {
+    int64_t stride = tensor->strides.items[dmlops_item(planning, axis, tensor->strides.count)];
+    if (decreasing) {
+        dmlops_plan_Lines made_1;
+        made_1.start = dmlops_multiply(dmlops_subtract(tensor->sizes.items[dmlops_item(planning, axis,
+            tensor->sizes.count)], 1), stride);
+        made_1.step = dmlops_subtract(0, stride);
+        return made_1;
+    }
+    dmlops_plan_Lines made_2;
+    made_2.start = 0;
+    made_2.step = stride;
+    return made_2;
+}
+
+/* The dispatch, over the segments that loops go through. */
+DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dmlops_plan_Segments* told, const
+    dmlops_plan_Loop_16* loops) {
+    int64_t count = dmlops_plan_repeats(planning, loops);
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, count, told->is_grouped ? 1 : 256, 1);
+    dmlops_out_define(planning, "", "TOTALS", (int64_t)told->totals);
+    dmlops_out_define(planning, "", "STARTED", (int64_t)told->started);
+    dmlops_out_define(planning, "", "GROUP_PER_LINE", (int64_t)told->is_grouped);
+    dmlops_out_define(planning, "", "RANK", loops->count);
+    dmlops_out_define(planning, "", "ITEMS", 4);
+    dmlops_out_define(planning, "", "NUM_THREADS", 256);
+    dmlops_plan_Dimension_10 made_1 = dmlops_plan_dimensions(planning, loops);
+    dmlops_plan_ScanParams params;
+    params.count = count;
+    params.groupColumns = groups.columns;
+    params.length = told->length;
+    params.segmentLength = told->segment;
+    params.inputStart = dmlops_modulo(told->source.start, INT64_C(4294967296));
+    params.inputStep = dmlops_modulo(told->source.step, INT64_C(4294967296));
+    params.outputStart = dmlops_modulo(told->target.start, INT64_C(4294967296));
+    params.outputStep = dmlops_modulo(told->target.step, INT64_C(4294967296));
+    params.exclusive = (int64_t)told->is_exclusive;
+    params.dimensions = made_1;
+    dmlops_put_ScanParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, told->waits);
+}
+
+/* One dispatch, or three where lines are cut into segments. */
+DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan_Scan* told) {
+    dmlops_plan_check_span(planning, &told->input);
+    dmlops_plan_check_span(planning, &told->output);
+    dmlops_plan_Lines source = dmlops_plan_lines(planning, &told->input, told->axis, told->decreasing);
+    dmlops_plan_Lines target = dmlops_plan_lines(planning, &told->output, told->axis, told->decreasing);
+    int64_t length = told->input.sizes.items[dmlops_item(planning, told->axis, told->input.sizes.count)];
+    dmlops_plan_Tensor_16 made_1;
+    made_1.count = 0;
+    dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->input);
+    dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->output);
+    dmlops_plan_Loop_16 loops = dmlops_plan_across(planning, &made_1, told->axis);
+    int64_t count = dmlops_plan_repeats(planning, &loops);
+    int64_t segments = (count >= 256) ? 1 : dmlops_min(dmlops_max(dmlops_divide(length, 16384), 1), 1024);
+    int64_t segment = dmlops_plan_ceil_div(planning, length, segments);
+    segments = dmlops_plan_ceil_div(planning, length, segment);
+    if (segments == 1) {
+        int side_by_side = (count >= 4096) && (loops.items[dmlops_item(planning, -1,
+            loops.count)].strides.items[dmlops_item(planning, -1, loops.items[dmlops_item(planning, -1,
+            loops.count)].strides.count)] < dmlops_abs(target.step));
+        int is_grouped = (length > 64) && !side_by_side;
+        dmlops_plan_int_8 made_2;
+        made_2.count = 0;
+        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 0);
+        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 0);
+        dmlops_plan_Loop made_3;
+        made_3.size = 1;
+        made_3.strides = made_2;
+        dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_3);
+        dmlops_plan_define_tensor(planning, &told->input);
+        dmlops_plan_define_tensor(planning, &told->output);
+        dmlops_out_bind(planning, &told->input.buffer);
+        dmlops_out_bind(planning, &told->input.buffer);
+        dmlops_out_bind(planning, &told->output.buffer);
+        dmlops_plan_Segments whole;
+        whole.length = length;
+        whole.segment = length;
+        whole.source = source;
+        whole.target = target;
+        whole.is_exclusive = told->exclusive;
+        whole.is_grouped = is_grouped;
+        whole.totals = 0;
+        whole.started = 0;
+        whole.waits = 0;
+        dmlops_plan_dispatch_pass(planning, &whole, &loops);
+        return;
+    }
+    int64_t size = dmlops_multiply(dmlops_multiply(count, segments), (told->input.bits == 64) ? 8 : 4);
+    dmlops_plan_Buffer made_4 = dmlops_out_scratch(planning, size, 0);
+    dmlops_plan_Buffer made_5 = dmlops_out_scratch(planning, size, 0);
+    dmlops_plan_Buffer totals = made_4;
+    dmlops_plan_Buffer starts = made_5;
+    int64_t following = segments;
+    dmlops_plan_Loop_16 dense;
+    dense.count = 0;
+    for (int64_t place = 0; place < loops.count; ++place) {
+        dmlops_plan_Loop loop = loops.items[dmlops_item(planning, dmlops_subtract(dmlops_subtract(loops.count, 1),
+            place), loops.count)];
+        dmlops_plan_int_8 made_6;
+        made_6.count = 0;
+        dmlops_plan_int_8_insert(planning, &made_6, made_6.count, loop.strides.items[dmlops_item(planning, 0,
+            loop.strides.count)]);
+        dmlops_plan_int_8_insert(planning, &made_6, made_6.count, following);
+        dmlops_plan_Loop made_7;
+        made_7.size = loop.size;
+        made_7.strides = made_6;
+        dmlops_plan_Loop_16_insert(planning, &dense, 0, &made_7);
+        following = dmlops_multiply(following, loop.size);
+    }
+    dmlops_plan_int_8 made_8;
+    made_8.count = 0;
+    dmlops_plan_int_8_insert(planning, &made_8, made_8.count, dmlops_multiply(segment, source.step));
+    dmlops_plan_int_8_insert(planning, &made_8, made_8.count, 1);
+    dmlops_plan_Loop made_9;
+    made_9.size = segments;
+    made_9.strides = made_8;
+    dmlops_plan_Loop_16_insert(planning, &dense, dense.count, &made_9);
+    dmlops_plan_Lines packed;
+    packed.start = 0;
+    packed.step = 1;
+    dmlops_plan_define_tensor(planning, &told->input);
+    dmlops_plan_define_scratch(planning, told->output.macro, &told->input);
+    dmlops_out_bind(planning, &told->input.buffer);
+    dmlops_out_bind(planning, &told->input.buffer);
+    dmlops_out_bind(planning, &totals);
+    dmlops_plan_Segments made_10;
+    made_10.length = length;
+    made_10.segment = segment;
+    made_10.source = source;
+    made_10.target = packed;
+    made_10.is_exclusive = 0;
+    made_10.is_grouped = 1;
+    made_10.totals = 1;
+    made_10.started = 0;
+    made_10.waits = 0;
+    dmlops_plan_dispatch_pass(planning, &made_10, &dense);
+    dmlops_plan_define_scratch(planning, told->input.macro, &told->input);
+    dmlops_plan_define_scratch(planning, told->output.macro, &told->input);
+    dmlops_out_bind(planning, &totals);
+    dmlops_out_bind(planning, &totals);
+    dmlops_out_bind(planning, &starts);
+    dmlops_plan_Loop_16 each;
+    each.count = 0;
+    dmlops_plan_int_8 made_11;
+    made_11.count = 0;
+    dmlops_plan_int_8_insert(planning, &made_11, made_11.count, segments);
+    dmlops_plan_int_8_insert(planning, &made_11, made_11.count, segments);
+    dmlops_plan_Loop made_12;
+    made_12.size = count;
+    made_12.strides = made_11;
+    dmlops_plan_Loop_16_insert(planning, &each, each.count, &made_12);
+    dmlops_plan_int_8 made_13;
+    made_13.count = 0;
+    dmlops_plan_int_8_insert(planning, &made_13, made_13.count, 0);
+    dmlops_plan_int_8_insert(planning, &made_13, made_13.count, 0);
+    dmlops_plan_Loop made_14;
+    made_14.size = 1;
+    made_14.strides = made_13;
+    dmlops_plan_Loop_16_insert(planning, &each, each.count, &made_14);
+    dmlops_plan_Segments made_15;
+    made_15.length = segments;
+    made_15.segment = segments;
+    made_15.source = packed;
+    made_15.target = packed;
+    made_15.is_exclusive = 1;
+    made_15.is_grouped = 1;
+    made_15.totals = 0;
+    made_15.started = 0;
+    made_15.waits = 1;
+    dmlops_plan_dispatch_pass(planning, &made_15, &each);
+    dmlops_plan_define_tensor(planning, &told->input);
+    dmlops_plan_define_tensor(planning, &told->output);
+    dmlops_out_bind(planning, &told->input.buffer);
+    dmlops_out_bind(planning, &starts);
+    dmlops_out_bind(planning, &told->output.buffer);
+    dmlops_plan_int_8 made_16;
+    made_16.count = 0;
+    dmlops_plan_int_8_insert(planning, &made_16, made_16.count, dmlops_multiply(segment, source.step));
+    dmlops_plan_int_8_insert(planning, &made_16, made_16.count, dmlops_multiply(segment, target.step));
+    dmlops_plan_Loop made_17;
+    made_17.size = segments;
+    made_17.strides = made_16;
+    dmlops_plan_Loop_16_insert(planning, &loops, loops.count, &made_17);
+    dmlops_plan_Segments last;
+    last.length = length;
+    last.segment = segment;
+    last.source = source;
+    last.target = target;
+    last.is_exclusive = told->exclusive;
+    last.is_grouped = 1;
+    last.totals = 0;
+    last.started = 1;
+    last.waits = 1;
+    dmlops_plan_dispatch_pass(planning, &last, &loops);
+}
+
+/* Two dispatches. */
+DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* told) {
+    dmlops_plan_check_span(planning, &told->input);
+    dmlops_plan_check_span(planning, &told->indices);
+    dmlops_plan_check_span(planning, &told->updates);
+    dmlops_plan_check_span(planning, &told->output);
+    dmlops_plan_Movement movement = told->movement;
+    if (!movement.is_followed || (movement.lookups.count == 0)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_INDICES, -1, 0);
+        return;
+    }
+    dmlops_plan_Loop_16 made_1;
+    made_1.count = 0;
+    for (int64_t place = 0; place < told->output.sizes.count; ++place) {
+        const int64_t size = told->output.sizes.items[place];
+        dmlops_plan_int_8 made_2;
+        made_2.count = 0;
+        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, told->input.strides.items[dmlops_item(planning,
+            place, told->input.strides.count)]);
+        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 0);
+        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, 0);
+        dmlops_plan_int_8_insert(planning, &made_2, made_2.count, told->output.strides.items[dmlops_item(planning,
+            place, told->output.strides.count)]);
+        dmlops_plan_Loop made_3;
+        made_3.size = size;
+        made_3.strides = made_2;
+        dmlops_plan_Loop_16_insert(planning, &made_1, made_1.count, &made_3);
+    }
+    dmlops_plan_Loop_16 outputs = dmlops_plan_merged_in_order(planning, &made_1);
+    if (outputs.count == 0) {
+        dmlops_plan_Loop made_4 = dmlops_plan_lone(planning, 4, 0);
+        dmlops_plan_Loop_16_insert(planning, &outputs, outputs.count, &made_4);
+    }
+    dmlops_plan_Loop_16 made_5;
+    made_5.count = 0;
+    for (int64_t place = 0; place < told->updates.sizes.count; ++place) {
+        const int64_t size = told->updates.sizes.items[place];
+        dmlops_plan_int_8 made_6;
+        made_6.count = 0;
+        dmlops_plan_int_8_insert(planning, &made_6, made_6.count, 0);
+        dmlops_plan_int_8_insert(planning, &made_6, made_6.count, movement.steps.items[dmlops_item(planning, place,
+            movement.steps.count)]);
+        dmlops_plan_int_8_insert(planning, &made_6, made_6.count, told->updates.strides.items[dmlops_item(planning,
+            place, told->updates.strides.count)]);
+        dmlops_plan_int_8_insert(planning, &made_6, made_6.count, movement.strides.items[dmlops_item(planning, place,
+            movement.strides.count)]);
+        dmlops_plan_Loop made_7;
+        made_7.size = size;
+        made_7.strides = made_6;
+        dmlops_plan_Loop_16_insert(planning, &made_5, made_5.count, &made_7);
+    }
+    dmlops_plan_Loop_16 updates = dmlops_plan_merged_in_order(planning, &made_5);
+    if (updates.count == 0) {
+        dmlops_plan_Loop made_8 = dmlops_plan_lone(planning, 4, 0);
+        dmlops_plan_Loop_16_insert(planning, &updates, updates.count, &made_8);
+    }
+    int64_t span = 1;
+    for (int64_t each_9 = 0; each_9 < outputs.count; ++each_9) {
+        const dmlops_plan_Loop* loop = &outputs.items[each_9];
+        span = dmlops_add(span, dmlops_multiply(dmlops_subtract(loop->size, 1),
+            loop->strides.items[dmlops_item(planning, -1, loop->strides.count)]));
+    }
+    dmlops_out_define(planning, "", "RANK", outputs.count);
+    dmlops_out_define(planning, "", "UPDATES_RANK", updates.count);
+    dmlops_out_define(planning, "", "LOOKUPS", movement.lookups.count);
+    dmlops_out_define(planning, "", "NUM_THREADS", 256);
+    dmlops_plan_define_moved(planning, &told->input);
+    dmlops_plan_define_tensor(planning, &told->indices);
+    dmlops_plan_define_moved(planning, &told->updates);
+    dmlops_plan_define_moved(planning, &told->output);
+    dmlops_out_bind(planning, &told->input.buffer);
+    dmlops_out_bind(planning, &told->indices.buffer);
+    dmlops_out_bind(planning, &told->updates.buffer);
+    dmlops_plan_Buffer made_10 = dmlops_out_scratch(planning, dmlops_multiply(4, span), 1);
+    dmlops_out_bind(planning, &made_10);
+    dmlops_out_bind(planning, &told->output.buffer);
+    dmlops_out_share(planning);
+    dmlops_plan_Dimension_10 made_11 = dmlops_plan_dimensions(planning, &outputs);
+    dmlops_plan_Dimension_10 made_12 = dmlops_plan_dimensions(planning, &updates);
+    dmlops_plan_Dimension_10 output_dimensions = made_11;
+    dmlops_plan_Dimension_10 update_dimensions = made_12;
+    for (int64_t writes = 0; writes < 2; ++writes) {
+        int64_t count = dmlops_plan_element_count(planning, (writes == 1) ? &told->output.sizes : &told->updates.sizes);
+        dmlops_plan_Groups groups = dmlops_plan_grid(planning, count, 256, 1);
+        dmlops_out_define(planning, "", "WRITES", writes);
+        dmlops_plan_ScatterLookup_8 made_13;
+        made_13.count = 0;
+        for (int64_t each_14 = 0; each_14 < movement.lookups.count; ++each_14) {
+            const dmlops_plan_Lookup* lookup = &movement.lookups.items[each_14];
+            dmlops_plan_ScatterLookup made_15;
+            made_15.size = lookup->size;
+            made_15.outputStride = lookup->stride;
+            made_15.indicesOffset = lookup->offset;
+            dmlops_plan_ScatterLookup_8_insert(planning, &made_13, made_13.count, &made_15);
+        }
+        dmlops_plan_ScatterParams params;
+        params.count = count;
+        params.groupColumns = groups.columns;
+        params.dimensions = output_dimensions;
+        params.updatesDimensions = update_dimensions;
+        params.lookups = made_13;
+        dmlops_put_ScatterParams(planning, &params);
+        dmlops_out_dispatch(planning, &groups, writes == 1);
+    }
+}
+
+/* The least power of 2 that is not below a number, 2 or more. */
+DMLOPS_CALLED int64_t dmlops_plan_tile_of(dmlops_planning* planning, int64_t number) {
+    (void)planning;
+    return dmlops_max(2, dmlops_shift(1, dmlops_bit_length(dmlops_subtract(number, 1))));
+}
+
+/* A dispatch that sorts, and one more whenever the number of runs is halved. */
+DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* told) {
+    dmlops_plan_check_span(planning, &told->input);
+    dmlops_plan_check_span(planning, &told->output);
+    dmlops_plan_check_span(planning, &told->indices);
+    int64_t axis = told->axis;
+    int64_t wanted = told->count;
+    int64_t length = told->input.sizes.items[dmlops_item(planning, axis, told->input.sizes.count)];
+    dmlops_plan_Tensor_16 made_1;
+    made_1.count = 0;
+    dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->input);
+    dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->output);
+    dmlops_plan_Tensor_16_insert(planning, &made_1, made_1.count, &told->indices);
+    dmlops_plan_Loop_16 loops = dmlops_plan_across(planning, &made_1, axis);
+    int64_t line_count = dmlops_plan_repeats(planning, &loops);
+    int64_t max_tile = (wanted <= 64) ? 512 : 1024;
+    int64_t tile = dmlops_min(dmlops_plan_tile_of(planning, length), max_tile);
+    int64_t num_threads = dmlops_divide(max_tile, 2);
+    int64_t bits = told->input.bits;
+    int64_t step = told->input.strides.items[dmlops_item(planning, axis, told->input.strides.count)];
+    dmlops_out_define(planning, "", "LARGEST", (int64_t)told->largest);
+    dmlops_out_define_text(planning, "", "KEY", (bits == 64) ? "uint64_t" : "uint");
+    dmlops_out_define(planning, "", "SIGN", told->input.is_float ? 2 : (told->input.is_signed ? 1 : 0));
+    dmlops_out_define(planning, "", "TILE", tile);
+    dmlops_out_define(planning, "", "RUN", dmlops_plan_tile_of(planning, dmlops_min(wanted, tile)));
+    dmlops_out_define(planning, "", "NUM_THREADS", num_threads);
+    dmlops_plan_define_moved(planning, &told->input);
+    dmlops_plan_define_moved(planning, &told->output);
+    dmlops_plan_define_tensor(planning, &told->indices);
+    dmlops_out_share(planning);
+    int64_t runs = dmlops_plan_ceil_div(planning, length, tile);
+    int64_t kept = dmlops_min(wanted, tile);
+    int64_t span = tile;
+    int64_t turn = 0;
+    int64_t even = 0;
+    int64_t odd = 0;
+    while (planning->reason == DMLOPS_REASON_NONE && (runs > 1)) {
+        int64_t room = dmlops_multiply(dmlops_multiply(line_count, runs), kept);
+        if (turn == 0) {
+            even = dmlops_max(even, room);
+        } else {
+            odd = dmlops_max(odd, room);
+        }
+        int64_t made_2 = dmlops_plan_ceil_div(planning, runs, 2);
+        int64_t made_3 = dmlops_min(wanted, dmlops_multiply(2, span));
+        int64_t made_4 = dmlops_multiply(2, span);
+        int64_t made_5 = dmlops_subtract(1, turn);
+        runs = made_2;
+        kept = made_3;
+        span = made_4;
+        turn = made_5;
+    }
+    dmlops_plan_Buffer nothing = told->input.buffer;
+    dmlops_plan_Buffer keys_even = nothing;
+    dmlops_plan_Buffer places_even = nothing;
+    dmlops_plan_Buffer keys_odd = nothing;
+    dmlops_plan_Buffer places_odd = nothing;
+    if (even > 0) {
+        dmlops_plan_Buffer made_6 = dmlops_out_scratch(planning, dmlops_multiply(even, (bits == 64) ? 8 : 4), 0);
+        keys_even = made_6;
+        dmlops_plan_Buffer made_7 = dmlops_out_scratch(planning, dmlops_multiply(even, 4), 0);
+        places_even = made_7;
+    }
+    if (odd > 0) {
+        dmlops_plan_Buffer made_8 = dmlops_out_scratch(planning, dmlops_multiply(odd, (bits == 64) ? 8 : 4), 0);
+        keys_odd = made_8;
+        dmlops_plan_Buffer made_9 = dmlops_out_scratch(planning, dmlops_multiply(odd, 4), 0);
+        places_odd = made_9;
+    }
+    runs = dmlops_plan_ceil_div(planning, length, tile);
+    kept = dmlops_min(wanted, tile);
+    span = tile;
+    turn = 0;
+    dmlops_plan_Loop_16 tiles;
+    tiles.count = 0;
+    for (int64_t each_10 = 0; each_10 < loops.count; ++each_10) {
+        const dmlops_plan_Loop* item = &loops.items[each_10];
+        dmlops_plan_Loop_16_insert(planning, &tiles, tiles.count, item);
+    }
+    if (runs > 1) {
+        dmlops_plan_int_8 made_11;
+        made_11.count = 0;
+        dmlops_plan_int_8_insert(planning, &made_11, made_11.count, dmlops_multiply(tile, step));
+        dmlops_plan_int_8_insert(planning, &made_11, made_11.count, 0);
+        dmlops_plan_int_8_insert(planning, &made_11, made_11.count, 0);
+        dmlops_plan_Loop made_12;
+        made_12.size = runs;
+        made_12.strides = made_11;
+        dmlops_plan_Loop_16_insert(planning, &tiles, tiles.count, &made_12);
+    }
+    dmlops_plan_Dimension_10 made_13 = dmlops_plan_dimensions(planning, &loops);
+    dmlops_plan_Dimension_10 made_14 = dmlops_plan_dimensions(planning, &tiles);
+    dmlops_plan_Dimension_10 line_dimensions = made_13;
+    dmlops_plan_Dimension_10 tile_dimensions = made_14;
+    int64_t source_runs = 0;
+    int64_t source_kept = 0;
+    int64_t source_span = 0;
+    dmlops_plan_Buffer read_keys = nothing;
+    dmlops_plan_Buffer read_places = nothing;
+    int is_merging = 0;
+    int is_done = 0;
+    while (planning->reason == DMLOPS_REASON_NONE && !is_done) {
+        int is_last = runs == 1;
+        dmlops_plan_Buffer keys = *(is_last ? &read_keys : ((turn == 0) ? &keys_even : &keys_odd));
+        dmlops_plan_Buffer places = *(is_last ? &read_places : ((turn == 0) ? &places_even : &places_odd));
+        int64_t count = is_merging ? dmlops_multiply(dmlops_multiply(line_count, source_runs), source_kept) :
+            dmlops_multiply(dmlops_multiply(line_count, runs), tile);
+        dmlops_plan_Groups groups = dmlops_plan_grid(planning, count, is_merging ? num_threads : dmlops_multiply(2,
+            num_threads), 1);
+        dmlops_out_define(planning, "", "MERGES", (int64_t)is_merging);
+        dmlops_out_define(planning, "", "LAST", (int64_t)is_last);
+        dmlops_out_define(planning, "", "RANK", is_merging ? line_dimensions.count : tile_dimensions.count);
+        dmlops_out_bind(planning, &told->input.buffer);
+        dmlops_out_bind(planning, &read_keys);
+        dmlops_out_bind(planning, &read_places);
+        dmlops_out_bind(planning, &told->output.buffer);
+        dmlops_out_bind(planning, &told->indices.buffer);
+        dmlops_out_bind(planning, &keys);
+        dmlops_out_bind(planning, &places);
+        dmlops_plan_TopKParams params;
+        params.count = count;
+        params.groupColumns = groups.columns;
+        params.length = length;
+        params.kept = kept;
+        params.runs = source_runs;
+        params.runLength = source_kept;
+        params.runSpan = source_span;
+        params.inputStep = step;
+        params.outputValueStep = told->output.strides.items[dmlops_item(planning, axis, told->output.strides.count)];
+        params.outputIndexStep = told->indices.strides.items[dmlops_item(planning, axis, told->indices.strides.count)];
+        params.dimensions = *(is_merging ? &line_dimensions : &tile_dimensions);
+        dmlops_put_TopKParams(planning, &params);
+        dmlops_out_dispatch(planning, &groups, is_merging);
+        source_runs = runs;
+        source_kept = kept;
+        source_span = span;
+        read_keys = keys;
+        read_places = places;
+        is_merging = 1;
+        is_done = is_last;
+        int64_t made_15 = dmlops_plan_ceil_div(planning, runs, 2);
+        int64_t made_16 = dmlops_min(wanted, dmlops_multiply(2, span));
+        int64_t made_17 = dmlops_multiply(2, span);
+        int64_t made_18 = dmlops_subtract(1, turn);
+        runs = made_15;
+        kept = made_16;
+        span = made_17;
+        turn = made_18;
+    }
+}
+
+/* What planners are told. */
+
+static inline const DML_TENSOR_DESC* dmlops_given(const DML_TENSOR_DESC* tensors, UINT count, int64_t number) {
+    return tensors != NULL && number < (int64_t)count ? &tensors[number] : NULL;
+}
+
+#define DMLOPS_AS_BITS 1
+#define DMLOPS_IS_LIMITED 2
+#define DMLOPS_IS_HELD 4
+
+/* A tensor; one that is absent is of whole words, and has no dimensions. */
+DMLOPS_CALLED void dmlops_tell_tensor(
+    dmlops_plan_Tensor* told, const char* macro, int64_t member, int64_t entry, const DML_TENSOR_DESC* tensor,
+    int flags) {
+    const DML_BUFFER_TENSOR_DESC* desc = dmlops_buffer(tensor);
+    const int64_t type = dmlops_enum(&desc->DataType);
+    int64_t stride = 1;
+    told->macro = macro;
+    told->buffer.member = member;
+    told->buffer.entry = entry;
+    told->is_present = tensor != NULL;
+    told->bits = tensor == NULL ? 32 : dmlops_bits(type);
+    told->is_float = dmlops_is_float(type);
+    told->is_signed = dmlops_signed(type) && !told->is_float;
+    told->as_bits = (flags & DMLOPS_AS_BITS) != 0;
+    told->is_limited = (flags & DMLOPS_IS_LIMITED) != 0;
+    told->is_held = (flags & DMLOPS_IS_HELD) != 0;
+    told->sizes.count = desc->DimensionCount;
+    told->strides.count = desc->DimensionCount;
+    for (UINT i = desc->DimensionCount; i-- > 0;) {
+        told->sizes.items[i] = desc->Sizes[i];
+        told->strides.items[i] = desc->Strides == NULL ? stride : desc->Strides[i];
+        stride = dmlops_multiply(desc->Sizes[i], stride);
+    }
+}
+
+/* The last tensor stands in for those that are absent, which nothing reads. */
+DMLOPS_CALLED void dmlops_stand_in(dmlops_plan_Tensor_16* tensors) {
+    const dmlops_plan_Tensor* last = &tensors->items[tensors->count - 1];
+    for (int64_t i = 0; i + 1 < tensors->count; ++i) {
+        if (!tensors->items[i].is_present) {
+            const char* macro = tensors->items[i].macro;
+            tensors->items[i] = *last;
+            tensors->items[i].macro = macro;
+            tensors->items[i].is_limited = 0;
+        }
+    }
+}
+
+static inline void dmlops_tell_switch(
+    dmlops_planning* planning, dmlops_plan_Switch_8* told, const char* name, int64_t value) {
+    dmlops_plan_Switch item;
+    item.name = name;
+    item.value = value;
+    dmlops_plan_Switch_8_insert(planning, told, told->count, &item);
+}
+
+/* Tells the bits of an element of a type as two words: as it is computed, or as it is stored. */
+static inline void dmlops_tell_bits(
+    dmlops_planning* planning, dmlops_plan_int_64* told, int stored, int64_t type, uint64_t element) {
+    const int64_t bits = dmlops_bits(type);
+    if (stored && dmlops_is_float(type) && bits == 16) {
+        const uint32_t word = (uint32_t)element;
+        float value;
+        memcpy(&value, &word, sizeof value);
+        element = dmlops_half(value);
+    } else if (stored && bits == 4) { /* in a byte of its own */
+        element = dmlops_signed(type) ? (((element & 15) ^ 8) - 8) & 0xff : element & 15;
+    } else if (bits > 0 && (stored || bits > 32)) {
+        element &= (uint64_t)-1 >> (64 - bits);
+    } else {
+        element &= UINT32_MAX;
+    }
+    dmlops_plan_int_64_insert(planning, told, told->count, (int64_t)(element & UINT32_MAX));
+    dmlops_plan_int_64_insert(planning, told, told->count, (int64_t)(element >> 32));
+}
+
+/* A number as an element of a type. */
+DMLOPS_CALLED void dmlops_tell_number(
+    dmlops_planning* planning, dmlops_plan_int_64* told, int stored, int64_t type, double value) {
+    const int64_t bits = dmlops_bits(type);
+    const float single = (float)value;
+    uint32_t word;
+    uint64_t element;
+    if (!dmlops_is_float(type)) {
+        element = dmlops_limited(value, bits > 32 ? 64 : 32, dmlops_signed(type));
+    } else if (bits > 32) {
+        memcpy(&element, &value, sizeof element);
+    } else {
+        memcpy(&word, &single, sizeof word);
+        element = word;
+    }
+    dmlops_tell_bits(planning, told, stored, type, element);
+}
+
+/* An element of a type, in the least bytes of a union. */
+DMLOPS_CALLED void dmlops_tell_element(
+    dmlops_planning* planning, dmlops_plan_int_64* told, int stored, int64_t type, const DML_SCALAR_UNION* value) {
+    const int64_t bits = dmlops_bits(type);
+    const int unused = bits < 8 ? 56 : (int)(64 - bits);
+    uint64_t element;
+    memcpy(&element, value, sizeof element);
+    element = element << unused >> unused;
+    if (dmlops_is_float(type) && bits == 16) {
+        const float half = dmlops_from_half((uint16_t)element);
+        uint32_t word;
+        memcpy(&word, &half, sizeof word);
+        element = word;
+    } else if (dmlops_signed(type) && !dmlops_is_float(type) && (element >> (63 - unused) & 1) != 0) {
+        element |= ~((uint64_t)-1 >> unused);
+    }
+    dmlops_tell_bits(planning, told, stored, type, element);
+}
+
+static inline int64_t dmlops_float_bits(double value) {
+    const float single = (float)value;
+    uint32_t word;
+    memcpy(&word, &single, sizeof word);
+    return word;
+}
+
+DMLOPS_CALLED void dmlops_tell_integer(dmlops_planning* planning, dmlops_plan_Number_32* told, int64_t value) {
+    dmlops_plan_Number item;
+    item.value = value;
+    item.is_float = 0;
+    dmlops_plan_Number_32_insert(planning, told, told->count, &item);
+}
+
+DMLOPS_CALLED void dmlops_tell_float(dmlops_planning* planning, dmlops_plan_Number_32* told, double value) {
+    dmlops_plan_Number item;
+    item.value = dmlops_float_bits(value);
+    item.is_float = 1;
+    dmlops_plan_Number_32_insert(planning, told, told->count, &item);
+}
+
+/* Integers; shaders take no more than there are dimensions. */
+DMLOPS_CALLED void dmlops_tell_list(dmlops_planning* planning, dmlops_plan_int_8* told, const dmlops_list* list) {
+    told->count = 0;
+    if (list->count > 8) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LONG_LIST, -1, list->count);
+        return;
+    }
+    for (int64_t i = 0; i < list->count; ++i) {
+        dmlops_plan_int_8_insert(planning, told, told->count, list->values[i]);
+    }
+}
+
+/* The next of several lists of integers, without entries where it is not wanted. */
+DMLOPS_CALLED void dmlops_tell_sizes(
+    dmlops_planning* planning, dmlops_plan_int_8_16* told, const dmlops_list* list, int wanted) {
+    dmlops_plan_int_8 sizes;
+    sizes.count = 0;
+    if (wanted) {
+        dmlops_tell_list(planning, &sizes, list);
+    }
+    dmlops_plan_int_8_16_insert(planning, told, told->count, &sizes);
+}
+
+DMLOPS_CALLED void dmlops_tell_listed(
+    dmlops_planning* planning, dmlops_plan_Listed_16* told, const dmlops_list* list) {
+    dmlops_plan_Listed item;
+    item.is_float = 0;
+    dmlops_tell_list(planning, &item.entries, list);
+    dmlops_plan_Listed_16_insert(planning, told, told->count, &item);
+}
+
+DMLOPS_CALLED void dmlops_tell_floats(
+    dmlops_planning* planning, dmlops_plan_Listed_16* told, const FLOAT* values, int64_t count) {
+    dmlops_plan_Listed item;
+    item.is_float = 1;
+    item.entries.count = 0;
+    for (int64_t i = 0; i < count; ++i) {
+        dmlops_plan_int_8_insert(planning, &item.entries, i, dmlops_float_bits((double)values[i]));
+    }
+    dmlops_plan_Listed_16_insert(planning, told, told->count, &item);
+}
+
+static inline int dmlops_is_double(const DML_TENSOR_DESC* tensor) {
+    const int64_t type = dmlops_enum(&dmlops_buffer(tensor)->DataType);
+    return dmlops_is_float(type) && dmlops_bits(type) == 64;
 }
 
 /* Fused activations: the members that are no tensors. */
@@ -18124,637 +20788,1451 @@ static inline double dmlops_activation_parameter(const DML_OPERATOR_DESC* activa
     return value;
 }
 
+DMLOPS_CALLED void dmlops_tell_activations(
+    dmlops_planning* planning, dmlops_plan_Definition* told, const DML_OPERATOR_DESC* activations, UINT count) {
+    for (UINT i = 0; i < count && activations != NULL; ++i) {
+        dmlops_plan_Activation item;
+        item.kind = dmlops_activation_type(&activations[i]);
+        item.parameter0 = dmlops_float_bits(dmlops_activation_parameter(&activations[i], 0));
+        item.parameter1 = dmlops_float_bits(dmlops_activation_parameter(&activations[i], 1));
+        dmlops_plan_Activation_8_insert(planning, &told->activations, told->activations.count, &item);
+    }
+}
+
+/* Where a coordinate leads: to an offset in what is moved, by way of lookups, each of an index at an offset and with the
+   size of the dimension it leads into. The value of index number `chosen` is 1, of others 0. */
+typedef struct dmlops_trace {
+    dmlops_list at;
+    const dmlops_plan_Tensor* moved;
+    const dmlops_plan_Tensor* indices;
+    int64_t chosen;
+    int64_t offset;
+    int64_t count;
+    int64_t offsets[DML_TENSOR_DIMENSION_COUNT_MAX1];
+    int64_t sizes[DML_TENSOR_DIMENSION_COUNT_MAX1];
+} dmlops_trace;
+
+static inline int64_t dmlops_offset(const dmlops_list* at, const dmlops_plan_Tensor* tensor) {
+    int64_t offset = 0;
+    for (int64_t i = 0; i < at->count && i < tensor->strides.count; ++i) {
+        offset = dmlops_add(offset, dmlops_multiply(at->values[i], tensor->strides.items[i]));
+    }
+    return offset;
+}
+
+static inline int64_t dmlops_follow(dmlops_trace* trace, const dmlops_list* at, int64_t size) {
+    const int64_t number = trace->count++;
+    if (number < (int64_t)DML_TENSOR_DIMENSION_COUNT_MAX1) {
+        trace->offsets[number] = dmlops_offset(at, trace->indices);
+        trace->sizes[number] = size;
+    }
+    return number == trace->chosen;
+}
+
+static inline void dmlops_reach(dmlops_trace* trace, const dmlops_list* at) {
+    trace->offset = dmlops_offset(at, trace->moved);
+}
+
+typedef void (*dmlops_tracer)(const void* description, dmlops_trace* trace);
+
+/* Where the coordinate leads that is 1 in one dimension and 0 in all others; either may be -1 for none. */
+static inline dmlops_trace dmlops_traced(
+    dmlops_tracer tracer, const void* description, const dmlops_trace* start, int64_t dimension, int64_t chosen) {
+    dmlops_trace trace = *start;
+    trace.count = 0;
+    trace.chosen = chosen;
+    if (dimension >= 0) {
+        trace.at.values[dimension] = 1;
+    }
+    tracer(description, &trace);
+    return trace;
+}
+
+/* The movement of elements that coordinates of so many dimensions direct: it is linear, so units tell all of it. */
+DMLOPS_CALLED void dmlops_tell_movement(
+    dmlops_planning* planning, dmlops_plan_Movement* told, dmlops_tracer tracer, const void* description,
+    int64_t rank, const dmlops_plan_Tensor* moved, const dmlops_plan_Tensor* indices) {
+    dmlops_trace start, found;
+    memset(&start, 0, sizeof start);
+    start.moved = moved;
+    start.indices = indices;
+    start.at.count = rank;
+    start = dmlops_traced(tracer, description, &start, -1, -1);
+    told->is_followed = start.offset == 0 && start.count > 0 && start.count <= (int64_t)DML_TENSOR_DIMENSION_COUNT_MAX1;
+    for (int64_t k = 0; told->is_followed && k < start.count; ++k) {
+        dmlops_plan_Lookup lookup;
+        found = dmlops_traced(tracer, description, &start, -1, k);
+        lookup.size = start.sizes[k];
+        lookup.stride = found.offset;
+        lookup.offset = start.offsets[k];
+        dmlops_plan_Lookup_8_insert(planning, &told->lookups, k, &lookup);
+    }
+    for (int64_t d = 0; d < rank; ++d) {
+        found = dmlops_traced(tracer, description, &start, d, -1);
+        dmlops_plan_int_8_insert(planning, &told->strides, d, found.offset);
+        dmlops_plan_int_8_insert(planning, &told->steps, d, found.offsets[0] - start.offsets[0]);
+        for (int64_t k = 0; told->is_followed && k < start.count; ++k) {
+            told->is_followed = found.offsets[k] - start.offsets[k] == told->steps.items[d];
+        }
+    }
+}
+
+/* Activations that run in shaders of their own, after an operator into which they are fused. */
+
+static const struct {
+    uint16_t type;
+    uint16_t input;
+    uint16_t output;
+    uint8_t input_place;
+    uint8_t output_place;
+} dmlops_apart[] = {
+    {8, offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, InputTensor), offsetof(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, OutputTensor), 0, 1},
+    {48, offsetof(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, InputTensor), offsetof(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, OutputTensor), 0, 1},
+    {158, offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, InputTensor), offsetof(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, OutputTensor), 0, 1},
+};
+
+typedef union dmlops_copy {
+    char bytes[DMLOPS_DESC_SIZE];
+    void* aligned;
+} dmlops_copy;
+
+static inline void dmlops_plan_any(dmlops_planning* planning, int64_t type, const void* description);
+
+/* Plans an operator without a fused activation that its shader does not take, and then the activation's own shader; 0
+   where the shader takes it. Between the two, results lie in scratch, in the type in which they were computed. */
+DMLOPS_CALLED int dmlops_plan_apart(
+    dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, int64_t type, const void* description,
+    size_t size, size_t fused, size_t output, int64_t place) {
+    const size_t apart_count = sizeof dmlops_apart / sizeof *dmlops_apart;
+    const DML_OPERATOR_DESC* activation;
+    const DML_OPERATOR_DESC* none = NULL;
+    const DML_TENSOR_DESC* target;
+    const DML_TENSOR_DESC* given;
+    DML_BUFFER_TENSOR_DESC buffer;
+    DML_TENSOR_DESC between;
+    dmlops_plan_Buffer own, scratch;
+    dmlops_copy copy;
+    int64_t bytes;
+    uint32_t data_type;
+    size_t number = 0;
+    memcpy(&activation, (const char*)description + fused, sizeof activation);
+    memcpy(&target, (const char*)description + output, sizeof target);
+    for (int64_t i = 0; activation != NULL && i < shader->activations.count; ++i) {
+        if (shader->activations.items[i] == dmlops_activation_type(activation)) {
+            return 0;
+        }
+    }
+    while (activation != NULL && number < apart_count &&
+           dmlops_apart[number].type != dmlops_activation_type(activation)) {
+        ++number;
+    }
+    if (activation == NULL || number == apart_count) {
+        return 0;
+    }
+    bytes = dmlops_is_double(target) ? 8 : 4;
+    data_type = bytes == 8 ? 9 : 1;
+    buffer = *dmlops_buffer(target);
+    memcpy(&buffer.DataType, &data_type, sizeof data_type);
+    buffer.Strides = NULL;
+    for (UINT i = 0; i < buffer.DimensionCount; ++i) {
+        bytes = dmlops_multiply(buffer.Sizes[i], bytes);
+    }
+    buffer.TotalTensorSizeInBytes = (uint64_t)bytes;
+    between.Type = target->Type;
+    between.Desc = &buffer;
+    given = &between;
+    scratch = dmlops_out_scratch(planning, dmlops_multiply(dmlops_divide(dmlops_add(bytes, 7), 8), 8), 0);
+    own.member = place;
+    own.entry = 0;
+    planning->places[0][0] = dmlops_bound(planning, &own);
+    planning->places[0][1] = dmlops_bound(planning, &scratch);
+    planning->place_count = 1;
+    memcpy(copy.bytes, description, size);
+    memcpy(copy.bytes + fused, &none, sizeof none);
+    memcpy(copy.bytes + output, &given, sizeof given);
+    dmlops_plan_any(planning, type, copy.bytes);
+
+    dmlops_out_begin(planning);
+    planning->place_count = 2;
+    planning->places[1][1] = planning->places[0][0];
+    planning->places[1][0].member = dmlops_apart[number].output_place;
+    planning->places[1][0].entry = 0;
+    planning->places[0][0].member = dmlops_apart[number].input_place;
+    planning->owner = (uint32_t)place;
+    planning->waits = 1;
+    memcpy(copy.bytes, activation->Desc, dmlops_inferences[dmlops_position(dmlops_apart[number].type)].size);
+    memcpy(copy.bytes + dmlops_apart[number].input, &given, sizeof given);
+    memcpy(copy.bytes + dmlops_apart[number].output, &target, sizeof target);
+    dmlops_plan_any(planning, dmlops_apart[number].type, copy.bytes);
+    return 1;
+}
+
 /* Operators. */
 
-static const dmlops_shader_tensor dmlops_element_wise_identity_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ELEMENT_WISE_IDENTITY. */
-static inline void dmlops_element_wise_identity_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_identity_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC*)description;
-    dmlops_tell_switch(planning, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_abs_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ELEMENT_WISE_ABS. */
-static inline void dmlops_element_wise_abs_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_abs_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ABS_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ABS_OPERATOR_DESC*)description;
-    dmlops_tell_switch(planning, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_acos_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ELEMENT_WISE_ACOS. */
-static inline void dmlops_element_wise_acos_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_acos_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ACOS_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ACOS_OPERATOR_DESC*)description;
-    dmlops_tell_switch(planning, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_add_shader[] = {
-    {&dmlops_macros_A, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_B, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 0, 0},
-};
+static inline void dmlops_element_wise_add_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_ADD_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ADD_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
 
-static const dmlops_shader_tensor dmlops_element_wise_asin_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ELEMENT_WISE_ASIN. */
-static inline void dmlops_element_wise_asin_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_asin_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ASIN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ASIN_OPERATOR_DESC*)description;
-    dmlops_tell_switch(planning, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_atan_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ELEMENT_WISE_ATAN. */
-static inline void dmlops_element_wise_atan_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_atan_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ATAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ATAN_OPERATOR_DESC*)description;
-    dmlops_tell_switch(planning, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_ceil_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ELEMENT_WISE_CEIL. */
-static inline void dmlops_element_wise_ceil_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_ceil_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_CEIL_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CEIL_OPERATOR_DESC*)description;
-    dmlops_tell_switch(planning, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_clip_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ELEMENT_WISE_CLIP. */
-static inline void dmlops_element_wise_clip_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_clip_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_CLIP_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CLIP_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_switch(planning, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_number(planning, dmlops_enum(&InputTensor->DataType), (double)desc->Max);
-    dmlops_tell_number(planning, dmlops_enum(&InputTensor->DataType), (double)desc->Min);
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Max);
+    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Min);
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_cos_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ELEMENT_WISE_COS. */
-static inline void dmlops_element_wise_cos_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_cos_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_COS_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_COS_OPERATOR_DESC*)description;
-    dmlops_tell_switch(planning, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_divide_shader[] = {
-    {&dmlops_macros_A, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_B, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 0, 0},
-};
+static inline void dmlops_element_wise_divide_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
 
-static const dmlops_shader_tensor dmlops_element_wise_exp_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ELEMENT_WISE_EXP. */
-static inline void dmlops_element_wise_exp_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_exp_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_EXP_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_EXP_OPERATOR_DESC*)description;
-    dmlops_tell_switch(planning, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_floor_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ELEMENT_WISE_FLOOR. */
-static inline void dmlops_element_wise_floor_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_floor_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC*)description;
-    dmlops_tell_switch(planning, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_log_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ELEMENT_WISE_LOG. */
-static inline void dmlops_element_wise_log_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_log_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_LOG_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOG_OPERATOR_DESC*)description;
-    dmlops_tell_switch(planning, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_logical_and_shader[] = {
-    {&dmlops_macros_A, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_B, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 0, 0},
-};
+static inline void dmlops_element_wise_logical_and_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
 
-static const dmlops_shader_tensor dmlops_element_wise_logical_equals_shader[] = {
-    {&dmlops_macros_A, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_B, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 0, 0},
-};
+static inline void dmlops_element_wise_logical_equals_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
 
-static const dmlops_shader_tensor dmlops_element_wise_logical_greater_than_shader[] = {
-    {&dmlops_macros_A, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_B, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 0, 0},
-};
+static inline void dmlops_element_wise_logical_greater_than_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
 
-static const dmlops_shader_tensor dmlops_element_wise_logical_less_than_shader[] = {
-    {&dmlops_macros_A, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_B, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 0, 0},
-};
+static inline void dmlops_element_wise_logical_less_than_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
 
-static const dmlops_shader_tensor dmlops_element_wise_logical_not_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
+static inline void dmlops_element_wise_logical_not_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
 
-static const dmlops_shader_tensor dmlops_element_wise_logical_or_shader[] = {
-    {&dmlops_macros_A, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_B, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 0, 0},
-};
+static inline void dmlops_element_wise_logical_or_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
 
-static const dmlops_shader_tensor dmlops_element_wise_logical_xor_shader[] = {
-    {&dmlops_macros_A, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_B, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 0, 0},
-};
+static inline void dmlops_element_wise_logical_xor_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
 
-static const dmlops_shader_tensor dmlops_element_wise_max_shader[] = {
-    {&dmlops_macros_A, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_B, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 0, 0},
-};
+static inline void dmlops_element_wise_max_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_MAX_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MAX_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
 
-static const dmlops_shader_tensor dmlops_element_wise_mean_shader[] = {
-    {&dmlops_macros_A, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_B, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 0, 0},
-};
+static inline void dmlops_element_wise_mean_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_MEAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MEAN_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
 
-static const dmlops_shader_tensor dmlops_element_wise_min_shader[] = {
-    {&dmlops_macros_A, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_B, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 0, 0},
-};
+static inline void dmlops_element_wise_min_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_MIN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MIN_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
 
-static const dmlops_shader_tensor dmlops_element_wise_multiply_shader[] = {
-    {&dmlops_macros_A, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_B, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 0, 0},
-};
+static inline void dmlops_element_wise_multiply_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
 
-static const dmlops_shader_tensor dmlops_element_wise_pow_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_EXPONENT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ELEMENT_WISE_POW. */
-static inline void dmlops_element_wise_pow_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_pow_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_POW_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_POW_OPERATOR_DESC*)description;
-    dmlops_tell_switch(planning, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "EXPONENT", 1, 0, desc->ExponentTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_constant_pow_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ELEMENT_WISE_CONSTANT_POW. */
-static inline void dmlops_element_wise_constant_pow_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_constant_pow_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC*)description;
-    dmlops_tell_switch(planning, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    dmlops_tell_float(planning, (double)desc->Exponent);
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_tell_float(planning, &told.scalars, (double)desc->Exponent);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_recip_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ELEMENT_WISE_RECIP. */
-static inline void dmlops_element_wise_recip_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_recip_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_RECIP_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_RECIP_OPERATOR_DESC*)description;
-    dmlops_tell_switch(planning, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_sin_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ELEMENT_WISE_SIN. */
-static inline void dmlops_element_wise_sin_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_sin_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_SIN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_SIN_OPERATOR_DESC*)description;
-    dmlops_tell_switch(planning, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_sqrt_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ELEMENT_WISE_SQRT. */
-static inline void dmlops_element_wise_sqrt_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_sqrt_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_SQRT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_SQRT_OPERATOR_DESC*)description;
-    dmlops_tell_switch(planning, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_subtract_shader[] = {
-    {&dmlops_macros_A, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_B, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 0, 0},
-};
+static inline void dmlops_element_wise_subtract_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
 
-static const dmlops_shader_tensor dmlops_element_wise_tan_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ELEMENT_WISE_TAN. */
-static inline void dmlops_element_wise_tan_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_tan_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_TAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_TAN_OPERATOR_DESC*)description;
-    dmlops_tell_switch(planning, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_threshold_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ELEMENT_WISE_THRESHOLD. */
-static inline void dmlops_element_wise_threshold_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_threshold_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_switch(planning, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_number(planning, dmlops_enum(&InputTensor->DataType), (double)desc->Min);
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Min);
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_quantize_linear_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_SCALE, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_ZERO_POINT, 2, 2, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 3, 3, DMLOPS_UNDER_WAY, 0, 1},
-};
-
-/* The macros and constants of the shader of ELEMENT_WISE_QUANTIZE_LINEAR. */
-static inline void dmlops_element_wise_quantize_linear_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_quantize_linear_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC*)description;
-    dmlops_tell_switch(planning, "HAS_ZERO_POINT", desc->ZeroPointTensor != NULL);
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "ZERO_POINT", 2, 0, desc->ZeroPointTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_LIMITED);
+    told.is_aligned = 1;
+    told.over = 3;
+    told.tensors.count = 4;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "HAS_ZERO_POINT", desc->ZeroPointTensor != NULL);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_dequantize_linear_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_SCALE, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_ZERO_POINT, 2, 2, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 3, 3, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ELEMENT_WISE_DEQUANTIZE_LINEAR. */
-static inline void dmlops_element_wise_dequantize_linear_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_dequantize_linear_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC*)description;
-    dmlops_tell_switch(planning, "HAS_ZERO_POINT", desc->ZeroPointTensor != NULL);
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "ZERO_POINT", 2, 0, desc->ZeroPointTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 3;
+    told.tensors.count = 4;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "HAS_ZERO_POINT", desc->ZeroPointTensor != NULL);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_activation_elu_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ACTIVATION_ELU. */
-static inline void dmlops_activation_elu_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_activation_elu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_ELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_ELU_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_number(planning, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_activation_hard_sigmoid_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
+static inline void dmlops_activation_hardmax_plan(dmlops_planning* planning, const void* description) {
+    const DML_ACTIVATION_HARDMAX_OPERATOR_DESC* desc = (const DML_ACTIVATION_HARDMAX_OPERATOR_DESC*)description;
+    dmlops_plan_Reduce told;
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_each = 1;
+    told.chooses = 1;
+    told.shifts = 0;
+    if (told.chooses) {
+        dmlops_tell_switch(planning, &told.switches, "DECREASING", 0);
+    }
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_push(&list_1, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
+    dmlops_tell_list(planning, &told.axes, &list_1);
+    dmlops_plan_reduce(planning, &told);
+}
 
-/* The macros and constants of the shader of ACTIVATION_HARD_SIGMOID. */
-static inline void dmlops_activation_hard_sigmoid_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_activation_hard_sigmoid_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC* desc = (const DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_number(planning, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
-    dmlops_tell_number(planning, dmlops_enum(&InputTensor->DataType), (double)desc->Beta);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
+    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Beta);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_activation_identity_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 1, 0},
-};
+static inline void dmlops_activation_identity_plan(dmlops_planning* planning, const void* description) {
+    const DML_ACTIVATION_IDENTITY_OPERATOR_DESC* desc = (const DML_ACTIVATION_IDENTITY_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
 
-static const dmlops_shader_tensor dmlops_activation_leaky_relu_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ACTIVATION_LEAKY_RELU. */
-static inline void dmlops_activation_leaky_relu_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_activation_leaky_relu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_number(planning, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_activation_linear_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ACTIVATION_LINEAR. */
-static inline void dmlops_activation_linear_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_activation_linear_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_LINEAR_OPERATOR_DESC* desc = (const DML_ACTIVATION_LINEAR_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_number(planning, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
-    dmlops_tell_number(planning, dmlops_enum(&InputTensor->DataType), (double)desc->Beta);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
+    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Beta);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_activation_parameterized_relu_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_SLOPE, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 0, 0},
-};
+static inline void dmlops_activation_log_softmax_plan(dmlops_planning* planning, const void* description) {
+    const DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC* desc = (const DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC*)description;
+    dmlops_plan_Reduce told;
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_each = 1;
+    told.chooses = 0;
+    told.shifts = 1;
+    if (told.chooses) {
+        dmlops_tell_switch(planning, &told.switches, "DECREASING", 0);
+    }
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_push(&list_1, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
+    dmlops_tell_list(planning, &told.axes, &list_1);
+    dmlops_plan_reduce(planning, &told);
+}
 
-static const dmlops_shader_tensor dmlops_activation_parametric_softplus_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
+static inline void dmlops_activation_parameterized_relu_plan(dmlops_planning* planning, const void* description) {
+    const DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "SLOPE", 1, 0, desc->SlopeTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
 
-/* The macros and constants of the shader of ACTIVATION_PARAMETRIC_SOFTPLUS. */
-static inline void dmlops_activation_parametric_softplus_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_activation_parametric_softplus_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC* desc = (const DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_number(planning, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
-    dmlops_tell_number(planning, dmlops_enum(&InputTensor->DataType), (double)desc->Beta);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
+    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Beta);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_activation_relu_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
+static inline void dmlops_activation_relu_plan(dmlops_planning* planning, const void* description) {
+    const DML_ACTIVATION_RELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_RELU_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
 
-static const dmlops_shader_tensor dmlops_activation_scaled_elu_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ACTIVATION_SCALED_ELU. */
-static inline void dmlops_activation_scaled_elu_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_activation_scaled_elu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_number(planning, dmlops_enum(&InputTensor->DataType), (double)desc->Gamma);
-    dmlops_tell_number(planning, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Gamma);
+    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_activation_scaled_tanh_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ACTIVATION_SCALED_TANH. */
-static inline void dmlops_activation_scaled_tanh_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_activation_scaled_tanh_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC* desc = (const DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_number(planning, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
-    dmlops_tell_number(planning, dmlops_enum(&InputTensor->DataType), (double)desc->Beta);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
+    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Beta);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_activation_sigmoid_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
+static inline void dmlops_activation_sigmoid_plan(dmlops_planning* planning, const void* description) {
+    const DML_ACTIVATION_SIGMOID_OPERATOR_DESC* desc = (const DML_ACTIVATION_SIGMOID_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
 
-static const dmlops_shader_tensor dmlops_activation_softplus_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
+static inline void dmlops_activation_softmax_plan(dmlops_planning* planning, const void* description) {
+    const DML_ACTIVATION_SOFTMAX_OPERATOR_DESC* desc = (const DML_ACTIVATION_SOFTMAX_OPERATOR_DESC*)description;
+    dmlops_plan_Reduce told;
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_each = 1;
+    told.chooses = 0;
+    told.shifts = 1;
+    if (told.chooses) {
+        dmlops_tell_switch(planning, &told.switches, "DECREASING", 0);
+    }
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_push(&list_1, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
+    dmlops_tell_list(planning, &told.axes, &list_1);
+    dmlops_plan_reduce(planning, &told);
+}
 
-/* The macros and constants of the shader of ACTIVATION_SOFTPLUS. */
-static inline void dmlops_activation_softplus_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_activation_softplus_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC* desc = (const DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_number(planning, dmlops_enum(&InputTensor->DataType), (double)desc->Steepness);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Steepness);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_activation_softsign_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
+static inline void dmlops_activation_softsign_plan(dmlops_planning* planning, const void* description) {
+    const DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC* desc = (const DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
 
-static const dmlops_shader_tensor dmlops_activation_tanh_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
+static inline void dmlops_activation_tanh_plan(dmlops_planning* planning, const void* description) {
+    const DML_ACTIVATION_TANH_OPERATOR_DESC* desc = (const DML_ACTIVATION_TANH_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
 
-static const dmlops_shader_tensor dmlops_activation_thresholded_relu_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ACTIVATION_THRESHOLDED_RELU. */
-static inline void dmlops_activation_thresholded_relu_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_activation_thresholded_relu_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_number(planning, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_slice_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 1, 0},
+static const dmlops_plan_Pass dmlops_convolution_passes[] = {{0, 0, 3, 0, 8, 0, 0, -1, -1}};
+static const char* const dmlops_convolution_lists[] = {"OUTPUT_PADDING", "GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "WINDOW", "INPUT_SIZES2"};
+static const char* const dmlops_convolution_bounds[] = {"DIMS"};
+static const int64_t dmlops_convolution_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
+static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
+    {0, NULL},
+    {1, dmlops_convolution_passes},
+    {8, dmlops_convolution_lists},
+    {1, dmlops_convolution_bounds},
+    1,
+    {17, dmlops_convolution_activations},
 };
 
-/* The macros and constants of the shader of SLICE. */
-static inline void dmlops_slice_tell(const void* description, dmlops_planning* planning) {
-    const DML_SLICE_OPERATOR_DESC* desc = (const DML_SLICE_OPERATOR_DESC*)description;
+static inline void dmlops_convolution_plan(dmlops_planning* planning, const void* description) {
+    const DML_CONVOLUTION_OPERATOR_DESC* desc = (const DML_CONVOLUTION_OPERATOR_DESC*)description;
+    if (dmlops_plan_apart(
+            planning, &dmlops_convolution_shader, 53, description, sizeof *desc,
+            offsetof(DML_CONVOLUTION_OPERATOR_DESC, FusedActivation), offsetof(DML_CONVOLUTION_OPERATOR_DESC, OutputTensor), 3)) {
+        return;
+    }
+    dmlops_plan_Definition told;
+    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+    const DML_BUFFER_TENSOR_DESC* FilterTensor = dmlops_buffer(desc->FilterTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "FILTER", 1, 0, desc->FilterTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "BIAS", 2, 0, desc->BiasTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.tensors.count = 4;
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, desc->OutputPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_1);
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_push(&list_2, (int64_t)desc->GroupCount);
+    dmlops_push(&list_2, dmlops_divide(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
+    dmlops_tell_listed(planning, &told.lists, &list_2);
+    dmlops_list list_3;
+    list_3.count = 0;
+    dmlops_push(&list_3, (int64_t)desc->GroupCount);
+    dmlops_push(&list_3, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
+    dmlops_tell_listed(planning, &told.lists, &list_3);
+    dmlops_list list_4;
+    list_4.count = 0;
+    dmlops_append(&list_4, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_4);
+    dmlops_list list_5;
+    list_5.count = 0;
+    dmlops_append(&list_5, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_5);
+    dmlops_list list_6;
+    list_6.count = 0;
+    dmlops_append(&list_6, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_6);
+    dmlops_list list_7;
+    list_7.count = 0;
+    dmlops_append(&list_7, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_7);
+    dmlops_list list_8;
+    list_8.count = 0;
+    dmlops_append(&list_8, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_8);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->Direction) == 0 /* FORWARD */);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->Mode) == 0 /* CONVOLUTION */);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
+    dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
+    dmlops_plan_definition(planning, &told, &dmlops_convolution_shader);
+}
+
+static const dmlops_plan_Kept dmlops_gemm_kept[] = {{"KEPT_PRODUCT", 1, 0}};
+static const dmlops_plan_Pass dmlops_gemm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 3, 0, 8, 1, 0, -1, -1}};
+static const int64_t dmlops_gemm_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
+static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
+    {1, dmlops_gemm_kept},
+    {2, dmlops_gemm_passes},
+    {0, NULL},
+    {0, NULL},
+    1,
+    {17, dmlops_gemm_activations},
+};
+
+static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* description) {
+    const DML_GEMM_OPERATOR_DESC* desc = (const DML_GEMM_OPERATOR_DESC*)description;
+    if (dmlops_plan_apart(
+            planning, &dmlops_gemm_shader, 54, description, sizeof *desc,
+            offsetof(DML_GEMM_OPERATOR_DESC, FusedActivation), offsetof(DML_GEMM_OPERATOR_DESC, OutputTensor), 3)) {
+        return;
+    }
+    dmlops_plan_Definition told;
+    int64_t wanted;
+    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
+    const DML_BUFFER_TENSOR_DESC* ATensor = dmlops_buffer(desc->ATensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "C", 2, 0, desc->CTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.tensors.count = 4;
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_gemm_shader);
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, OutputTensor->Sizes, OutputTensor->DimensionCount, 0, OutputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
+    dmlops_tell_float(planning, &told.numbers, (double)desc->Alpha);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->TransA) == 0 /* NONE */);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->TransB) == 0 /* NONE */);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    const int64_t let_K = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, (dmlops_enum(&desc->TransA) == 0 /* NONE */ ? (int64_t)1 : (int64_t)2)));
+    dmlops_tell_integer(planning, &told.numbers, let_K);
+    dmlops_tell_float(planning, &told.numbers, (double)desc->Beta);
+    dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
+    dmlops_plan_definition(planning, &told, &dmlops_gemm_shader);
+}
+
+static inline void dmlops_reduce_plan(dmlops_planning* planning, const void* description) {
+    const DML_REDUCE_OPERATOR_DESC* desc = (const DML_REDUCE_OPERATOR_DESC*)description;
+    dmlops_plan_Reduce told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.input, "INPUT", 1, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    told.is_each = 0;
+    told.chooses = dmlops_enum(&desc->Function) == 0 || dmlops_enum(&desc->Function) == 1;
+    told.shifts = dmlops_enum(&desc->Function) == 6;
+    if (told.chooses) {
+        dmlops_tell_switch(planning, &told.switches, "DECREASING", 0);
+    }
+    dmlops_tell_switch(planning, &told.switches, "FUNCTION", dmlops_enum(&desc->Function));
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
+    dmlops_tell_list(planning, &told.axes, &list_1);
+    dmlops_plan_reduce(planning, &told);
+}
+
+static const dmlops_plan_Pass dmlops_average_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const char* const dmlops_average_pooling_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"};
+static const char* const dmlops_average_pooling_bounds[] = {"DIMS"};
+static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
+    {0, NULL},
+    {1, dmlops_average_pooling_passes},
+    {5, dmlops_average_pooling_lists},
+    {1, dmlops_average_pooling_bounds},
+    0,
+    {0, NULL},
+};
+
+static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const void* description) {
+    const DML_AVERAGE_POOLING_OPERATOR_DESC* desc = (const DML_AVERAGE_POOLING_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.tensors.count = 2;
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_1);
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_append(&list_2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_2);
+    dmlops_list list_3;
+    list_3.count = 0;
+    dmlops_append(&list_3, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_3);
+    dmlops_list list_4;
+    list_4.count = 0;
+    dmlops_append(&list_4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_4);
+    dmlops_list list_5;
+    list_5.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
+        dmlops_list list_6;
+        list_6.count = 0;
+        dmlops_append(&list_6, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+        dmlops_push(&list_5, dmlops_add(dmlops_add(dmlops_list_entry(list_6.values, list_6.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
+    }
+    dmlops_tell_listed(planning, &told.lists, &list_5);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_tell_integer(planning, &told.numbers, (desc->IncludePadding != 0));
+    dmlops_plan_definition(planning, &told, &dmlops_average_pooling_shader);
+}
+
+static const dmlops_plan_Pass dmlops_lp_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const char* const dmlops_lp_pooling_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
+static const char* const dmlops_lp_pooling_bounds[] = {"DIMS"};
+static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
+    {0, NULL},
+    {1, dmlops_lp_pooling_passes},
+    {4, dmlops_lp_pooling_lists},
+    {1, dmlops_lp_pooling_bounds},
+    0,
+    {0, NULL},
+};
+
+static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void* description) {
+    const DML_LP_POOLING_OPERATOR_DESC* desc = (const DML_LP_POOLING_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.tensors.count = 2;
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_1);
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_append(&list_2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_2);
+    dmlops_list list_3;
+    list_3.count = 0;
+    dmlops_append(&list_3, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_3);
+    dmlops_list list_4;
+    list_4.count = 0;
+    dmlops_append(&list_4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_4);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->P);
+    dmlops_plan_definition(planning, &told, &dmlops_lp_pooling_shader);
+}
+
+static const dmlops_plan_Pass dmlops_max_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const char* const dmlops_max_pooling_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
+static const char* const dmlops_max_pooling_bounds[] = {"DIMS"};
+static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
+    {0, NULL},
+    {1, dmlops_max_pooling_passes},
+    {4, dmlops_max_pooling_lists},
+    {1, dmlops_max_pooling_bounds},
+    0,
+    {0, NULL},
+};
+
+static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void* description) {
+    const DML_MAX_POOLING_OPERATOR_DESC* desc = (const DML_MAX_POOLING_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_IS_LIMITED);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.tensors.count = 2;
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_1);
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_append(&list_2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_2);
+    dmlops_list list_3;
+    list_3.count = 0;
+    dmlops_append(&list_3, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_3);
+    dmlops_list list_4;
+    list_4.count = 0;
+    dmlops_append(&list_4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_4);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_definition(planning, &told, &dmlops_max_pooling_shader);
+}
+
+static const dmlops_plan_Pass dmlops_roi_pooling_passes[] = {{0, 0, 2, 0, 4, 0, 0, -1, -1}};
+static const char* const dmlops_roi_pooling_lists[] = {"POOLED"};
+static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
+    {0, NULL},
+    {1, dmlops_roi_pooling_passes},
+    {1, dmlops_roi_pooling_lists},
+    {0, NULL},
+    0,
+    {0, NULL},
+};
+
+static inline void dmlops_roi_pooling_plan(dmlops_planning* planning, const void* description) {
+    const DML_ROI_POOLING_OPERATOR_DESC* desc = (const DML_ROI_POOLING_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "ROI", 1, 0, desc->ROITensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.tensors.count = 3;
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_push(&list_1, (int64_t)desc->PooledSize.Height);
+    dmlops_push(&list_1, (int64_t)desc->PooledSize.Width);
+    dmlops_tell_listed(planning, &told.lists, &list_1);
+    dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScale);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
+    dmlops_plan_definition(planning, &told, &dmlops_roi_pooling_shader);
+}
+
+static inline void dmlops_slice_plan(dmlops_planning* planning, const void* description) {
+    const DML_SLICE_OPERATOR_DESC* desc = (const DML_SLICE_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    told.is_aligned = 0;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
     dmlops_list list_1;
     list_1.count = 0;
     dmlops_append(&list_1, desc->Offsets, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_array(planning, &list_1);
+    dmlops_tell_sizes(planning, &told.arrays, &list_1, 1);
     dmlops_list let_step;
     let_step.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&let_step, (dmlops_entry(desc->Sizes, desc->DimensionCount, at_d) > 1 ? (int64_t)dmlops_entry(desc->Strides, desc->DimensionCount, at_d) : (int64_t)0));
     }
-    dmlops_tell_array(planning, &let_step);
+    dmlops_tell_sizes(planning, &told.arrays, &let_step, 1);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_cast_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
+static inline void dmlops_cast_plan(dmlops_planning* planning, const void* description) {
+    const DML_CAST_OPERATOR_DESC* desc = (const DML_CAST_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
 
-static const dmlops_shader_tensor dmlops_split_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_OUTPUT, 1, 2, DMLOPS_UNDER_WAY, 1, 0},
-};
-
-/* The macros and constants of the shader of SPLIT. */
-static inline void dmlops_split_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_split_plan(dmlops_planning* planning, const void* description) {
     const DML_SPLIT_OPERATOR_DESC* desc = (const DML_SPLIT_OPERATOR_DESC*)description;
-    dmlops_tell_integer(planning, (int64_t)desc->Axis);
+    for (int64_t number = 0; number < (int64_t)desc->OutputCount; ++number) {
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 2, number, dmlops_given(desc->OutputTensors, desc->OutputCount, number), DMLOPS_AS_BITS);
+    told.is_aligned = 0;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->Axis);
     int64_t sum_1 = 0;
-    for (int64_t at_i = 0; at_i < planning->number; ++at_i) {
+    for (int64_t at_i = 0; at_i < number; ++at_i) {
         sum_1 = dmlops_add(sum_1, dmlops_entry(dmlops_tensor_at(desc->OutputTensors, desc->OutputCount, at_i)->Sizes, dmlops_tensor_at(desc->OutputTensors, desc->OutputCount, at_i)->DimensionCount, (int64_t)desc->Axis));
     }
     const int64_t let_start = sum_1;
-    dmlops_tell_integer(planning, let_start);
+    dmlops_tell_integer(planning, &told.scalars, let_start);
+    dmlops_plan_map(planning, &told);
+    }
 }
 
-static const dmlops_shader_tensor dmlops_join_shader[] = {
-    {&dmlops_macros_INPUT, 0, 1, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_OUTPUT, 1, 2, DMLOPS_UNDER_WAY, 1, 0},
-};
-
-/* The macros and constants of the shader of JOIN. */
-static inline void dmlops_join_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_join_plan(dmlops_planning* planning, const void* description) {
     const DML_JOIN_OPERATOR_DESC* desc = (const DML_JOIN_OPERATOR_DESC*)description;
-    dmlops_tell_integer(planning, (int64_t)desc->Axis);
+    for (int64_t number = 0; number < (int64_t)desc->InputCount; ++number) {
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 1, number, dmlops_given(desc->InputTensors, desc->InputCount, number), DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    told.is_aligned = 0;
+    told.over = 0;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->Axis);
     int64_t sum_1 = 0;
-    for (int64_t at_i = 0; at_i < planning->number; ++at_i) {
+    for (int64_t at_i = 0; at_i < number; ++at_i) {
         sum_1 = dmlops_add(sum_1, dmlops_entry(dmlops_tensor_at(desc->InputTensors, desc->InputCount, at_i)->Sizes, dmlops_tensor_at(desc->InputTensors, desc->InputCount, at_i)->DimensionCount, (int64_t)desc->Axis));
     }
     const int64_t let_start = sum_1;
-    dmlops_tell_integer(planning, let_start);
+    dmlops_tell_integer(planning, &told.scalars, let_start);
+    dmlops_plan_map(planning, &told);
+    }
 }
 
-static const dmlops_shader_tensor dmlops_padding_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 1, 0},
-};
-
-/* The macros and constants of the shader of PADDING. */
-static inline void dmlops_padding_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_padding_plan(dmlops_planning* planning, const void* description) {
     const DML_PADDING_OPERATOR_DESC* desc = (const DML_PADDING_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_switch(planning, "PADDING_MODE", dmlops_enum(&desc->PaddingMode));
-    dmlops_tell_number(planning, dmlops_enum(&InputTensor->DataType), (double)desc->PaddingValue);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    told.is_aligned = 0;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "PADDING_MODE", dmlops_enum(&desc->PaddingMode));
+    dmlops_tell_number(planning, &told.elements, 1, dmlops_enum(&InputTensor->DataType), (double)desc->PaddingValue);
     dmlops_list list_1;
     list_1.count = 0;
     dmlops_append(&list_1, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_array(planning, &list_1);
+    dmlops_tell_sizes(planning, &told.arrays, &list_1, 1);
     dmlops_list list_2;
     list_2.count = 0;
     dmlops_append(&list_2, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_array(planning, &list_2);
+    dmlops_tell_sizes(planning, &told.arrays, &list_2, 1);
     dmlops_list let_period;
     let_period.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&let_period, (dmlops_enum(&desc->PaddingMode) == 2 /* REFLECTION */ ? (int64_t)dmlops_max(dmlops_subtract(dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)), 2), 1) : (int64_t)dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d))));
     }
-    dmlops_tell_array(planning, &let_period);
+    dmlops_tell_sizes(planning, &told.arrays, &let_period, 1);
     dmlops_list let_turn;
     let_turn.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&let_turn, dmlops_subtract(dmlops_list_entry(let_period.values, let_period.count, at_d), (dmlops_enum(&desc->PaddingMode) == 2 /* REFLECTION */ ? (int64_t)0 : (int64_t)1)));
     }
-    dmlops_tell_array(planning, &let_turn);
+    dmlops_tell_sizes(planning, &told.arrays, &let_turn, 1);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_value_scale_2d_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of VALUE_SCALE_2D. */
-static inline void dmlops_value_scale_2d_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_value_scale_2d_plan(dmlops_planning* planning, const void* description) {
     const DML_VALUE_SCALE_2D_OPERATOR_DESC* desc = (const DML_VALUE_SCALE_2D_OPERATOR_DESC*)description;
-    dmlops_tell_float(planning, (double)desc->Scale);
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 0;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_float(planning, &told.scalars, (double)desc->Scale);
     const double let_first = dmlops_float_entry(desc->Bias, desc->ChannelCount, 0);
-    dmlops_tell_float(planning, let_first);
+    dmlops_tell_float(planning, &told.scalars, let_first);
     const double let_second = ((int64_t)desc->ChannelCount == 3 ? (double)dmlops_float_entry(desc->Bias, desc->ChannelCount, 1) : (double)dmlops_float_entry(desc->Bias, desc->ChannelCount, 0));
-    dmlops_tell_float(planning, let_second);
+    dmlops_tell_float(planning, &told.scalars, let_second);
     const double let_third = ((int64_t)desc->ChannelCount == 3 ? (double)dmlops_float_entry(desc->Bias, desc->ChannelCount, 2) : (double)dmlops_float_entry(desc->Bias, desc->ChannelCount, 0));
-    dmlops_tell_float(planning, let_third);
+    dmlops_tell_float(planning, &told.scalars, let_third);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_upsample_2d_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of UPSAMPLE_2D. */
-static inline void dmlops_upsample_2d_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_upsample_2d_plan(dmlops_planning* planning, const void* description) {
     const DML_UPSAMPLE_2D_OPERATOR_DESC* desc = (const DML_UPSAMPLE_2D_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_switch(planning, "INTERPOLATION_MODE", dmlops_enum(&desc->InterpolationMode));
-    dmlops_tell_integer(planning, (int64_t)desc->ScaleSize.Height);
-    dmlops_tell_integer(planning, (int64_t)desc->ScaleSize.Width);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 0;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "INTERPOLATION_MODE", dmlops_enum(&desc->InterpolationMode));
+    dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->ScaleSize.Height);
+    dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->ScaleSize.Width);
     dmlops_list list_1;
     list_1.count = 0;
     dmlops_append(&list_1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_array(planning, &list_1);
+    dmlops_tell_sizes(planning, &told.arrays, &list_1, 1);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_gather_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_INDICES, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 1, 0},
-};
-
-/* The elements that GATHER reads for one element of its output. */
 static inline void dmlops_gather_trace(const void* description, dmlops_trace* trace) {
     const DML_GATHER_OPERATOR_DESC* desc = (const DML_GATHER_OPERATOR_DESC*)description;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
@@ -18776,212 +22254,852 @@ static inline void dmlops_gather_trace(const void* description, dmlops_trace* tr
     dmlops_reach(trace, &list_1);
 }
 
-static const dmlops_shader_tensor dmlops_space_to_depth_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 1, 0},
-};
+static inline void dmlops_gather_plan(dmlops_planning* planning, const void* description) {
+    const DML_GATHER_OPERATOR_DESC* desc = (const DML_GATHER_OPERATOR_DESC*)description;
+    dmlops_plan_Gather told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    told.input_bytes = dmlops_unsigned(dmlops_buffer(desc->InputTensor)->TotalTensorSizeInBytes);
+    told.indices_bytes = dmlops_unsigned(dmlops_buffer(desc->IndicesTensor)->TotalTensorSizeInBytes);
+    told.output_bytes = dmlops_unsigned(dmlops_buffer(desc->OutputTensor)->TotalTensorSizeInBytes);
+    dmlops_tell_movement(
+        planning, &told.movement, dmlops_gather_trace, description, told.output.sizes.count, &told.input, &told.indices);
+    dmlops_plan_gather(planning, &told);
+}
 
-/* The macros and constants of the shader of SPACE_TO_DEPTH. */
-static inline void dmlops_space_to_depth_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_space_to_depth_plan(dmlops_planning* planning, const void* description) {
     const DML_SPACE_TO_DEPTH_OPERATOR_DESC* desc = (const DML_SPACE_TO_DEPTH_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    told.is_aligned = 0;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
     const int64_t let_channels = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1);
-    dmlops_tell_integer(planning, let_channels);
-    dmlops_tell_integer(planning, (int64_t)desc->BlockSize);
+    dmlops_tell_integer(planning, &told.scalars, let_channels);
+    dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->BlockSize);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_depth_to_space_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 1, 0},
-};
-
-/* The macros and constants of the shader of DEPTH_TO_SPACE. */
-static inline void dmlops_depth_to_space_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_depth_to_space_plan(dmlops_planning* planning, const void* description) {
     const DML_DEPTH_TO_SPACE_OPERATOR_DESC* desc = (const DML_DEPTH_TO_SPACE_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_tell_integer(planning, (int64_t)desc->BlockSize);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    told.is_aligned = 0;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->BlockSize);
     const int64_t let_channels = dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1);
-    dmlops_tell_integer(planning, let_channels);
+    dmlops_tell_integer(planning, &told.scalars, let_channels);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_tile_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 1, 0},
-};
-
-/* The macros and constants of the shader of TILE. */
-static inline void dmlops_tile_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_tile_plan(dmlops_planning* planning, const void* description) {
     const DML_TILE_OPERATOR_DESC* desc = (const DML_TILE_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    told.is_aligned = 0;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
     dmlops_list list_1;
     list_1.count = 0;
     dmlops_append(&list_1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_array(planning, &list_1);
+    dmlops_tell_sizes(planning, &told.arrays, &list_1, 1);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_sign_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
+static inline void dmlops_top_k_plan(dmlops_planning* planning, const void* description) {
+    const DML_TOP_K_OPERATOR_DESC* desc = (const DML_TOP_K_OPERATOR_DESC*)description;
+    dmlops_plan_TopK told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT_VALUE", 1, 0, desc->OutputValueTensor, 0);
+    dmlops_tell_tensor(&told.indices, "OUTPUT_INDEX", 2, 0, desc->OutputIndexTensor, 0);
+    told.axis = (int64_t)desc->Axis;
+    told.count = (int64_t)desc->K;
+    told.largest = 1;
+    dmlops_plan_top_k(planning, &told);
+}
+
+static const dmlops_plan_Pass dmlops_batch_normalization_passes[] = {{0, 0, 5, 0, 32, 0, 0, -1, -1}};
+static const int64_t dmlops_batch_normalization_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
+static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
+    {0, NULL},
+    {1, dmlops_batch_normalization_passes},
+    {0, NULL},
+    {0, NULL},
+    1,
+    {17, dmlops_batch_normalization_activations},
 };
 
-static const dmlops_shader_tensor dmlops_element_wise_is_nan_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
+static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, const void* description) {
+    const DML_BATCH_NORMALIZATION_OPERATOR_DESC* desc = (const DML_BATCH_NORMALIZATION_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "MEAN", 1, 0, desc->MeanTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "VARIANCE", 2, 0, desc->VarianceTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "SCALE", 3, 0, desc->ScaleTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[4], "BIAS", 4, 0, desc->BiasTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT", 5, 0, desc->OutputTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.tensors.count = 6;
+    dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
+    dmlops_plan_definition(planning, &told, &dmlops_batch_normalization_shader);
+}
+
+static const dmlops_plan_Kept dmlops_mean_variance_normalization_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTRE", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
+static const dmlops_plan_Pass dmlops_mean_variance_normalization_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1}, {1, 0, 3, 0, 8, 6, 0, -1, -1}};
+static const char* const dmlops_mean_variance_normalization_lists[] = {"EXTENT"};
+static const int64_t dmlops_mean_variance_normalization_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
+static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_shader = {
+    {3, dmlops_mean_variance_normalization_kept},
+    {2, dmlops_mean_variance_normalization_passes},
+    {1, dmlops_mean_variance_normalization_lists},
+    {0, NULL},
+    1,
+    {17, dmlops_mean_variance_normalization_activations},
 };
 
-static const dmlops_shader_tensor dmlops_element_wise_erf_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
+static inline void dmlops_mean_variance_normalization_plan(dmlops_planning* planning, const void* description) {
+    const DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC* desc = (const DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    int64_t wanted;
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "BIAS", 2, 0, desc->BiasTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.tensors.count = 4;
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_mean_variance_normalization_shader);
+    dmlops_list list_1;
+    list_1.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list_1, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+    }
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
+    dmlops_list list_2;
+    list_2.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list_2, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+    }
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_2, (int)(wanted >> 1 & 1));
+    dmlops_list list_3;
+    list_3.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list_3, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+    }
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_3, (int)(wanted >> 2 & 1));
+    dmlops_list list_4;
+    list_4.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list_4, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
+    }
+    dmlops_tell_listed(planning, &told.lists, &list_4);
+    dmlops_tell_integer(planning, &told.numbers, ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2));
+    dmlops_list list_5;
+    list_5.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list_5, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list_5.values, list_5.count));
+    dmlops_tell_integer(planning, &told.numbers, (desc->NormalizeVariance != 0));
+    dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
+    dmlops_plan_definition(planning, &told, &dmlops_mean_variance_normalization_shader);
+}
+
+static const dmlops_plan_Kept dmlops_local_response_normalization_kept[] = {{"KEPT_BASE", 1, 0}};
+static const dmlops_plan_Pass dmlops_local_response_normalization_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
+static const char* const dmlops_local_response_normalization_lists[] = {"BEFORE", "SPAN"};
+static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_shader = {
+    {1, dmlops_local_response_normalization_kept},
+    {2, dmlops_local_response_normalization_passes},
+    {2, dmlops_local_response_normalization_lists},
+    {0, NULL},
+    0,
+    {0, NULL},
 };
 
-/* The macros and constants of the shader of ELEMENT_WISE_ERF. */
-static inline void dmlops_element_wise_erf_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_local_response_normalization_plan(dmlops_planning* planning, const void* description) {
+    const DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC* desc = (const DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    int64_t wanted;
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.tensors.count = 2;
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_local_response_normalization_shader);
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
+    dmlops_list list_2;
+    list_2.count = 0;
+    for (int64_t at_d = 0; at_d < 4; ++at_d) {
+        dmlops_push(&list_2, (((desc->CrossChannel != 0) ? (int64_t)(at_d == 1) : (int64_t)(at_d >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
+    }
+    dmlops_tell_listed(planning, &told.lists, &list_2);
+    dmlops_list list_3;
+    list_3.count = 0;
+    for (int64_t at_d = 0; at_d < 4; ++at_d) {
+        dmlops_list list_4;
+        list_4.count = 0;
+        for (int64_t at_d1 = 0; at_d1 < 4; ++at_d1) {
+            dmlops_push(&list_4, (((desc->CrossChannel != 0) ? (int64_t)(at_d1 == 1) : (int64_t)(at_d1 >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
+        }
+        dmlops_list list_5;
+        list_5.count = 0;
+        for (int64_t at_d1 = 0; at_d1 < 4; ++at_d1) {
+            dmlops_push(&list_5, (((desc->CrossChannel != 0) ? (int64_t)(at_d1 == 1) : (int64_t)(at_d1 >= 2)) ? (int64_t)dmlops_divide((int64_t)desc->LocalSize, 2) : (int64_t)0));
+        }
+        dmlops_push(&list_3, dmlops_add(dmlops_add(dmlops_list_entry(list_4.values, list_4.count, at_d), dmlops_list_entry(list_5.values, list_5.count, at_d)), 1));
+    }
+    dmlops_tell_listed(planning, &told.lists, &list_3);
+    dmlops_tell_float(planning, &told.numbers, (double)desc->Bias);
+    dmlops_tell_float(planning, &told.numbers, (double)desc->Alpha);
+    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->LocalSize);
+    dmlops_tell_float(planning, &told.numbers, (double)desc->Beta);
+    dmlops_plan_definition(planning, &told, &dmlops_local_response_normalization_shader);
+}
+
+static const dmlops_plan_Kept dmlops_lp_normalization_kept[] = {{"KEPT_NORM", 1, 0}};
+static const dmlops_plan_Pass dmlops_lp_normalization_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
+static const char* const dmlops_lp_normalization_lists[] = {"EXTENT"};
+static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
+    {1, dmlops_lp_normalization_kept},
+    {2, dmlops_lp_normalization_passes},
+    {1, dmlops_lp_normalization_lists},
+    {0, NULL},
+    0,
+    {0, NULL},
+};
+
+static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const void* description) {
+    const DML_LP_NORMALIZATION_OPERATOR_DESC* desc = (const DML_LP_NORMALIZATION_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    int64_t wanted;
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.tensors.count = 2;
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_lp_normalization_shader);
+    dmlops_list list_1;
+    list_1.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list_1, (at_d == (int64_t)desc->Axis ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+    }
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
+    dmlops_list list_2;
+    list_2.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list_2, (at_d == (int64_t)desc->Axis ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
+    }
+    dmlops_tell_listed(planning, &told.lists, &list_2);
+    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->P == 1);
+    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->Axis);
+    dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_plan_definition(planning, &told, &dmlops_lp_normalization_shader);
+}
+
+static const dmlops_plan_Kept dmlops_rnn_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
+static const dmlops_plan_Pass dmlops_rnn_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 3, 1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1}, {3, 0, 7, 0, 128, 2, 0, -1, -1}};
+static const char* const dmlops_rnn_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "SEQUENCE_LENGTH2"};
+static const int64_t dmlops_rnn_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
+static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
+    {2, dmlops_rnn_kept},
+    {4, dmlops_rnn_passes},
+    {4, dmlops_rnn_lists},
+    {0, NULL},
+    1,
+    {17, dmlops_rnn_activations},
+};
+
+static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* description) {
+    const DML_RNN_OPERATOR_DESC* desc = (const DML_RNN_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    int64_t wanted;
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+    const DML_BUFFER_TENSOR_DESC* RecurrenceTensor = dmlops_buffer(desc->RecurrenceTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "WEIGHT", 1, 0, desc->WeightTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "RECURRENCE", 2, 0, desc->RecurrenceTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "BIAS", 3, 0, desc->BiasTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[4], "HIDDEN_INIT", 4, 0, desc->HiddenInitTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[5], "SEQUENCE_LENGTHS", 5, 0, desc->SequenceLengthsTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_SEQUENCE", 6, 0, desc->OutputSequenceTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_SINGLE", 7, 0, desc->OutputSingleTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputSequenceTensor) || dmlops_is_double(desc->OutputSingleTensor);
+    told.tensors.count = 8;
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_rnn_shader);
+    const int64_t let_SequenceLength = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1);
+    const int64_t let_DirectionCount = dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 1);
+    const int64_t let_BatchSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 2);
+    const int64_t let_GateCount = 1;
+    const int64_t let_HiddenSize = dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 3);
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_push(&list_1, let_SequenceLength);
+    dmlops_push(&list_1, let_DirectionCount);
+    dmlops_push(&list_1, let_BatchSize);
+    dmlops_push(&list_1, dmlops_multiply(let_GateCount, let_HiddenSize));
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_push(&list_2, dmlops_add(let_SequenceLength, 1));
+    dmlops_push(&list_2, let_DirectionCount);
+    dmlops_push(&list_2, let_BatchSize);
+    dmlops_push(&list_2, let_HiddenSize);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_2, (int)(wanted >> 1 & 1));
+    dmlops_list list_3;
+    list_3.count = 0;
+    dmlops_push(&list_3, 2);
+    dmlops_push(&list_3, dmlops_multiply(let_GateCount, let_HiddenSize));
+    dmlops_tell_listed(planning, &told.lists, &list_3);
+    dmlops_list list_4;
+    list_4.count = 0;
+    dmlops_push(&list_4, 0);
+    dmlops_tell_listed(planning, &told.lists, &list_4);
+    dmlops_list list_5;
+    list_5.count = 0;
+    dmlops_push(&list_5, let_GateCount);
+    dmlops_push(&list_5, let_HiddenSize);
+    dmlops_tell_listed(planning, &told.lists, &list_5);
+    dmlops_list list_6;
+    list_6.count = 0;
+    dmlops_push(&list_6, let_SequenceLength);
+    dmlops_tell_listed(planning, &told.lists, &list_6);
+    const int64_t let_InputSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 3);
+    dmlops_tell_integer(planning, &told.numbers, let_InputSize);
+    dmlops_tell_integer(planning, &told.numbers, let_SequenceLength);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
+    dmlops_tell_integer(planning, &told.numbers, let_HiddenSize);
+    const int64_t let_FunctionCount = 1;
+    dmlops_tell_integer(planning, &told.numbers, let_FunctionCount);
+    dmlops_tell_activations(planning, &told, desc->ActivationDescs, desc->ActivationDescCount);
+    dmlops_plan_definition(planning, &told, &dmlops_rnn_shader);
+}
+
+static const dmlops_plan_Kept dmlops_lstm_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_CELL", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
+static const dmlops_plan_Pass dmlops_lstm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 6, 0, 7, 1, -1, -1}, {2, 0, 8, 0, 256, 4, 0, -1, -1}, {3, 0, 9, 0, 512, 4, 0, -1, -1}, {4, 0, 10, 0, 1024, 2, 0, -1, -1}};
+static const char* const dmlops_lstm_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3", "SEQUENCE_LENGTH2"};
+static const int64_t dmlops_lstm_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
+static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
+    {3, dmlops_lstm_kept},
+    {5, dmlops_lstm_passes},
+    {5, dmlops_lstm_lists},
+    {0, NULL},
+    1,
+    {17, dmlops_lstm_activations},
+};
+
+static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* description) {
+    const DML_LSTM_OPERATOR_DESC* desc = (const DML_LSTM_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    int64_t wanted;
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+    const DML_BUFFER_TENSOR_DESC* RecurrenceTensor = dmlops_buffer(desc->RecurrenceTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "WEIGHT", 1, 0, desc->WeightTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "RECURRENCE", 2, 0, desc->RecurrenceTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "BIAS", 3, 0, desc->BiasTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[4], "HIDDEN_INIT", 4, 0, desc->HiddenInitTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[5], "CELL_MEM_INIT", 5, 0, desc->CellMemInitTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[6], "SEQUENCE_LENGTHS", 6, 0, desc->SequenceLengthsTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[7], "PEEPHOLE", 7, 0, desc->PeepholeTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[8], "OUTPUT_SEQUENCE", 8, 0, desc->OutputSequenceTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[9], "OUTPUT_SINGLE", 9, 0, desc->OutputSingleTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[10], "OUTPUT_CELL_SINGLE", 10, 0, desc->OutputCellSingleTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputSequenceTensor) || dmlops_is_double(desc->OutputSingleTensor) || dmlops_is_double(desc->OutputCellSingleTensor);
+    told.tensors.count = 11;
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_lstm_shader);
+    const int64_t let_SequenceLength = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1);
+    const int64_t let_DirectionCount = dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 1);
+    const int64_t let_BatchSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 2);
+    const int64_t let_GateCount = 4;
+    const int64_t let_HiddenSize = dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 3);
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_push(&list_1, let_SequenceLength);
+    dmlops_push(&list_1, let_DirectionCount);
+    dmlops_push(&list_1, let_BatchSize);
+    dmlops_push(&list_1, dmlops_multiply(let_GateCount, let_HiddenSize));
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_push(&list_2, dmlops_add(let_SequenceLength, 1));
+    dmlops_push(&list_2, let_DirectionCount);
+    dmlops_push(&list_2, let_BatchSize);
+    dmlops_push(&list_2, let_HiddenSize);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_2, (int)(wanted >> 1 & 1));
+    dmlops_list list_3;
+    list_3.count = 0;
+    dmlops_push(&list_3, dmlops_add(let_SequenceLength, 1));
+    dmlops_push(&list_3, let_DirectionCount);
+    dmlops_push(&list_3, let_BatchSize);
+    dmlops_push(&list_3, let_HiddenSize);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_3, (int)(wanted >> 2 & 1));
+    dmlops_list list_4;
+    list_4.count = 0;
+    dmlops_push(&list_4, 2);
+    dmlops_push(&list_4, dmlops_multiply(let_GateCount, let_HiddenSize));
+    dmlops_tell_listed(planning, &told.lists, &list_4);
+    dmlops_list list_5;
+    list_5.count = 0;
+    dmlops_push(&list_5, 0);
+    dmlops_tell_listed(planning, &told.lists, &list_5);
+    dmlops_list list_6;
+    list_6.count = 0;
+    dmlops_push(&list_6, let_GateCount);
+    dmlops_push(&list_6, let_HiddenSize);
+    dmlops_tell_listed(planning, &told.lists, &list_6);
+    dmlops_list list_7;
+    list_7.count = 0;
+    dmlops_push(&list_7, 3);
+    dmlops_push(&list_7, let_HiddenSize);
+    dmlops_tell_listed(planning, &told.lists, &list_7);
+    dmlops_list list_8;
+    list_8.count = 0;
+    dmlops_push(&list_8, let_SequenceLength);
+    dmlops_tell_listed(planning, &told.lists, &list_8);
+    const int64_t let_InputSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 3);
+    dmlops_tell_integer(planning, &told.numbers, let_InputSize);
+    dmlops_tell_integer(planning, &told.numbers, let_SequenceLength);
+    dmlops_tell_integer(planning, &told.numbers, (desc->CoupleInputForget != 0));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
+    dmlops_tell_integer(planning, &told.numbers, let_HiddenSize);
+    dmlops_tell_integer(planning, &told.numbers, (desc->UseClipThreshold != 0));
+    dmlops_tell_float(planning, &told.numbers, (double)desc->ClipThreshold);
+    const int64_t let_FunctionCount = 3;
+    dmlops_tell_integer(planning, &told.numbers, let_FunctionCount);
+    dmlops_tell_activations(planning, &told, desc->ActivationDescs, desc->ActivationDescCount);
+    dmlops_plan_definition(planning, &told, &dmlops_lstm_shader);
+}
+
+static const dmlops_plan_Kept dmlops_gru_kept[] = {{"KEPT_FED", 1, 0}, {"KEPT_RESET", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
+static const dmlops_plan_Pass dmlops_gru_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 5, 1, -1, -1}, {2, 1, 2, 4, 0, 7, 1, -1, -1}, {3, 0, 6, 0, 64, 4, 0, -1, -1}, {4, 0, 7, 0, 128, 4, 0, -1, -1}};
+static const char* const dmlops_gru_lists[] = {"NUMBER", "GATE_COUNT", "NUMBER2", "SEQUENCE_LENGTH2"};
+static const int64_t dmlops_gru_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
+static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
+    {3, dmlops_gru_kept},
+    {5, dmlops_gru_passes},
+    {4, dmlops_gru_lists},
+    {0, NULL},
+    1,
+    {17, dmlops_gru_activations},
+};
+
+static inline void dmlops_gru_plan(dmlops_planning* planning, const void* description) {
+    const DML_GRU_OPERATOR_DESC* desc = (const DML_GRU_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    int64_t wanted;
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+    const DML_BUFFER_TENSOR_DESC* RecurrenceTensor = dmlops_buffer(desc->RecurrenceTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "WEIGHT", 1, 0, desc->WeightTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "RECURRENCE", 2, 0, desc->RecurrenceTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "BIAS", 3, 0, desc->BiasTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[4], "HIDDEN_INIT", 4, 0, desc->HiddenInitTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[5], "SEQUENCE_LENGTHS", 5, 0, desc->SequenceLengthsTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_SEQUENCE", 6, 0, desc->OutputSequenceTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_SINGLE", 7, 0, desc->OutputSingleTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputSequenceTensor) || dmlops_is_double(desc->OutputSingleTensor);
+    told.tensors.count = 8;
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_gru_shader);
+    const int64_t let_SequenceLength = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1);
+    const int64_t let_DirectionCount = dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 1);
+    const int64_t let_BatchSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 2);
+    const int64_t let_GateCount = 3;
+    const int64_t let_HiddenSize = dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 3);
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_push(&list_1, let_SequenceLength);
+    dmlops_push(&list_1, let_DirectionCount);
+    dmlops_push(&list_1, let_BatchSize);
+    dmlops_push(&list_1, dmlops_multiply(let_GateCount, let_HiddenSize));
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_push(&list_2, dmlops_add(let_SequenceLength, 1));
+    dmlops_push(&list_2, let_DirectionCount);
+    dmlops_push(&list_2, let_BatchSize);
+    dmlops_push(&list_2, let_HiddenSize);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_2, (int)(wanted >> 1 & 1));
+    dmlops_list list_3;
+    list_3.count = 0;
+    dmlops_push(&list_3, dmlops_add(let_SequenceLength, 1));
+    dmlops_push(&list_3, let_DirectionCount);
+    dmlops_push(&list_3, let_BatchSize);
+    dmlops_push(&list_3, let_HiddenSize);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_3, (int)(wanted >> 2 & 1));
+    dmlops_list list_4;
+    list_4.count = 0;
+    dmlops_push(&list_4, 2);
+    dmlops_push(&list_4, dmlops_multiply(let_GateCount, let_HiddenSize));
+    dmlops_tell_listed(planning, &told.lists, &list_4);
+    dmlops_list list_5;
+    list_5.count = 0;
+    dmlops_push(&list_5, let_GateCount);
+    dmlops_push(&list_5, let_HiddenSize);
+    dmlops_tell_listed(planning, &told.lists, &list_5);
+    dmlops_list list_6;
+    list_6.count = 0;
+    dmlops_push(&list_6, 0);
+    dmlops_tell_listed(planning, &told.lists, &list_6);
+    dmlops_list list_7;
+    list_7.count = 0;
+    dmlops_push(&list_7, let_SequenceLength);
+    dmlops_tell_listed(planning, &told.lists, &list_7);
+    const int64_t let_InputSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 3);
+    dmlops_tell_integer(planning, &told.numbers, let_InputSize);
+    dmlops_tell_integer(planning, &told.numbers, let_SequenceLength);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
+    dmlops_tell_integer(planning, &told.numbers, let_HiddenSize);
+    const int64_t let_FunctionCount = 2;
+    dmlops_tell_integer(planning, &told.numbers, let_FunctionCount);
+    dmlops_tell_integer(planning, &told.numbers, (desc->LinearBeforeReset != 0));
+    dmlops_tell_activations(planning, &told, desc->ActivationDescs, desc->ActivationDescCount);
+    dmlops_plan_definition(planning, &told, &dmlops_gru_shader);
+}
+
+static inline void dmlops_element_wise_sign_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_SIGN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_SIGN_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
+
+static inline void dmlops_element_wise_is_nan_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
+
+static inline void dmlops_element_wise_erf_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ERF_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ERF_OPERATOR_DESC*)description;
-    dmlops_tell_switch(planning, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_sinh_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ELEMENT_WISE_SINH. */
-static inline void dmlops_element_wise_sinh_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_sinh_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_SINH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_SINH_OPERATOR_DESC*)description;
-    dmlops_tell_switch(planning, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_cosh_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ELEMENT_WISE_COSH. */
-static inline void dmlops_element_wise_cosh_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_cosh_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_COSH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_COSH_OPERATOR_DESC*)description;
-    dmlops_tell_switch(planning, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_tanh_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ELEMENT_WISE_TANH. */
-static inline void dmlops_element_wise_tanh_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_tanh_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_TANH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_TANH_OPERATOR_DESC*)description;
-    dmlops_tell_switch(planning, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_asinh_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ELEMENT_WISE_ASINH. */
-static inline void dmlops_element_wise_asinh_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_asinh_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ASINH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ASINH_OPERATOR_DESC*)description;
-    dmlops_tell_switch(planning, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_acosh_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ELEMENT_WISE_ACOSH. */
-static inline void dmlops_element_wise_acosh_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_acosh_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC*)description;
-    dmlops_tell_switch(planning, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_atanh_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ELEMENT_WISE_ATANH. */
-static inline void dmlops_element_wise_atanh_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_atanh_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ATANH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ATANH_OPERATOR_DESC*)description;
-    dmlops_tell_switch(planning, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_if_shader[] = {
-    {&dmlops_macros_CONDITION, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_A, 1, 1, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_B, 2, 2, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_OUTPUT, 3, 3, DMLOPS_UNDER_WAY, 1, 0},
-};
+static inline void dmlops_element_wise_if_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_IF_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_IF_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "CONDITION", 0, 0, desc->ConditionTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "A", 1, 0, desc->ATensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[2], "B", 2, 0, desc->BTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    told.is_aligned = 1;
+    told.over = 3;
+    told.tensors.count = 4;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
 
-static const dmlops_shader_tensor dmlops_element_wise_add1_shader[] = {
-    {&dmlops_macros_A, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_B, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ELEMENT_WISE_ADD1. */
-static inline void dmlops_element_wise_add1_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_add1_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ADD1_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ADD1_OPERATOR_DESC*)description;
-    dmlops_tell_switch(planning, "ACTIVATION", dmlops_activation_type(desc->FusedActivation));
-    dmlops_tell_float(planning, dmlops_activation_parameter(desc->FusedActivation, 0));
-    dmlops_tell_float(planning, dmlops_activation_parameter(desc->FusedActivation, 1));
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "ACTIVATION", dmlops_activation_type(desc->FusedActivation));
+    dmlops_tell_float(planning, &told.scalars, dmlops_activation_parameter(desc->FusedActivation, 0));
+    dmlops_tell_float(planning, &told.scalars, dmlops_activation_parameter(desc->FusedActivation, 1));
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_activation_shrink_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ACTIVATION_SHRINK. */
-static inline void dmlops_activation_shrink_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_activation_shrink_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SHRINK_OPERATOR_DESC* desc = (const DML_ACTIVATION_SHRINK_OPERATOR_DESC*)description;
-    dmlops_tell_float(planning, (double)desc->Threshold);
-    dmlops_tell_float(planning, (double)desc->Bias);
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_float(planning, &told.scalars, (double)desc->Threshold);
+    dmlops_tell_float(planning, &told.scalars, (double)desc->Bias);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_diagonal_matrix_shader[] = {
-    {&dmlops_macros_OUTPUT, 0, 0, DMLOPS_UNDER_WAY, 1, 0},
+static const dmlops_plan_Pass dmlops_max_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}, {1, 0, 2, 0, 4, 0, 0, -1, -1}};
+static const char* const dmlops_max_pooling1_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
+static const char* const dmlops_max_pooling1_bounds[] = {"DIMS"};
+static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
+    {0, NULL},
+    {2, dmlops_max_pooling1_passes},
+    {4, dmlops_max_pooling1_lists},
+    {1, dmlops_max_pooling1_bounds},
+    0,
+    {0, NULL},
 };
 
-/* The macros and constants of the shader of DIAGONAL_MATRIX. */
-static inline void dmlops_diagonal_matrix_tell(const void* description, dmlops_planning* planning) {
-    const DML_DIAGONAL_MATRIX_OPERATOR_DESC* desc = (const DML_DIAGONAL_MATRIX_OPERATOR_DESC*)description;
+static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const void* description) {
+    const DML_MAX_POOLING1_OPERATOR_DESC* desc = (const DML_MAX_POOLING1_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_IS_LIMITED);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_INDICES", 2, 0, desc->OutputIndicesTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputIndicesTensor);
+    told.tensors.count = 3;
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_1);
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_append(&list_2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_2);
+    dmlops_list list_3;
+    list_3.count = 0;
+    dmlops_append(&list_3, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_3);
+    dmlops_list list_4;
+    list_4.count = 0;
+    dmlops_append(&list_4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_4);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_definition(planning, &told, &dmlops_max_pooling1_shader);
+}
+
+static const dmlops_plan_Kept dmlops_max_unpooling_kept[] = {{"KEPT_LAST", 0, 0}};
+static const dmlops_plan_Pass dmlops_max_unpooling_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, 0}, {1, 0, 2, 0, 4, 1, 0, -1, -1}};
+static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
+    {1, dmlops_max_unpooling_kept},
+    {2, dmlops_max_unpooling_passes},
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+};
+
+static inline void dmlops_max_unpooling_plan(dmlops_planning* planning, const void* description) {
+    const DML_MAX_UNPOOLING_OPERATOR_DESC* desc = (const DML_MAX_UNPOOLING_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    int64_t wanted;
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_tell_number(planning, dmlops_enum(&OutputTensor->DataType), (double)desc->Value);
-    dmlops_tell_integer(planning, (int64_t)desc->Offset);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "INDICES", 1, 0, desc->IndicesTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.tensors.count = 3;
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_max_unpooling_shader);
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, OutputTensor->Sizes, OutputTensor->DimensionCount, 0, OutputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
+    dmlops_plan_definition(planning, &told, &dmlops_max_unpooling_shader);
 }
 
-static const dmlops_shader_tensor dmlops_one_hot_shader[] = {
-    {&dmlops_macros_INDICES, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_VALUES, 1, 1, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 1, 0},
-};
+static inline void dmlops_diagonal_matrix_plan(dmlops_planning* planning, const void* description) {
+    const DML_DIAGONAL_MATRIX_OPERATOR_DESC* desc = (const DML_DIAGONAL_MATRIX_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "OUTPUT", 0, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    told.is_aligned = 0;
+    told.over = 0;
+    told.tensors.count = 1;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_number(planning, &told.elements, 1, dmlops_enum(&OutputTensor->DataType), (double)desc->Value);
+    dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->Offset);
+    dmlops_plan_map(planning, &told);
+}
 
-/* The macros and constants of the shader of ONE_HOT. */
-static inline void dmlops_one_hot_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_scatter_elements_trace(const void* description, dmlops_trace* trace) {
+    const DML_SCATTER_ELEMENTS_OPERATOR_DESC* desc = (const DML_SCATTER_ELEMENTS_OPERATOR_DESC*)description;
+    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
+    const int64_t let_index = dmlops_follow(trace, &trace->at, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, (int64_t)desc->Axis));
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_list_append(&list_1, trace->at.values, trace->at.count, 0, trace->at.count);
+    dmlops_replace(&list_1, (int64_t)desc->Axis, let_index);
+    dmlops_reach(trace, &list_1);
+}
+
+static inline void dmlops_scatter_elements_plan(dmlops_planning* planning, const void* description) {
+    const DML_SCATTER_ELEMENTS_OPERATOR_DESC* desc = (const DML_SCATTER_ELEMENTS_OPERATOR_DESC*)description;
+    dmlops_plan_Scatter told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
+    dmlops_tell_tensor(&told.updates, "UPDATES", 2, 0, desc->UpdatesTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 3, 0, desc->OutputTensor, 0);
+    dmlops_tell_movement(
+        planning, &told.movement, dmlops_scatter_elements_trace, description, told.updates.sizes.count, &told.output, &told.indices);
+    dmlops_plan_scatter(planning, &told);
+}
+
+static inline void dmlops_one_hot_plan(dmlops_planning* planning, const void* description) {
     const DML_ONE_HOT_OPERATOR_DESC* desc = (const DML_ONE_HOT_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* IndicesTensor = dmlops_buffer(desc->IndicesTensor);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     const DML_BUFFER_TENSOR_DESC* ValuesTensor = dmlops_buffer(desc->ValuesTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INDICES", 0, 0, desc->IndicesTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "VALUES", 1, 0, desc->ValuesTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    told.is_aligned = 0;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
     const int64_t let_indicesSigned = dmlops_signed(dmlops_enum(&IndicesTensor->DataType));
-    dmlops_tell_switch(planning, "INDICES_SIGNED", let_indicesSigned);
-    dmlops_tell_integer(planning, (int64_t)desc->Axis);
+    dmlops_tell_switch(planning, &told.switches, "INDICES_SIGNED", let_indicesSigned);
+    dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->Axis);
     const int64_t let_extent = dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, (int64_t)desc->Axis);
-    dmlops_tell_integer(planning, let_extent);
+    dmlops_tell_integer(planning, &told.scalars, let_extent);
     int64_t max_1 = INT64_MIN;
     for (int64_t at_d = 0; at_d < (int64_t)ValuesTensor->DimensionCount; ++at_d) {
         if (dmlops_entry(ValuesTensor->Sizes, ValuesTensor->DimensionCount, at_d) <= 1) {
@@ -18990,76 +23108,146 @@ static inline void dmlops_one_hot_tell(const void* description, dmlops_planning*
         max_1 = max_1 == INT64_MIN ? at_d : dmlops_max(max_1, at_d);
     }
     const int64_t let_onDimension = (max_1 == INT64_MIN ? 0 : max_1);
-    dmlops_tell_integer(planning, let_onDimension);
+    dmlops_tell_integer(planning, &told.scalars, let_onDimension);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_bit_shift_left_shader[] = {
-    {&dmlops_macros_A, 0, 0, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_B, 1, 1, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 1, 0},
+static const dmlops_plan_Pass dmlops_resample_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const char* const dmlops_resample_lists[] = {"SCALES"};
+static const char* const dmlops_resample_bounds[] = {"DIMS"};
+static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
+    {0, NULL},
+    {1, dmlops_resample_passes},
+    {1, dmlops_resample_lists},
+    {1, dmlops_resample_bounds},
+    0,
+    {0, NULL},
 };
 
-static const dmlops_shader_tensor dmlops_element_wise_bit_shift_right_shader[] = {
-    {&dmlops_macros_A, 0, 0, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_B, 1, 1, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 1, 0},
-};
+static inline void dmlops_resample_plan(dmlops_planning* planning, const void* description) {
+    const DML_RESAMPLE_OPERATOR_DESC* desc = (const DML_RESAMPLE_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED);
+    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.tensors.count = 2;
+    dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->ScaleCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->ScaleCount);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_plan_definition(planning, &told, &dmlops_resample_shader);
+}
 
-static const dmlops_shader_tensor dmlops_element_wise_round_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
+static inline void dmlops_element_wise_bit_shift_left_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    told.is_aligned = 1;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
 
-/* The macros and constants of the shader of ELEMENT_WISE_ROUND. */
-static inline void dmlops_element_wise_round_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_bit_shift_right_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    told.is_aligned = 1;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
+
+static inline void dmlops_element_wise_round_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_ROUND_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ROUND_OPERATOR_DESC*)description;
-    dmlops_tell_switch(planning, "ROUNDING_MODE", dmlops_enum(&desc->RoundingMode));
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "ROUNDING_MODE", dmlops_enum(&desc->RoundingMode));
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_is_infinity_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ELEMENT_WISE_IS_INFINITY. */
-static inline void dmlops_element_wise_is_infinity_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_is_infinity_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC*)description;
-    dmlops_tell_switch(planning, "INFINITY_MODE", dmlops_enum(&desc->InfinityMode));
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "INFINITY_MODE", dmlops_enum(&desc->InfinityMode));
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_modulus_truncate_shader[] = {
-    {&dmlops_macros_A, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_B, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 0, 0},
-};
+static inline void dmlops_element_wise_modulus_truncate_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
 
-static const dmlops_shader_tensor dmlops_element_wise_modulus_floor_shader[] = {
-    {&dmlops_macros_A, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_B, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 0, 0},
-};
+static inline void dmlops_element_wise_modulus_floor_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
 
-static const dmlops_shader_tensor dmlops_fill_value_constant_shader[] = {
-    {&dmlops_macros_OUTPUT, 0, 0, DMLOPS_UNDER_WAY, 1, 0},
-};
-
-/* The macros and constants of the shader of FILL_VALUE_CONSTANT. */
-static inline void dmlops_fill_value_constant_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_fill_value_constant_plan(dmlops_planning* planning, const void* description) {
     const DML_FILL_VALUE_CONSTANT_OPERATOR_DESC* desc = (const DML_FILL_VALUE_CONSTANT_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_tell_element(planning, dmlops_enum(&OutputTensor->DataType), &desc->Value);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "OUTPUT", 0, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    told.is_aligned = 1;
+    told.over = 0;
+    told.tensors.count = 1;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_element(planning, &told.elements, 1, dmlops_enum(&OutputTensor->DataType), &desc->Value);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_fill_value_sequence_shader[] = {
-    {&dmlops_macros_OUTPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of FILL_VALUE_SEQUENCE. */
-static inline void dmlops_fill_value_sequence_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_fill_value_sequence_plan(dmlops_planning* planning, const void* description) {
     const DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC* desc = (const DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_tell_element(planning, dmlops_enum(&OutputTensor->DataType), &desc->ValueStart);
-    dmlops_tell_element(planning, dmlops_enum(&OutputTensor->DataType), &desc->ValueDelta);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "OUTPUT", 0, 0, desc->OutputTensor, 0);
+    told.is_aligned = 0;
+    told.over = 0;
+    told.tensors.count = 1;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_element(planning, &told.elements, 0, dmlops_enum(&OutputTensor->DataType), &desc->ValueStart);
+    dmlops_tell_element(planning, &told.elements, 0, dmlops_enum(&OutputTensor->DataType), &desc->ValueDelta);
     dmlops_list let_pitch;
     let_pitch.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)OutputTensor->DimensionCount; ++at_d) {
@@ -19068,31 +23256,40 @@ static inline void dmlops_fill_value_sequence_tell(const void* description, dmlo
         dmlops_append(&list_1, OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_d, 1), OutputTensor->DimensionCount);
         dmlops_push(&let_pitch, dmlops_list_product(list_1.values, list_1.count));
     }
-    dmlops_tell_array(planning, &let_pitch);
+    dmlops_tell_sizes(planning, &told.arrays, &let_pitch, 1);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_reverse_subsequences_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_SEQUENCE_LENGTHS, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 1, 0},
-};
+static inline void dmlops_cumulative_summation_plan(dmlops_planning* planning, const void* description) {
+    const DML_CUMULATIVE_SUMMATION_OPERATOR_DESC* desc = (const DML_CUMULATIVE_SUMMATION_OPERATOR_DESC*)description;
+    dmlops_plan_Scan told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.axis = (int64_t)desc->Axis;
+    told.decreasing = dmlops_enum(&desc->AxisDirection) == 1 /* DECREASING */;
+    told.exclusive = (desc->HasExclusiveSum != 0);
+    dmlops_plan_scan(planning, &told);
+}
 
-/* The macros and constants of the shader of REVERSE_SUBSEQUENCES. */
-static inline void dmlops_reverse_subsequences_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_reverse_subsequences_plan(dmlops_planning* planning, const void* description) {
     const DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC* desc = (const DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_integer(planning, (int64_t)desc->Axis);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "SEQUENCE_LENGTHS", 1, 0, desc->SequenceLengthsTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    told.is_aligned = 0;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->Axis);
     const int64_t let_limit = dmlops_add(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, (int64_t)desc->Axis), 1);
-    dmlops_tell_integer(planning, let_limit);
+    dmlops_tell_integer(planning, &told.scalars, let_limit);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_gather_elements_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_INDICES, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 1, 0},
-};
-
-/* The elements that GATHER_ELEMENTS reads for one element of its output. */
 static inline void dmlops_gather_elements_trace(const void* description, dmlops_trace* trace) {
     const DML_GATHER_ELEMENTS_OPERATOR_DESC* desc = (const DML_GATHER_ELEMENTS_OPERATOR_DESC*)description;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
@@ -19104,13 +23301,21 @@ static inline void dmlops_gather_elements_trace(const void* description, dmlops_
     dmlops_reach(trace, &list_1);
 }
 
-static const dmlops_shader_tensor dmlops_gather_nd_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_INDICES, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 1, 0},
-};
+static inline void dmlops_gather_elements_plan(dmlops_planning* planning, const void* description) {
+    const DML_GATHER_ELEMENTS_OPERATOR_DESC* desc = (const DML_GATHER_ELEMENTS_OPERATOR_DESC*)description;
+    dmlops_plan_Gather told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    told.input_bytes = dmlops_unsigned(dmlops_buffer(desc->InputTensor)->TotalTensorSizeInBytes);
+    told.indices_bytes = dmlops_unsigned(dmlops_buffer(desc->IndicesTensor)->TotalTensorSizeInBytes);
+    told.output_bytes = dmlops_unsigned(dmlops_buffer(desc->OutputTensor)->TotalTensorSizeInBytes);
+    dmlops_tell_movement(
+        planning, &told.movement, dmlops_gather_elements_trace, description, told.output.sizes.count, &told.input, &told.indices);
+    dmlops_plan_gather(planning, &told);
+}
 
-/* The elements that GATHER_ND reads for one element of its output. */
 static inline void dmlops_gather_nd_trace(const void* description, dmlops_trace* trace) {
     const DML_GATHER_ND_OPERATOR_DESC* desc = (const DML_GATHER_ND_OPERATOR_DESC*)description;
     const DML_BUFFER_TENSOR_DESC* IndicesTensor = dmlops_buffer(desc->IndicesTensor);
@@ -19139,159 +23344,974 @@ static inline void dmlops_gather_nd_trace(const void* description, dmlops_trace*
     dmlops_reach(trace, &list_2);
 }
 
-static const dmlops_shader_tensor dmlops_slice1_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 1, 0},
+static inline void dmlops_gather_nd_plan(dmlops_planning* planning, const void* description) {
+    const DML_GATHER_ND_OPERATOR_DESC* desc = (const DML_GATHER_ND_OPERATOR_DESC*)description;
+    dmlops_plan_Gather told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    told.input_bytes = dmlops_unsigned(dmlops_buffer(desc->InputTensor)->TotalTensorSizeInBytes);
+    told.indices_bytes = dmlops_unsigned(dmlops_buffer(desc->IndicesTensor)->TotalTensorSizeInBytes);
+    told.output_bytes = dmlops_unsigned(dmlops_buffer(desc->OutputTensor)->TotalTensorSizeInBytes);
+    dmlops_tell_movement(
+        planning, &told.movement, dmlops_gather_nd_trace, description, told.output.sizes.count, &told.input, &told.indices);
+    dmlops_plan_gather(planning, &told);
+}
+
+static inline void dmlops_scatter_nd_trace(const void* description, dmlops_trace* trace) {
+    const DML_SCATTER_ND_OPERATOR_DESC* desc = (const DML_SCATTER_ND_OPERATOR_DESC*)description;
+    const DML_BUFFER_TENSOR_DESC* IndicesTensor = dmlops_buffer(desc->IndicesTensor);
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
+    const int64_t let_IndexTupleSize = dmlops_entry(IndicesTensor->Sizes, IndicesTensor->DimensionCount, dmlops_subtract((int64_t)IndicesTensor->DimensionCount, 1));
+    dmlops_list let_scattered;
+    let_scattered.count = 0;
+    dmlops_list_append(&let_scattered, trace->at.values, trace->at.count, 0, trace->at.count);
+    dmlops_align(&let_scattered, dmlops_min(dmlops_subtract(dmlops_add(dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1), (int64_t)desc->InputDimensionCount), let_IndexTupleSize), 15), 0);
+    const int64_t let_InputStart = dmlops_subtract((int64_t)InputTensor->DimensionCount, (int64_t)desc->InputDimensionCount);
+    dmlops_list let_indexed;
+    let_indexed.count = 0;
+    for (int64_t at_j = 0; at_j < dmlops_min(let_IndexTupleSize, 8); ++at_j) {
+        dmlops_list list_1;
+        list_1.count = 0;
+        dmlops_list_append(&list_1, let_scattered.values, let_scattered.count, 0, dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1));
+        dmlops_push(&list_1, at_j);
+        dmlops_align(&list_1, (int64_t)IndicesTensor->DimensionCount, 0);
+        dmlops_push(&let_indexed, dmlops_follow(trace, &list_1, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(let_InputStart, at_j))));
+    }
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_list_append(&list_2, let_indexed.values, let_indexed.count, 0, let_indexed.count);
+    dmlops_list_append(&list_2, let_scattered.values, let_scattered.count, dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1), let_scattered.count);
+    dmlops_align(&list_2, (int64_t)OutputTensor->DimensionCount, 0);
+    dmlops_reach(trace, &list_2);
+}
+
+static inline void dmlops_scatter_nd_plan(dmlops_planning* planning, const void* description) {
+    const DML_SCATTER_ND_OPERATOR_DESC* desc = (const DML_SCATTER_ND_OPERATOR_DESC*)description;
+    dmlops_plan_Scatter told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
+    dmlops_tell_tensor(&told.updates, "UPDATES", 2, 0, desc->UpdatesTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 3, 0, desc->OutputTensor, 0);
+    dmlops_tell_movement(
+        planning, &told.movement, dmlops_scatter_nd_trace, description, told.updates.sizes.count, &told.output, &told.indices);
+    dmlops_plan_scatter(planning, &told);
+}
+
+static const dmlops_plan_Pass dmlops_max_pooling2_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}, {1, 0, 2, 0, 4, 0, 0, -1, -1}};
+static const char* const dmlops_max_pooling2_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
+static const char* const dmlops_max_pooling2_bounds[] = {"DIMS"};
+static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
+    {0, NULL},
+    {2, dmlops_max_pooling2_passes},
+    {5, dmlops_max_pooling2_lists},
+    {1, dmlops_max_pooling2_bounds},
+    0,
+    {0, NULL},
 };
 
-/* The macros and constants of the shader of SLICE1. */
-static inline void dmlops_slice1_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const void* description) {
+    const DML_MAX_POOLING2_OPERATOR_DESC* desc = (const DML_MAX_POOLING2_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_IS_LIMITED);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_INDICES", 2, 0, desc->OutputIndicesTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputIndicesTensor);
+    told.tensors.count = 3;
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_1);
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_append(&list_2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_2);
+    dmlops_list list_3;
+    list_3.count = 0;
+    dmlops_append(&list_3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_3);
+    dmlops_list list_4;
+    list_4.count = 0;
+    dmlops_append(&list_4, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_4);
+    dmlops_list list_5;
+    list_5.count = 0;
+    dmlops_append(&list_5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_5);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_definition(planning, &told, &dmlops_max_pooling2_shader);
+}
+
+static inline void dmlops_slice1_plan(dmlops_planning* planning, const void* description) {
     const DML_SLICE1_OPERATOR_DESC* desc = (const DML_SLICE1_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    told.is_aligned = 0;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
     dmlops_list list_1;
     list_1.count = 0;
     dmlops_append(&list_1, desc->InputWindowOffsets, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_array(planning, &list_1);
+    dmlops_tell_sizes(planning, &told.arrays, &list_1, 1);
     dmlops_list list_2;
     list_2.count = 0;
     dmlops_signed_append(&list_2, desc->InputWindowStrides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_array(planning, &list_2);
+    dmlops_tell_sizes(planning, &told.arrays, &list_2, 1);
     dmlops_list list_3;
     list_3.count = 0;
     dmlops_append(&list_3, desc->InputWindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_array(planning, &list_3);
+    dmlops_tell_sizes(planning, &told.arrays, &list_3, 1);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_depth_to_space1_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 1, 0},
-};
+static inline void dmlops_top_k1_plan(dmlops_planning* planning, const void* description) {
+    const DML_TOP_K1_OPERATOR_DESC* desc = (const DML_TOP_K1_OPERATOR_DESC*)description;
+    dmlops_plan_TopK told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT_VALUE", 1, 0, desc->OutputValueTensor, 0);
+    dmlops_tell_tensor(&told.indices, "OUTPUT_INDEX", 2, 0, desc->OutputIndexTensor, 0);
+    told.axis = (int64_t)desc->Axis;
+    told.count = (int64_t)desc->K;
+    told.largest = dmlops_enum(&desc->AxisDirection) == 1 /* DECREASING */;
+    dmlops_plan_top_k(planning, &told);
+}
 
-/* The macros and constants of the shader of DEPTH_TO_SPACE1. */
-static inline void dmlops_depth_to_space1_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_depth_to_space1_plan(dmlops_planning* planning, const void* description) {
     const DML_DEPTH_TO_SPACE1_OPERATOR_DESC* desc = (const DML_DEPTH_TO_SPACE1_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_tell_switch(planning, "ORDER", dmlops_enum(&desc->Order));
-    dmlops_tell_integer(planning, (int64_t)desc->BlockSize);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    told.is_aligned = 0;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "ORDER", dmlops_enum(&desc->Order));
+    dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->BlockSize);
     const int64_t let_channels = dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1);
-    dmlops_tell_integer(planning, let_channels);
+    dmlops_tell_integer(planning, &told.scalars, let_channels);
     const int64_t let_area = dmlops_multiply((int64_t)desc->BlockSize, (int64_t)desc->BlockSize);
-    dmlops_tell_integer(planning, let_area);
+    dmlops_tell_integer(planning, &told.scalars, let_area);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_space_to_depth1_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 1, 0},
-};
-
-/* The macros and constants of the shader of SPACE_TO_DEPTH1. */
-static inline void dmlops_space_to_depth1_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_space_to_depth1_plan(dmlops_planning* planning, const void* description) {
     const DML_SPACE_TO_DEPTH1_OPERATOR_DESC* desc = (const DML_SPACE_TO_DEPTH1_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_switch(planning, "ORDER", dmlops_enum(&desc->Order));
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    told.is_aligned = 0;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "ORDER", dmlops_enum(&desc->Order));
     const int64_t let_channels = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1);
-    dmlops_tell_integer(planning, let_channels);
+    dmlops_tell_integer(planning, &told.scalars, let_channels);
     const int64_t let_area = dmlops_multiply((int64_t)desc->BlockSize, (int64_t)desc->BlockSize);
-    dmlops_tell_integer(planning, let_area);
-    dmlops_tell_integer(planning, (int64_t)desc->BlockSize);
+    dmlops_tell_integer(planning, &told.scalars, let_area);
+    dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->BlockSize);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_bit_and_shader[] = {
-    {&dmlops_macros_A, 0, 0, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_B, 1, 1, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 1, 0},
+static const dmlops_plan_Kept dmlops_mean_variance_normalization1_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTRE", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
+static const dmlops_plan_Pass dmlops_mean_variance_normalization1_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1}, {1, 0, 3, 0, 8, 6, 0, -1, -1}};
+static const char* const dmlops_mean_variance_normalization1_lists[] = {"AXES", "EXTENT"};
+static const int64_t dmlops_mean_variance_normalization1_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
+static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_shader = {
+    {3, dmlops_mean_variance_normalization1_kept},
+    {2, dmlops_mean_variance_normalization1_passes},
+    {2, dmlops_mean_variance_normalization1_lists},
+    {0, NULL},
+    1,
+    {17, dmlops_mean_variance_normalization1_activations},
 };
 
-static const dmlops_shader_tensor dmlops_element_wise_bit_or_shader[] = {
-    {&dmlops_macros_A, 0, 0, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_B, 1, 1, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 1, 0},
-};
-
-static const dmlops_shader_tensor dmlops_element_wise_bit_xor_shader[] = {
-    {&dmlops_macros_A, 0, 0, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_B, 1, 1, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 1, 0},
-};
-
-static const dmlops_shader_tensor dmlops_element_wise_bit_not_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 1, 0},
-};
-
-static const dmlops_shader_tensor dmlops_element_wise_bit_count_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-static const dmlops_shader_tensor dmlops_element_wise_logical_greater_than_or_equal_shader[] = {
-    {&dmlops_macros_A, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_B, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-static const dmlops_shader_tensor dmlops_element_wise_logical_less_than_or_equal_shader[] = {
-    {&dmlops_macros_A, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_B, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-static const dmlops_shader_tensor dmlops_activation_celu_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ACTIVATION_CELU. */
-static inline void dmlops_activation_celu_tell(const void* description, dmlops_planning* planning) {
-    const DML_ACTIVATION_CELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_CELU_OPERATOR_DESC*)description;
+static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* planning, const void* description) {
+    const DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC* desc = (const DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    int64_t wanted;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_number(planning, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "BIAS", 2, 0, desc->BiasTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.tensors.count = 4;
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_mean_variance_normalization1_shader);
+    dmlops_list list_1;
+    list_1.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        int64_t any_2 = 0;
+        for (int64_t at_i1 = 0; at_i1 < (int64_t)desc->AxisCount; ++at_i1) {
+            any_2 = any_2 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
+        }
+        dmlops_push(&list_1, (any_2 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+    }
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
+    dmlops_list list_3;
+    list_3.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        int64_t any_4 = 0;
+        for (int64_t at_i1 = 0; at_i1 < (int64_t)desc->AxisCount; ++at_i1) {
+            any_4 = any_4 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
+        }
+        dmlops_push(&list_3, (any_4 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+    }
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_3, (int)(wanted >> 1 & 1));
+    dmlops_list list_5;
+    list_5.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        int64_t any_6 = 0;
+        for (int64_t at_i1 = 0; at_i1 < (int64_t)desc->AxisCount; ++at_i1) {
+            any_6 = any_6 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
+        }
+        dmlops_push(&list_5, (any_6 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+    }
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_5, (int)(wanted >> 2 & 1));
+    dmlops_list list_7;
+    list_7.count = 0;
+    dmlops_append(&list_7, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
+    dmlops_tell_listed(planning, &told.lists, &list_7);
+    dmlops_list list_8;
+    list_8.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        int64_t any_9 = 0;
+        for (int64_t at_i1 = 0; at_i1 < (int64_t)desc->AxisCount; ++at_i1) {
+            any_9 = any_9 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
+        }
+        dmlops_push(&list_8, (any_9 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
+    }
+    dmlops_tell_listed(planning, &told.lists, &list_8);
+    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->AxisCount);
+    dmlops_list list_10;
+    list_10.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        int64_t any_11 = 0;
+        for (int64_t at_i1 = 0; at_i1 < (int64_t)desc->AxisCount; ++at_i1) {
+            any_11 = any_11 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
+        }
+        dmlops_push(&list_10, (any_11 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list_10.values, list_10.count));
+    dmlops_tell_integer(planning, &told.numbers, (desc->NormalizeVariance != 0));
+    dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
+    dmlops_plan_definition(planning, &told, &dmlops_mean_variance_normalization1_shader);
 }
 
-static const dmlops_shader_tensor dmlops_activation_relu_grad_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_INPUT_GRADIENT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT_GRADIENT, 2, 2, DMLOPS_UNDER_WAY, 0, 0},
+static const dmlops_plan_Pass dmlops_resample1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const char* const dmlops_resample1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
+static const char* const dmlops_resample1_bounds[] = {"DIMS"};
+static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
+    {0, NULL},
+    {1, dmlops_resample1_passes},
+    {3, dmlops_resample1_lists},
+    {1, dmlops_resample1_bounds},
+    0,
+    {0, NULL},
 };
 
-static const dmlops_shader_tensor dmlops_slice_grad_shader[] = {
-    {&dmlops_macros_INPUT_GRADIENT, 0, 0, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_OUTPUT_GRADIENT, 1, 1, DMLOPS_UNDER_WAY, 1, 0},
+static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* description) {
+    const DML_RESAMPLE1_OPERATOR_DESC* desc = (const DML_RESAMPLE1_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED);
+    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.tensors.count = 2;
+    dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
+    dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
+    dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_plan_definition(planning, &told, &dmlops_resample1_shader);
+}
+
+static const dmlops_plan_Pass dmlops_matrix_multiply_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1}};
+static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader = {
+    {0, NULL},
+    {1, dmlops_matrix_multiply_integer_passes},
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
 };
 
-/* The macros and constants of the shader of SLICE_GRAD. */
-static inline void dmlops_slice_grad_tell(const void* description, dmlops_planning* planning) {
-    const DML_SLICE_GRAD_OPERATOR_DESC* desc = (const DML_SLICE_GRAD_OPERATOR_DESC*)description;
+static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning, const void* description) {
+    const DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC* desc = (const DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
+    const DML_BUFFER_TENSOR_DESC* AZeroPointTensor = dmlops_buffer(desc->AZeroPointTensor);
+    const DML_BUFFER_TENSOR_DESC* BZeroPointTensor = dmlops_buffer(desc->BZeroPointTensor);
+    const DML_BUFFER_TENSOR_DESC* ATensor = dmlops_buffer(desc->ATensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "AZERO_POINT", 1, 0, desc->AZeroPointTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "B", 2, 0, desc->BTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "BZERO_POINT", 3, 0, desc->BZeroPointTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[4], "OUTPUT", 4, 0, desc->OutputTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.tensors.count = 5;
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
+    const int64_t let_K = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
+    dmlops_tell_integer(planning, &told.numbers, let_K);
+    dmlops_plan_definition(planning, &told, &dmlops_matrix_multiply_integer_shader);
+}
+
+static const dmlops_plan_Pass dmlops_quantized_linear_matrix_multiply_passes[] = {{0, 0, 8, 0, 256, 0, 0, -1, -1}};
+static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multiply_shader = {
+    {0, NULL},
+    {1, dmlops_quantized_linear_matrix_multiply_passes},
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+};
+
+static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning* planning, const void* description) {
+    const DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC* desc = (const DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
+    const DML_BUFFER_TENSOR_DESC* AZeroPointTensor = dmlops_buffer(desc->AZeroPointTensor);
+    const DML_BUFFER_TENSOR_DESC* BZeroPointTensor = dmlops_buffer(desc->BZeroPointTensor);
+    const DML_BUFFER_TENSOR_DESC* ATensor = dmlops_buffer(desc->ATensor);
+    const DML_BUFFER_TENSOR_DESC* AScaleTensor = dmlops_buffer(desc->AScaleTensor);
+    const DML_BUFFER_TENSOR_DESC* BScaleTensor = dmlops_buffer(desc->BScaleTensor);
+    const DML_BUFFER_TENSOR_DESC* OutputScaleTensor = dmlops_buffer(desc->OutputScaleTensor);
+    const DML_BUFFER_TENSOR_DESC* OutputZeroPointTensor = dmlops_buffer(desc->OutputZeroPointTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "ASCALE", 1, 0, desc->AScaleTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "AZERO_POINT", 2, 0, desc->AZeroPointTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "B", 3, 0, desc->BTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[4], "BSCALE", 4, 0, desc->BScaleTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[5], "BZERO_POINT", 5, 0, desc->BZeroPointTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_SCALE", 6, 0, desc->OutputScaleTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_ZERO_POINT", 7, 0, desc->OutputZeroPointTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[8], "OUTPUT", 8, 0, desc->OutputTensor, DMLOPS_IS_LIMITED);
+    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.tensors.count = 9;
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
+    const int64_t let_K = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
+    dmlops_tell_integer(planning, &told.numbers, let_K);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)OutputScaleTensor->DimensionCount, 2), 0));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)OutputZeroPointTensor->DimensionCount, 2), 0));
+    dmlops_plan_definition(planning, &told, &dmlops_quantized_linear_matrix_multiply_shader);
+}
+
+static const dmlops_plan_Pass dmlops_convolution_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1}};
+static const char* const dmlops_convolution_integer_lists[] = {"GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW"};
+static const char* const dmlops_convolution_integer_bounds[] = {"DIMS"};
+static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
+    {0, NULL},
+    {1, dmlops_convolution_integer_passes},
+    {7, dmlops_convolution_integer_lists},
+    {1, dmlops_convolution_integer_bounds},
+    0,
+    {0, NULL},
+};
+
+static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, const void* description) {
+    const DML_CONVOLUTION_INTEGER_OPERATOR_DESC* desc = (const DML_CONVOLUTION_INTEGER_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+    const DML_BUFFER_TENSOR_DESC* FilterTensor = dmlops_buffer(desc->FilterTensor);
+    const DML_BUFFER_TENSOR_DESC* FilterZeroPointTensor = dmlops_buffer(desc->FilterZeroPointTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "INPUT_ZERO_POINT", 1, 0, desc->InputZeroPointTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "FILTER", 2, 0, desc->FilterTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "FILTER_ZERO_POINT", 3, 0, desc->FilterZeroPointTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[4], "OUTPUT", 4, 0, desc->OutputTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.tensors.count = 5;
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_push(&list_1, (int64_t)desc->GroupCount);
+    dmlops_push(&list_1, dmlops_divide(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
+    dmlops_tell_listed(planning, &told.lists, &list_1);
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_push(&list_2, (int64_t)desc->GroupCount);
+    dmlops_push(&list_2, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
+    dmlops_tell_listed(planning, &told.lists, &list_2);
+    dmlops_list list_3;
+    list_3.count = 0;
+    dmlops_append(&list_3, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_3);
+    dmlops_list list_4;
+    list_4.count = 0;
+    dmlops_append(&list_4, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_4);
+    dmlops_list list_5;
+    list_5.count = 0;
+    dmlops_append(&list_5, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_5);
+    dmlops_list list_6;
+    list_6.count = 0;
+    dmlops_append(&list_6, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_6);
+    dmlops_list list_7;
+    list_7.count = 0;
+    dmlops_append(&list_7, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_7);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
+    dmlops_plan_definition(planning, &told, &dmlops_convolution_integer_shader);
+}
+
+static const dmlops_plan_Pass dmlops_quantized_linear_convolution_passes[] = {{0, 0, 9, 0, 512, 0, 0, -1, -1}};
+static const char* const dmlops_quantized_linear_convolution_lists[] = {"GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW"};
+static const char* const dmlops_quantized_linear_convolution_bounds[] = {"DIMS"};
+static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_shader = {
+    {0, NULL},
+    {1, dmlops_quantized_linear_convolution_passes},
+    {7, dmlops_quantized_linear_convolution_lists},
+    {1, dmlops_quantized_linear_convolution_bounds},
+    0,
+    {0, NULL},
+};
+
+static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* planning, const void* description) {
+    const DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC* desc = (const DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+    const DML_BUFFER_TENSOR_DESC* FilterTensor = dmlops_buffer(desc->FilterTensor);
+    const DML_BUFFER_TENSOR_DESC* FilterZeroPointTensor = dmlops_buffer(desc->FilterZeroPointTensor);
+    const DML_BUFFER_TENSOR_DESC* FilterScaleTensor = dmlops_buffer(desc->FilterScaleTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "INPUT_SCALE", 1, 0, desc->InputScaleTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "INPUT_ZERO_POINT", 2, 0, desc->InputZeroPointTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "FILTER", 3, 0, desc->FilterTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[4], "FILTER_SCALE", 4, 0, desc->FilterScaleTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[5], "FILTER_ZERO_POINT", 5, 0, desc->FilterZeroPointTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[6], "BIAS", 6, 0, desc->BiasTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_SCALE", 7, 0, desc->OutputScaleTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[8], "OUTPUT_ZERO_POINT", 8, 0, desc->OutputZeroPointTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[9], "OUTPUT", 9, 0, desc->OutputTensor, DMLOPS_IS_LIMITED);
+    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.tensors.count = 10;
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_push(&list_1, (int64_t)desc->GroupCount);
+    dmlops_push(&list_1, dmlops_divide(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
+    dmlops_tell_listed(planning, &told.lists, &list_1);
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_push(&list_2, (int64_t)desc->GroupCount);
+    dmlops_push(&list_2, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
+    dmlops_tell_listed(planning, &told.lists, &list_2);
+    dmlops_list list_3;
+    list_3.count = 0;
+    dmlops_append(&list_3, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_3);
+    dmlops_list list_4;
+    list_4.count = 0;
+    dmlops_append(&list_4, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_4);
+    dmlops_list list_5;
+    list_5.count = 0;
+    dmlops_append(&list_5, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_5);
+    dmlops_list list_6;
+    list_6.count = 0;
+    dmlops_append(&list_6, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_6);
+    dmlops_list list_7;
+    list_7.count = 0;
+    dmlops_append(&list_7, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_7);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)FilterScaleTensor->DimensionCount, 1), 1));
+    dmlops_plan_definition(planning, &told, &dmlops_quantized_linear_convolution_shader);
+}
+
+static inline void dmlops_element_wise_bit_and_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    told.is_aligned = 1;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
+
+static inline void dmlops_element_wise_bit_or_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    told.is_aligned = 1;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
+
+static inline void dmlops_element_wise_bit_xor_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    told.is_aligned = 1;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
+
+static inline void dmlops_element_wise_bit_not_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
+
+static inline void dmlops_element_wise_bit_count_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
+
+static inline void dmlops_element_wise_logical_greater_than_or_equal_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
+
+static inline void dmlops_element_wise_logical_less_than_or_equal_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
+
+static inline void dmlops_activation_celu_plan(dmlops_planning* planning, const void* description) {
+    const DML_ACTIVATION_CELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_CELU_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
+    dmlops_plan_map(planning, &told);
+}
+
+static inline void dmlops_activation_relu_grad_plan(dmlops_planning* planning, const void* description) {
+    const DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC* desc = (const DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, 0);
+    told.is_aligned = 1;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
+
+static const dmlops_plan_Pass dmlops_average_pooling_grad_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const char* const dmlops_average_pooling_grad_lists[] = {"START_PADDING", "STRIDES", "PADDED_SIZES", "SPATIAL", "WINDOW_SIZE", "INPUT_GRADIENT_SIZES2"};
+static const char* const dmlops_average_pooling_grad_bounds[] = {"DIMS"};
+static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
+    {0, NULL},
+    {1, dmlops_average_pooling_grad_passes},
+    {6, dmlops_average_pooling_grad_lists},
+    {1, dmlops_average_pooling_grad_bounds},
+    0,
+    {0, NULL},
+};
+
+static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, const void* description) {
+    const DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC* desc = (const DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
     const DML_BUFFER_TENSOR_DESC* OutputGradientTensor = dmlops_buffer(desc->OutputGradientTensor);
     const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputGradientTensor);
+    told.tensors.count = 2;
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_1);
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_append(&list_2, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_2);
+    dmlops_list list_3;
+    list_3.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
+        dmlops_list list_4;
+        list_4.count = 0;
+        dmlops_append(&list_4, OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 2, OutputGradientTensor->DimensionCount);
+        dmlops_push(&list_3, dmlops_add(dmlops_add(dmlops_list_entry(list_4.values, list_4.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
+    }
+    dmlops_tell_listed(planning, &told.lists, &list_3);
+    dmlops_list list_5;
+    list_5.count = 0;
+    dmlops_append(&list_5, OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 2, OutputGradientTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_5);
+    dmlops_list list_6;
+    list_6.count = 0;
+    dmlops_append(&list_6, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_6);
+    dmlops_list list_7;
+    list_7.count = 0;
+    dmlops_append(&list_7, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_7);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_tell_integer(planning, &told.numbers, (desc->IncludePadding != 0));
+    dmlops_plan_definition(planning, &told, &dmlops_average_pooling_grad_shader);
+}
+
+static const dmlops_plan_Kept dmlops_max_pooling_grad_kept[] = {{"KEPT_WINNER", 0, 0}};
+static const dmlops_plan_Pass dmlops_max_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 2, 0, 4, 1, 0, -1, -1}};
+static const char* const dmlops_max_pooling_grad_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "INPUT_GRADIENT_SIZES2"};
+static const char* const dmlops_max_pooling_grad_bounds[] = {"DIMS"};
+static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
+    {1, dmlops_max_pooling_grad_kept},
+    {2, dmlops_max_pooling_grad_passes},
+    {6, dmlops_max_pooling_grad_lists},
+    {1, dmlops_max_pooling_grad_bounds},
+    0,
+    {0, NULL},
+};
+
+static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const void* description) {
+    const DML_MAX_POOLING_GRAD_OPERATOR_DESC* desc = (const DML_MAX_POOLING_GRAD_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    int64_t wanted;
+    const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputGradientTensor);
+    told.tensors.count = 3;
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_max_pooling_grad_shader);
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_append(&list_2, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_2);
+    dmlops_list list_3;
+    list_3.count = 0;
+    dmlops_append(&list_3, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_3);
+    dmlops_list list_4;
+    list_4.count = 0;
+    dmlops_append(&list_4, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_4);
+    dmlops_list list_5;
+    list_5.count = 0;
+    dmlops_append(&list_5, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_5);
+    dmlops_list list_6;
+    list_6.count = 0;
+    dmlops_append(&list_6, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_6);
+    dmlops_list list_7;
+    list_7.count = 0;
+    dmlops_append(&list_7, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_7);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_definition(planning, &told, &dmlops_max_pooling_grad_shader);
+}
+
+static inline void dmlops_random_generator_plan(dmlops_planning* planning, const void* description) {
+    const DML_RANDOM_GENERATOR_OPERATOR_DESC* desc = (const DML_RANDOM_GENERATOR_OPERATOR_DESC*)description;
+    dmlops_plan_Philox told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.state, "INPUT_STATE", 0, 0, desc->InputStateTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.next_state, "OUTPUT_STATE", 2, 0, desc->OutputStateTensor, 0);
+    dmlops_plan_philox(planning, &told);
+}
+
+static inline void dmlops_nonzero_coordinates_plan(dmlops_planning* planning, const void* description) {
+    const DML_NONZERO_COORDINATES_OPERATOR_DESC* desc = (const DML_NONZERO_COORDINATES_OPERATOR_DESC*)description;
+    dmlops_plan_Nonzero told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT_COUNT", 1, 0, desc->OutputCountTensor, 0);
+    dmlops_tell_tensor(&told.coordinates, "OUTPUT_COORDINATES", 2, 0, desc->OutputCoordinatesTensor, 0);
+    dmlops_plan_nonzero(planning, &told);
+}
+
+static const dmlops_plan_Pass dmlops_resample_grad_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const char* const dmlops_resample_grad_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
+static const char* const dmlops_resample_grad_bounds[] = {"DIMS"};
+static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
+    {0, NULL},
+    {1, dmlops_resample_grad_passes},
+    {3, dmlops_resample_grad_lists},
+    {1, dmlops_resample_grad_bounds},
+    0,
+    {0, NULL},
+};
+
+static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const void* description) {
+    const DML_RESAMPLE_GRAD_OPERATOR_DESC* desc = (const DML_RESAMPLE_GRAD_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputGradientTensor);
+    told.tensors.count = 2;
+    dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
+    dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
+    dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_plan_definition(planning, &told, &dmlops_resample_grad_shader);
+}
+
+static inline void dmlops_slice_grad_plan(dmlops_planning* planning, const void* description) {
+    const DML_SLICE_GRAD_OPERATOR_DESC* desc = (const DML_SLICE_GRAD_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+    const DML_BUFFER_TENSOR_DESC* OutputGradientTensor = dmlops_buffer(desc->OutputGradientTensor);
+    const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_AS_BITS);
+    told.is_aligned = 0;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
     dmlops_list list_1;
     list_1.count = 0;
     dmlops_signed_append(&list_1, desc->InputWindowStrides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_array(planning, &list_1);
+    dmlops_tell_sizes(planning, &told.arrays, &list_1, 1);
     dmlops_list let_first;
     let_first.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)OutputGradientTensor->DimensionCount; ++at_d) {
         dmlops_push(&let_first, dmlops_add(dmlops_entry(desc->InputWindowOffsets, desc->DimensionCount, at_d), (dmlops_signed_entry(desc->InputWindowStrides, desc->DimensionCount, at_d) > 0 ? (int64_t)0 : (int64_t)dmlops_subtract(dmlops_entry(desc->InputWindowSizes, desc->DimensionCount, at_d), 1))));
     }
-    dmlops_tell_array(planning, &let_first);
+    dmlops_tell_sizes(planning, &told.arrays, &let_first, 1);
     dmlops_list let_step;
     let_step.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)OutputGradientTensor->DimensionCount; ++at_d) {
         dmlops_push(&let_step, dmlops_min(dmlops_abs(dmlops_signed_entry(desc->InputWindowStrides, desc->DimensionCount, at_d)), dmlops_entry(desc->InputWindowSizes, desc->DimensionCount, at_d)));
     }
-    dmlops_tell_array(planning, &let_step);
+    dmlops_tell_sizes(planning, &told.arrays, &let_step, 1);
     dmlops_list list_2;
     list_2.count = 0;
     dmlops_append(&list_2, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
-    dmlops_tell_array(planning, &list_2);
+    dmlops_tell_sizes(planning, &told.arrays, &list_2, 1);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_gather_nd1_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_INDICES, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 1, 0},
+static const dmlops_plan_Pass dmlops_adam_optimizer_passes[] = {{0, 0, 5, 0, 224, 0, 0, -1, -1}};
+static const char* const dmlops_adam_optimizer_lists[] = {"NUMBER"};
+static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
+    {0, NULL},
+    {1, dmlops_adam_optimizer_passes},
+    {1, dmlops_adam_optimizer_lists},
+    {0, NULL},
+    0,
+    {0, NULL},
 };
 
-/* The elements that GATHER_ND1 reads for one element of its output. */
+static inline void dmlops_adam_optimizer_plan(dmlops_planning* planning, const void* description) {
+    const DML_ADAM_OPTIMIZER_OPERATOR_DESC* desc = (const DML_ADAM_OPTIMIZER_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    const DML_BUFFER_TENSOR_DESC* TrainingStepTensor = dmlops_buffer(desc->TrainingStepTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT_PARAMETERS", 0, 0, desc->InputParametersTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "INPUT_FIRST_MOMENT", 1, 0, desc->InputFirstMomentTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "INPUT_SECOND_MOMENT", 2, 0, desc->InputSecondMomentTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "GRADIENT", 3, 0, desc->GradientTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[4], "TRAINING_STEP", 4, 0, desc->TrainingStepTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT_PARAMETERS", 5, 0, desc->OutputParametersTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_FIRST_MOMENT", 6, 0, desc->OutputFirstMomentTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_SECOND_MOMENT", 7, 0, desc->OutputSecondMomentTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputParametersTensor) || dmlops_is_double(desc->OutputFirstMomentTensor) || dmlops_is_double(desc->OutputSecondMomentTensor);
+    told.tensors.count = 8;
+    dmlops_list list_1;
+    list_1.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)TrainingStepTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list_1, 0);
+    }
+    dmlops_tell_listed(planning, &told.lists, &list_1);
+    dmlops_tell_float(planning, &told.numbers, (double)desc->LearningRate);
+    dmlops_tell_float(planning, &told.numbers, (double)desc->Beta2);
+    dmlops_tell_float(planning, &told.numbers, (double)desc->Beta1);
+    dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_plan_definition(planning, &told, &dmlops_adam_optimizer_shader);
+}
+
+static inline void dmlops_argmin_plan(dmlops_planning* planning, const void* description) {
+    const DML_ARGMIN_OPERATOR_DESC* desc = (const DML_ARGMIN_OPERATOR_DESC*)description;
+    dmlops_plan_Reduce told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_each = 0;
+    told.chooses = 1;
+    told.shifts = 0;
+    if (told.chooses) {
+        dmlops_tell_switch(planning, &told.switches, "DECREASING", dmlops_enum(&desc->AxisDirection));
+    }
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
+    dmlops_tell_list(planning, &told.axes, &list_1);
+    dmlops_plan_reduce(planning, &told);
+}
+
+static inline void dmlops_argmax_plan(dmlops_planning* planning, const void* description) {
+    const DML_ARGMAX_OPERATOR_DESC* desc = (const DML_ARGMAX_OPERATOR_DESC*)description;
+    dmlops_plan_Reduce told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_each = 0;
+    told.chooses = 1;
+    told.shifts = 0;
+    if (told.chooses) {
+        dmlops_tell_switch(planning, &told.switches, "DECREASING", dmlops_enum(&desc->AxisDirection));
+    }
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
+    dmlops_tell_list(planning, &told.axes, &list_1);
+    dmlops_plan_reduce(planning, &told);
+}
+
+static const dmlops_plan_Kept dmlops_roi_align_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
+static const dmlops_plan_Pass dmlops_roi_align_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1}, {1, 0, 3, 0, 8, 13, 0, -1, -1}};
+static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
+    {4, dmlops_roi_align_kept},
+    {2, dmlops_roi_align_passes},
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+};
+
+static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* description) {
+    const DML_ROI_ALIGN_OPERATOR_DESC* desc = (const DML_ROI_ALIGN_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    int64_t wanted;
+    const DML_BUFFER_TENSOR_DESC* ROITensor = dmlops_buffer(desc->ROITensor);
+    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "ROI", 1, 0, desc->ROITensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "BATCH_INDICES", 2, 0, desc->BatchIndicesTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.tensors.count = 4;
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_roi_align_shader);
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_push(&list_1, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
+    dmlops_push(&list_1, 2);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_push(&list_2, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
+    dmlops_push(&list_2, 2);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_2, (int)(wanted >> 1 & 1));
+    dmlops_list list_3;
+    list_3.count = 0;
+    dmlops_push(&list_3, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
+    dmlops_push(&list_3, 2);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_3, (int)(wanted >> 2 & 1));
+    dmlops_list list_4;
+    list_4.count = 0;
+    dmlops_push(&list_4, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
+    dmlops_push(&list_4, 2);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_4, (int)(wanted >> 3 & 1));
+    dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScaleY);
+    dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScaleX);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(0, 2)));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(1, 2)));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_max((int64_t)desc->MinimumSamplesPerOutput, 1));
+    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->MaximumSamplesPerOutput);
+    dmlops_tell_integer(planning, &told.numbers, !0);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
+    dmlops_tell_float(planning, &told.numbers, (double)desc->OutOfBoundsInputValue);
+    dmlops_plan_definition(planning, &told, &dmlops_roi_align_shader);
+}
+
 static inline void dmlops_gather_nd1_trace(const void* description, dmlops_trace* trace) {
     const DML_GATHER_ND1_OPERATOR_DESC* desc = (const DML_GATHER_ND1_OPERATOR_DESC*)description;
     const DML_BUFFER_TENSOR_DESC* IndicesTensor = dmlops_buffer(desc->IndicesTensor);
@@ -19321,405 +24341,1952 @@ static inline void dmlops_gather_nd1_trace(const void* description, dmlops_trace
     dmlops_reach(trace, &list_2);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_atan_yx_shader[] = {
-    {&dmlops_macros_A, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_B, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 0, 0},
-};
+static inline void dmlops_gather_nd1_plan(dmlops_planning* planning, const void* description) {
+    const DML_GATHER_ND1_OPERATOR_DESC* desc = (const DML_GATHER_ND1_OPERATOR_DESC*)description;
+    dmlops_plan_Gather told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    told.input_bytes = dmlops_unsigned(dmlops_buffer(desc->InputTensor)->TotalTensorSizeInBytes);
+    told.indices_bytes = dmlops_unsigned(dmlops_buffer(desc->IndicesTensor)->TotalTensorSizeInBytes);
+    told.output_bytes = dmlops_unsigned(dmlops_buffer(desc->OutputTensor)->TotalTensorSizeInBytes);
+    dmlops_tell_movement(
+        planning, &told.movement, dmlops_gather_nd1_trace, description, told.output.sizes.count, &told.input, &told.indices);
+    dmlops_plan_gather(planning, &told);
+}
 
-static const dmlops_shader_tensor dmlops_element_wise_clip_grad_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_INPUT_GRADIENT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT_GRADIENT, 2, 2, DMLOPS_UNDER_WAY, 0, 0},
-};
+static inline void dmlops_element_wise_atan_yx_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
 
-/* The macros and constants of the shader of ELEMENT_WISE_CLIP_GRAD. */
-static inline void dmlops_element_wise_clip_grad_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_clip_grad_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_number(planning, dmlops_enum(&InputTensor->DataType), (double)desc->Min);
-    dmlops_tell_number(planning, dmlops_enum(&InputTensor->DataType), (double)desc->Max);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, 0);
+    told.is_aligned = 1;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Min);
+    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Max);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_difference_square_shader[] = {
-    {&dmlops_macros_A, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_B, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 2, 2, DMLOPS_UNDER_WAY, 0, 0},
+static inline void dmlops_element_wise_difference_square_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
+
+static const dmlops_plan_Kept dmlops_local_response_normalization_grad_kept[] = {{"KEPT_BASE", 1, 0}};
+static const dmlops_plan_Pass dmlops_local_response_normalization_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 2, 0, 4, 1, 0, -1, -1}};
+static const char* const dmlops_local_response_normalization_grad_lists[] = {"BEFORE", "SPAN"};
+static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_grad_shader = {
+    {1, dmlops_local_response_normalization_grad_kept},
+    {2, dmlops_local_response_normalization_grad_passes},
+    {2, dmlops_local_response_normalization_grad_lists},
+    {0, NULL},
+    0,
+    {0, NULL},
 };
 
-static const dmlops_shader_tensor dmlops_element_wise_clip1_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
+static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning* planning, const void* description) {
+    const DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC* desc = (const DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    int64_t wanted;
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputGradientTensor);
+    told.tensors.count = 3;
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_local_response_normalization_grad_shader);
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
+    dmlops_list list_2;
+    list_2.count = 0;
+    for (int64_t at_d = 0; at_d < 4; ++at_d) {
+        dmlops_push(&list_2, (((desc->CrossChannel != 0) ? (int64_t)(at_d == 1) : (int64_t)(at_d >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
+    }
+    dmlops_tell_listed(planning, &told.lists, &list_2);
+    dmlops_list list_3;
+    list_3.count = 0;
+    for (int64_t at_d = 0; at_d < 4; ++at_d) {
+        dmlops_list list_4;
+        list_4.count = 0;
+        for (int64_t at_d1 = 0; at_d1 < 4; ++at_d1) {
+            dmlops_push(&list_4, (((desc->CrossChannel != 0) ? (int64_t)(at_d1 == 1) : (int64_t)(at_d1 >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
+        }
+        dmlops_list list_5;
+        list_5.count = 0;
+        for (int64_t at_d1 = 0; at_d1 < 4; ++at_d1) {
+            dmlops_push(&list_5, (((desc->CrossChannel != 0) ? (int64_t)(at_d1 == 1) : (int64_t)(at_d1 >= 2)) ? (int64_t)dmlops_divide((int64_t)desc->LocalSize, 2) : (int64_t)0));
+        }
+        dmlops_push(&list_3, dmlops_add(dmlops_add(dmlops_list_entry(list_4.values, list_4.count, at_d), dmlops_list_entry(list_5.values, list_5.count, at_d)), 1));
+    }
+    dmlops_tell_listed(planning, &told.lists, &list_3);
+    dmlops_tell_float(planning, &told.numbers, (double)desc->Bias);
+    dmlops_tell_float(planning, &told.numbers, (double)desc->Alpha);
+    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->LocalSize);
+    dmlops_tell_float(planning, &told.numbers, (double)desc->Beta);
+    dmlops_plan_definition(planning, &told, &dmlops_local_response_normalization_grad_shader);
+}
+
+static inline void dmlops_cumulative_product_plan(dmlops_planning* planning, const void* description) {
+    const DML_CUMULATIVE_PRODUCT_OPERATOR_DESC* desc = (const DML_CUMULATIVE_PRODUCT_OPERATOR_DESC*)description;
+    dmlops_plan_Scan told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.axis = (int64_t)desc->Axis;
+    told.decreasing = dmlops_enum(&desc->AxisDirection) == 1 /* DECREASING */;
+    told.exclusive = (desc->HasExclusiveProduct != 0);
+    dmlops_plan_scan(planning, &told);
+}
+
+static const dmlops_plan_Kept dmlops_batch_normalization_grad_kept[] = {{"KEPT_SLOPE", 1, 0}, {"KEPT_TILT", 1, 0}};
+static const dmlops_plan_Pass dmlops_batch_normalization_grad_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1}, {1, 0, 5, 0, 32, 0, 0, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1}, {3, 0, 7, 0, 128, 1, 0, -1, -1}};
+static const char* const dmlops_batch_normalization_grad_lists[] = {"EXTENT"};
+static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader = {
+    {2, dmlops_batch_normalization_grad_kept},
+    {4, dmlops_batch_normalization_grad_passes},
+    {1, dmlops_batch_normalization_grad_lists},
+    {0, NULL},
+    0,
+    {0, NULL},
 };
 
-/* The macros and constants of the shader of ELEMENT_WISE_CLIP1. */
-static inline void dmlops_element_wise_clip1_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* planning, const void* description) {
+    const DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC* desc = (const DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    int64_t wanted;
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+    const DML_BUFFER_TENSOR_DESC* MeanTensor = dmlops_buffer(desc->MeanTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "MEAN", 2, 0, desc->MeanTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "VARIANCE", 3, 0, desc->VarianceTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[4], "SCALE", 4, 0, desc->ScaleTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT_GRADIENT", 5, 0, desc->OutputGradientTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_SCALE_GRADIENT", 6, 0, desc->OutputScaleGradientTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_BIAS_GRADIENT", 7, 0, desc->OutputBiasGradientTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputGradientTensor) || dmlops_is_double(desc->OutputScaleGradientTensor) || dmlops_is_double(desc->OutputBiasGradientTensor);
+    told.tensors.count = 8;
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_batch_normalization_grad_shader);
+    dmlops_list list_1;
+    list_1.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list_1, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+    }
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
+    dmlops_list list_2;
+    list_2.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list_2, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+    }
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_2, (int)(wanted >> 1 & 1));
+    dmlops_list list_3;
+    list_3.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list_3, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
+    }
+    dmlops_tell_listed(planning, &told.lists, &list_3);
+    dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_plan_definition(planning, &told, &dmlops_batch_normalization_grad_shader);
+}
+
+static const dmlops_plan_Pass dmlops_element_wise_quantized_linear_add_passes[] = {{0, 0, 8, 0, 256, 0, 0, -1, -1}};
+static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_add_shader = {
+    {0, NULL},
+    {1, dmlops_element_wise_quantized_linear_add_passes},
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+};
+
+static inline void dmlops_element_wise_quantized_linear_add_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "ASCALE", 1, 0, desc->AScaleTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "AZERO_POINT", 2, 0, desc->AZeroPointTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "B", 3, 0, desc->BTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[4], "BSCALE", 4, 0, desc->BScaleTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[5], "BZERO_POINT", 5, 0, desc->BZeroPointTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_SCALE", 6, 0, desc->OutputScaleTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_ZERO_POINT", 7, 0, desc->OutputZeroPointTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[8], "OUTPUT", 8, 0, desc->OutputTensor, DMLOPS_IS_LIMITED);
+    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.tensors.count = 9;
+    dmlops_plan_definition(planning, &told, &dmlops_element_wise_quantized_linear_add_shader);
+}
+
+static const dmlops_plan_Kept dmlops_dynamic_quantize_linear_kept[] = {{"KEPT_LOW", 1, 0}, {"KEPT_HIGH", 1, 0}, {"KEPT_SCALE", 1, 0}, {"KEPT_POINT", 0, 0}};
+static const dmlops_plan_Pass dmlops_dynamic_quantize_linear_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1}, {1, 1, 2, 4, 0, 3, 0, -1, -1}, {2, 1, 3, 8, 0, 5, 0, -1, -1}, {3, 0, 1, 0, 2, 12, 0, -1, -1}, {4, 0, 2, 0, 4, 4, 0, -1, -1}, {5, 0, 3, 0, 8, 8, 0, -1, -1}};
+static const char* const dmlops_dynamic_quantize_linear_lists[] = {"NUMBER"};
+static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader = {
+    {4, dmlops_dynamic_quantize_linear_kept},
+    {6, dmlops_dynamic_quantize_linear_passes},
+    {1, dmlops_dynamic_quantize_linear_lists},
+    {0, NULL},
+    0,
+    {0, NULL},
+};
+
+static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning, const void* description) {
+    const DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC* desc = (const DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    int64_t wanted;
+    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_SCALE", 2, 0, desc->OutputScaleTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT_ZERO_POINT", 3, 0, desc->OutputZeroPointTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputScaleTensor) || dmlops_is_double(desc->OutputZeroPointTensor);
+    told.tensors.count = 4;
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_dynamic_quantize_linear_shader);
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_push(&list_1, 1);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_push(&list_2, 1);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_2, (int)(wanted >> 1 & 1));
+    dmlops_list list_3;
+    list_3.count = 0;
+    dmlops_push(&list_3, 1);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_3, (int)(wanted >> 2 & 1));
+    dmlops_list list_4;
+    list_4.count = 0;
+    dmlops_push(&list_4, 1);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_4, (int)(wanted >> 3 & 1));
+    dmlops_list list_5;
+    list_5.count = 0;
+    dmlops_push(&list_5, 0);
+    dmlops_tell_listed(planning, &told.lists, &list_5);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_greatest(dmlops_enum(&OutputTensor->DataType)), dmlops_least(dmlops_enum(&OutputTensor->DataType))));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_least(dmlops_enum(&OutputTensor->DataType)));
+    dmlops_plan_definition(planning, &told, &dmlops_dynamic_quantize_linear_shader);
+}
+
+static const dmlops_plan_Kept dmlops_roi_align1_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
+static const dmlops_plan_Pass dmlops_roi_align1_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1}, {1, 0, 3, 0, 8, 13, 0, -1, -1}};
+static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
+    {4, dmlops_roi_align1_kept},
+    {2, dmlops_roi_align1_passes},
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+};
+
+static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void* description) {
+    const DML_ROI_ALIGN1_OPERATOR_DESC* desc = (const DML_ROI_ALIGN1_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    int64_t wanted;
+    const DML_BUFFER_TENSOR_DESC* ROITensor = dmlops_buffer(desc->ROITensor);
+    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "ROI", 1, 0, desc->ROITensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "BATCH_INDICES", 2, 0, desc->BatchIndicesTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.tensors.count = 4;
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_roi_align1_shader);
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_push(&list_1, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
+    dmlops_push(&list_1, 2);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_push(&list_2, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
+    dmlops_push(&list_2, 2);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_2, (int)(wanted >> 1 & 1));
+    dmlops_list list_3;
+    list_3.count = 0;
+    dmlops_push(&list_3, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
+    dmlops_push(&list_3, 2);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_3, (int)(wanted >> 2 & 1));
+    dmlops_list list_4;
+    list_4.count = 0;
+    dmlops_push(&list_4, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
+    dmlops_push(&list_4, 2);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_4, (int)(wanted >> 3 & 1));
+    dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScaleY);
+    dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScaleX);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(0, 2)));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(1, 2)));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_max((int64_t)desc->MinimumSamplesPerOutput, 1));
+    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->MaximumSamplesPerOutput);
+    dmlops_tell_integer(planning, &told.numbers, !(desc->AlignRegionsToCorners != 0));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
+    dmlops_tell_float(planning, &told.numbers, (double)desc->OutputPixelOffset);
+    dmlops_tell_float(planning, &told.numbers, (double)desc->InputPixelOffset);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
+    dmlops_tell_float(planning, &told.numbers, (double)desc->OutOfBoundsInputValue);
+    dmlops_plan_definition(planning, &told, &dmlops_roi_align1_shader);
+}
+
+static const dmlops_plan_Kept dmlops_roi_align_grad_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}, {"KEPT_ROWS", 1, 0}, {"KEPT_COLUMNS", 1, 0}, {"KEPT_BEST", 0, 0}};
+static const dmlops_plan_Pass dmlops_roi_align_grad_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1}, {1, 1, 4, 16, 0, 13, 0, -1, -1}, {2, 1, 5, 32, 0, 13, 0, -1, -1}, {3, 1, 6, 64, 0, 13, 0, -1, -1}, {4, 0, 4, 0, 16, 125, 0, -1, -1}, {5, 0, 5, 0, 32, 77, 0, -1, -1}};
+static const char* const dmlops_roi_align_grad_lists[] = {"INPUT_GRADIENT_SIZES2", "INPUT_GRADIENT_SIZES3"};
+static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
+    {7, dmlops_roi_align_grad_kept},
+    {6, dmlops_roi_align_grad_passes},
+    {2, dmlops_roi_align_grad_lists},
+    {0, NULL},
+    0,
+    {0, NULL},
+};
+
+static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const void* description) {
+    const DML_ROI_ALIGN_GRAD_OPERATOR_DESC* desc = (const DML_ROI_ALIGN_GRAD_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    int64_t wanted;
+    const DML_BUFFER_TENSOR_DESC* ROITensor = dmlops_buffer(desc->ROITensor);
+    const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
+    const DML_BUFFER_TENSOR_DESC* OutputGradientTensor = dmlops_buffer(desc->OutputGradientTensor);
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "ROI", 2, 0, desc->ROITensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "BATCH_INDICES", 3, 0, desc->BatchIndicesTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[4], "OUTPUT_GRADIENT", 4, 0, desc->OutputGradientTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT_ROIGRADIENT", 5, 0, desc->OutputROIGradientTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputGradientTensor) || dmlops_is_double(desc->OutputROIGradientTensor);
+    told.tensors.count = 6;
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_roi_align_grad_shader);
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_push(&list_1, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
+    dmlops_push(&list_1, 2);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_push(&list_2, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
+    dmlops_push(&list_2, 2);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_2, (int)(wanted >> 1 & 1));
+    dmlops_list list_3;
+    list_3.count = 0;
+    dmlops_push(&list_3, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
+    dmlops_push(&list_3, 2);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_3, (int)(wanted >> 2 & 1));
+    dmlops_list list_4;
+    list_4.count = 0;
+    dmlops_push(&list_4, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
+    dmlops_push(&list_4, 2);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_4, (int)(wanted >> 3 & 1));
+    const int64_t let_RoiCount = dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2));
+    dmlops_list list_5;
+    list_5.count = 0;
+    dmlops_push(&list_5, let_RoiCount);
+    dmlops_push(&list_5, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, dmlops_add(0, 2)));
+    dmlops_push(&list_5, (desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(0, 2)) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, dmlops_add(0, 2))));
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_5, (int)(wanted >> 4 & 1));
+    dmlops_list list_6;
+    list_6.count = 0;
+    dmlops_push(&list_6, let_RoiCount);
+    dmlops_push(&list_6, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, dmlops_add(1, 2)));
+    dmlops_push(&list_6, (desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(1, 2)) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, dmlops_add(1, 2))));
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_6, (int)(wanted >> 5 & 1));
+    dmlops_list list_7;
+    list_7.count = 0;
+    dmlops_append(&list_7, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_7, (int)(wanted >> 6 & 1));
+    dmlops_list list_8;
+    list_8.count = 0;
+    dmlops_append(&list_8, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_8);
+    dmlops_list list_9;
+    list_9.count = 0;
+    dmlops_append(&list_9, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 1, InputGradientTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_9);
+    dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScaleY);
+    dmlops_tell_float(planning, &told.numbers, (double)desc->SpatialScaleX);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, dmlops_add(0, 2)));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, dmlops_add(1, 2)));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_max((int64_t)desc->MinimumSamplesPerOutput, 1));
+    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->MaximumSamplesPerOutput);
+    dmlops_tell_integer(planning, &told.numbers, !(desc->AlignRegionsToCorners != 0));
+    dmlops_tell_float(planning, &told.numbers, (double)desc->OutputPixelOffset);
+    dmlops_tell_float(planning, &told.numbers, (double)desc->InputPixelOffset);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 0) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0)), 1));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
+    dmlops_tell_integer(planning, &told.numbers, let_RoiCount);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)ROITensor->DimensionCount, 1));
+    dmlops_tell_integer(planning, &told.numbers, ((desc->AlignRegionsToCorners != 0) ? (int64_t)1 : (int64_t)0));
+    dmlops_plan_definition(planning, &told, &dmlops_roi_align_grad_shader);
+}
+
+static const dmlops_plan_Kept dmlops_batch_normalization_training_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTRE", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
+static const dmlops_plan_Pass dmlops_batch_normalization_training_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1}, {1, 0, 4, 0, 16, 5, 0, -1, -1}, {2, 0, 5, 0, 32, 1, 0, -1, -1}, {3, 0, 6, 0, 64, 4, 0, -1, -1}};
+static const char* const dmlops_batch_normalization_training_lists[] = {"EXTENT"};
+static const int64_t dmlops_batch_normalization_training_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
+static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_shader = {
+    {3, dmlops_batch_normalization_training_kept},
+    {4, dmlops_batch_normalization_training_passes},
+    {1, dmlops_batch_normalization_training_lists},
+    {0, NULL},
+    1,
+    {17, dmlops_batch_normalization_training_activations},
+};
+
+static inline void dmlops_batch_normalization_training_plan(dmlops_planning* planning, const void* description) {
+    const DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC* desc = (const DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    int64_t wanted;
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+    const DML_BUFFER_TENSOR_DESC* ScaleTensor = dmlops_buffer(desc->ScaleTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "BIAS", 2, 0, desc->BiasTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "FUSED_ADD", 3, 0, desc->FusedAddTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[4], "OUTPUT", 4, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT_MEAN", 5, 0, desc->OutputMeanTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_VARIANCE", 6, 0, desc->OutputVarianceTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputMeanTensor) || dmlops_is_double(desc->OutputVarianceTensor);
+    told.tensors.count = 7;
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_batch_normalization_training_shader);
+    dmlops_list list_1;
+    list_1.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list_1, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+    }
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
+    dmlops_list list_2;
+    list_2.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list_2, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+    }
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_2, (int)(wanted >> 1 & 1));
+    dmlops_list list_3;
+    list_3.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list_3, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+    }
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_3, (int)(wanted >> 2 & 1));
+    dmlops_list list_4;
+    list_4.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list_4, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
+    }
+    dmlops_tell_listed(planning, &told.lists, &list_4);
+    dmlops_list list_5;
+    list_5.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list_5, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list_5.values, list_5.count));
+    dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
+    dmlops_plan_definition(planning, &told, &dmlops_batch_normalization_training_shader);
+}
+
+static const dmlops_plan_Kept dmlops_batch_normalization_training_grad_kept[] = {{"KEPT_SLOPE", 1, 0}, {"KEPT_TILT", 1, 0}};
+static const dmlops_plan_Pass dmlops_batch_normalization_training_grad_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1}, {1, 0, 5, 0, 32, 3, 0, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1}, {3, 0, 7, 0, 128, 1, 0, -1, -1}};
+static const char* const dmlops_batch_normalization_training_grad_lists[] = {"EXTENT"};
+static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_grad_shader = {
+    {2, dmlops_batch_normalization_training_grad_kept},
+    {4, dmlops_batch_normalization_training_grad_passes},
+    {1, dmlops_batch_normalization_training_grad_lists},
+    {0, NULL},
+    0,
+    {0, NULL},
+};
+
+static inline void dmlops_batch_normalization_training_grad_plan(dmlops_planning* planning, const void* description) {
+    const DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC* desc = (const DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    int64_t wanted;
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+    const DML_BUFFER_TENSOR_DESC* MeanTensor = dmlops_buffer(desc->MeanTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "MEAN", 2, 0, desc->MeanTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "VARIANCE", 3, 0, desc->VarianceTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[4], "SCALE", 4, 0, desc->ScaleTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT_GRADIENT", 5, 0, desc->OutputGradientTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[6], "OUTPUT_SCALE_GRADIENT", 6, 0, desc->OutputScaleGradientTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT_BIAS_GRADIENT", 7, 0, desc->OutputBiasGradientTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputGradientTensor) || dmlops_is_double(desc->OutputScaleGradientTensor) || dmlops_is_double(desc->OutputBiasGradientTensor);
+    told.tensors.count = 8;
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_batch_normalization_training_grad_shader);
+    dmlops_list list_1;
+    list_1.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list_1, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+    }
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
+    dmlops_list list_2;
+    list_2.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list_2, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+    }
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_2, (int)(wanted >> 1 & 1));
+    dmlops_list list_3;
+    list_3.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list_3, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
+    }
+    dmlops_tell_listed(planning, &told.lists, &list_3);
+    dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_list list_4;
+    list_4.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        dmlops_push(&list_4, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list_4.values, list_4.count));
+    dmlops_plan_definition(planning, &told, &dmlops_batch_normalization_training_grad_shader);
+}
+
+static inline void dmlops_element_wise_clip1_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_switch(planning, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_tell_element(planning, dmlops_enum(&InputTensor->DataType), &desc->Max);
-    dmlops_tell_element(planning, dmlops_enum(&InputTensor->DataType), &desc->Min);
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_tell_float(planning, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
+    dmlops_tell_element(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), &desc->Max);
+    dmlops_tell_element(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), &desc->Min);
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
+    dmlops_tell_float(planning, &told.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_clip_grad1_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_INPUT_GRADIENT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT_GRADIENT, 2, 2, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ELEMENT_WISE_CLIP_GRAD1. */
-static inline void dmlops_element_wise_clip_grad1_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_element_wise_clip_grad1_plan(dmlops_planning* planning, const void* description) {
     const DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_element(planning, dmlops_enum(&InputTensor->DataType), &desc->Min);
-    dmlops_tell_element(planning, dmlops_enum(&InputTensor->DataType), &desc->Max);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, 0);
+    told.is_aligned = 1;
+    told.over = 2;
+    told.tensors.count = 3;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_element(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), &desc->Min);
+    dmlops_tell_element(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), &desc->Max);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_padding1_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 1, 0},
-};
-
-/* The macros and constants of the shader of PADDING1. */
-static inline void dmlops_padding1_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_padding1_plan(dmlops_planning* planning, const void* description) {
     const DML_PADDING1_OPERATOR_DESC* desc = (const DML_PADDING1_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_switch(planning, "PADDING_MODE", dmlops_enum(&desc->PaddingMode));
-    dmlops_tell_element(planning, dmlops_enum(&InputTensor->DataType), &desc->PaddingValue);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    told.is_aligned = 0;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "PADDING_MODE", dmlops_enum(&desc->PaddingMode));
+    dmlops_tell_element(planning, &told.elements, 1, dmlops_enum(&InputTensor->DataType), &desc->PaddingValue);
     dmlops_list list_1;
     list_1.count = 0;
     dmlops_append(&list_1, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_tell_array(planning, &list_1);
+    dmlops_tell_sizes(planning, &told.arrays, &list_1, 1);
     dmlops_list list_2;
     list_2.count = 0;
     dmlops_append(&list_2, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_tell_array(planning, &list_2);
+    dmlops_tell_sizes(planning, &told.arrays, &list_2, 1);
     dmlops_list let_period;
     let_period.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&let_period, (dmlops_enum(&desc->PaddingMode) == 2 /* REFLECTION */ ? (int64_t)dmlops_max(dmlops_subtract(dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)), 2), 1) : (int64_t)dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d))));
     }
-    dmlops_tell_array(planning, &let_period);
+    dmlops_tell_sizes(planning, &told.arrays, &let_period, 1);
     dmlops_list let_turn;
     let_turn.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&let_turn, dmlops_subtract(dmlops_list_entry(let_period.values, let_period.count, at_d), (dmlops_enum(&desc->PaddingMode) == 2 /* REFLECTION */ ? (int64_t)0 : (int64_t)1)));
     }
-    dmlops_tell_array(planning, &let_turn);
+    dmlops_tell_sizes(planning, &told.arrays, &let_turn, 1);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_element_wise_negate_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
+static inline void dmlops_element_wise_negate_plan(dmlops_planning* planning, const void* description) {
+    const DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
+
+static inline void dmlops_activation_gelu_plan(dmlops_planning* planning, const void* description) {
+    const DML_ACTIVATION_GELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_GELU_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_plan_map(planning, &told);
+}
+
+static inline void dmlops_activation_softmax1_plan(dmlops_planning* planning, const void* description) {
+    const DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC* desc = (const DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC*)description;
+    dmlops_plan_Reduce told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_each = 1;
+    told.chooses = 0;
+    told.shifts = 1;
+    if (told.chooses) {
+        dmlops_tell_switch(planning, &told.switches, "DECREASING", 0);
+    }
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
+    dmlops_tell_list(planning, &told.axes, &list_1);
+    dmlops_plan_reduce(planning, &told);
+}
+
+static inline void dmlops_activation_log_softmax1_plan(dmlops_planning* planning, const void* description) {
+    const DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC* desc = (const DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC*)description;
+    dmlops_plan_Reduce told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_each = 1;
+    told.chooses = 0;
+    told.shifts = 1;
+    if (told.chooses) {
+        dmlops_tell_switch(planning, &told.switches, "DECREASING", 0);
+    }
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
+    dmlops_tell_list(planning, &told.axes, &list_1);
+    dmlops_plan_reduce(planning, &told);
+}
+
+static inline void dmlops_activation_hardmax1_plan(dmlops_planning* planning, const void* description) {
+    const DML_ACTIVATION_HARDMAX1_OPERATOR_DESC* desc = (const DML_ACTIVATION_HARDMAX1_OPERATOR_DESC*)description;
+    dmlops_plan_Reduce told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.input, "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.output, "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_each = 1;
+    told.chooses = 1;
+    told.shifts = 0;
+    if (told.chooses) {
+        dmlops_tell_switch(planning, &told.switches, "DECREASING", 0);
+    }
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
+    dmlops_tell_list(planning, &told.axes, &list_1);
+    dmlops_plan_reduce(planning, &told);
+}
+
+static const dmlops_plan_Pass dmlops_resample2_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const char* const dmlops_resample2_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
+static const char* const dmlops_resample2_bounds[] = {"DIMS"};
+static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
+    {0, NULL},
+    {1, dmlops_resample2_passes},
+    {3, dmlops_resample2_lists},
+    {1, dmlops_resample2_bounds},
+    0,
+    {0, NULL},
 };
 
-static const dmlops_shader_tensor dmlops_activation_gelu_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
+static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* description) {
+    const DML_RESAMPLE2_OPERATOR_DESC* desc = (const DML_RESAMPLE2_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED);
+    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.tensors.count = 2;
+    dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
+    dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
+    dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
+    dmlops_plan_definition(planning, &told, &dmlops_resample2_shader);
+}
+
+static const dmlops_plan_Pass dmlops_resample_grad1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const char* const dmlops_resample_grad1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
+static const char* const dmlops_resample_grad1_bounds[] = {"DIMS"};
+static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
+    {0, NULL},
+    {1, dmlops_resample_grad1_passes},
+    {3, dmlops_resample_grad1_lists},
+    {1, dmlops_resample_grad1_bounds},
+    0,
+    {0, NULL},
 };
 
-static const dmlops_shader_tensor dmlops_diagonal_matrix1_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 1, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 1, 0},
-};
+static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const void* description) {
+    const DML_RESAMPLE_GRAD1_OPERATOR_DESC* desc = (const DML_RESAMPLE_GRAD1_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputGradientTensor);
+    told.tensors.count = 2;
+    dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
+    dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
+    dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
+    dmlops_plan_definition(planning, &told, &dmlops_resample_grad1_shader);
+}
 
-/* The macros and constants of the shader of DIAGONAL_MATRIX1. */
-static inline void dmlops_diagonal_matrix1_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_diagonal_matrix1_plan(dmlops_planning* planning, const void* description) {
     const DML_DIAGONAL_MATRIX1_OPERATOR_DESC* desc = (const DML_DIAGONAL_MATRIX1_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
+    told.is_aligned = 0;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
     const int64_t let_inverted = (int64_t)desc->DiagonalFillEnd < (int64_t)desc->DiagonalFillBegin;
-    dmlops_tell_switch(planning, "INVERTED", let_inverted);
-    dmlops_tell_switch(planning, "HAS_INPUT", desc->InputTensor != NULL);
-    dmlops_tell_element(planning, dmlops_enum(&OutputTensor->DataType), &desc->Value);
-    dmlops_tell_integer(planning, (int64_t)desc->DiagonalFillBegin);
-    dmlops_tell_integer(planning, (int64_t)desc->DiagonalFillEnd);
+    dmlops_tell_switch(planning, &told.switches, "INVERTED", let_inverted);
+    dmlops_tell_switch(planning, &told.switches, "HAS_INPUT", desc->InputTensor != NULL);
+    dmlops_tell_element(planning, &told.elements, 1, dmlops_enum(&OutputTensor->DataType), &desc->Value);
+    dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->DiagonalFillBegin);
+    dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->DiagonalFillEnd);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_activation_swish_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
+static const dmlops_plan_Kept dmlops_multihead_attention_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_RAW", 1, 0}, {"KEPT_SCORE", 1, 0}, {"KEPT_PEAK", 1, 0}, {"KEPT_SUM", 1, 0}, {"KEPT_MIXED", 1, 0}, {"KEPT_JOINED", 1, 0}};
+static const dmlops_plan_Pass dmlops_multihead_attention_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 24, 0, 11, 0, -1, -1}, {4, 1, 5, 96, 0, 48, 0, -1, -1}, {5, 1, 7, 128, 0, 116, 0, -1, -1}, {6, 1, 8, 256, 0, 128, 0, -1, -1}, {7, 0, 11, 0, 2048, 256, 0, -1, -1}, {8, 0, 12, 0, 4096, 2, 0, -1, -1}, {9, 0, 13, 0, 8192, 4, 0, -1, -1}};
+static const char* const dmlops_multihead_attention_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "GROUPS3", "HEADS4"};
+static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
+    {9, dmlops_multihead_attention_kept},
+    {10, dmlops_multihead_attention_passes},
+    {6, dmlops_multihead_attention_lists},
+    {0, NULL},
+    0,
+    {0, NULL},
 };
 
-/* The macros and constants of the shader of ACTIVATION_SWISH. */
-static inline void dmlops_activation_swish_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, const void* description) {
+    const DML_MULTIHEAD_ATTENTION_OPERATOR_DESC* desc = (const DML_MULTIHEAD_ATTENTION_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    int64_t wanted;
+    const DML_BUFFER_TENSOR_DESC* QueryTensor = dmlops_buffer(desc->QueryTensor);
+    const DML_BUFFER_TENSOR_DESC* StackedQueryKeyTensor = dmlops_buffer(desc->StackedQueryKeyTensor);
+    const DML_BUFFER_TENSOR_DESC* StackedQueryKeyValueTensor = dmlops_buffer(desc->StackedQueryKeyValueTensor);
+    const DML_BUFFER_TENSOR_DESC* PastKeyTensor = dmlops_buffer(desc->PastKeyTensor);
+    const DML_BUFFER_TENSOR_DESC* KeyTensor = dmlops_buffer(desc->KeyTensor);
+    const DML_BUFFER_TENSOR_DESC* StackedKeyValueTensor = dmlops_buffer(desc->StackedKeyValueTensor);
+    const DML_BUFFER_TENSOR_DESC* ValueTensor = dmlops_buffer(desc->ValueTensor);
+    const DML_BUFFER_TENSOR_DESC* PastValueTensor = dmlops_buffer(desc->PastValueTensor);
+    const DML_BUFFER_TENSOR_DESC* MaskTensor = dmlops_buffer(desc->MaskTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "QUERY", 0, 0, desc->QueryTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "KEY", 1, 0, desc->KeyTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "VALUE", 2, 0, desc->ValueTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "STACKED_QUERY_KEY", 3, 0, desc->StackedQueryKeyTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[4], "STACKED_KEY_VALUE", 4, 0, desc->StackedKeyValueTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[5], "STACKED_QUERY_KEY_VALUE", 5, 0, desc->StackedQueryKeyValueTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[6], "BIAS", 6, 0, desc->BiasTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[7], "MASK", 7, 0, desc->MaskTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[8], "RELATIVE_POSITION_BIAS", 8, 0, desc->RelativePositionBiasTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[9], "PAST_KEY", 9, 0, desc->PastKeyTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[10], "PAST_VALUE", 10, 0, desc->PastValueTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[11], "OUTPUT", 11, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[12], "OUTPUT_PRESENT_KEY", 12, 0, desc->OutputPresentKeyTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[13], "OUTPUT_PRESENT_VALUE", 13, 0, desc->OutputPresentValueTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputPresentKeyTensor) || dmlops_is_double(desc->OutputPresentValueTensor);
+    told.tensors.count = 14;
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_multihead_attention_shader);
+    dmlops_list let_QuerySizes;
+    let_QuerySizes.count = 0;
+    if (desc->QueryTensor != NULL) {
+        dmlops_list list_1;
+        list_1.count = 0;
+        dmlops_append(&list_1, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+        dmlops_align(&list_1, 3, 1);
+        dmlops_list_append(&let_QuerySizes, list_1.values, list_1.count, 0, list_1.count);
+    } else {
+        if (desc->StackedQueryKeyTensor != NULL) {
+            dmlops_append(&let_QuerySizes, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+            dmlops_push(&let_QuerySizes, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+        } else {
+            if (desc->StackedQueryKeyValueTensor != NULL) {
+                dmlops_append(&let_QuerySizes, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                dmlops_push(&let_QuerySizes, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+            } else {
+                dmlops_push(&let_QuerySizes, 0);
+                dmlops_push(&let_QuerySizes, 0);
+                dmlops_push(&let_QuerySizes, 0);
+            }
+        }
+    }
+    const int64_t let_BatchSize = dmlops_list_entry(let_QuerySizes.values, let_QuerySizes.count, 0);
+    const int64_t let_SequenceLength = dmlops_list_entry(let_QuerySizes.values, let_QuerySizes.count, 1);
+    const int64_t let_HeadSize = dmlops_divide(dmlops_list_entry(let_QuerySizes.values, let_QuerySizes.count, 2), (int64_t)desc->HeadCount);
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_push(&list_2, let_BatchSize);
+    dmlops_push(&list_2, (int64_t)desc->HeadCount);
+    dmlops_push(&list_2, let_SequenceLength);
+    dmlops_push(&list_2, let_HeadSize);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_2, (int)(wanted >> 0 & 1));
+    const int64_t let_PastSequenceLength = (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0);
+    const int64_t let_KeySequenceLength = (desc->KeyTensor != NULL ? (int64_t)dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2)) : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1) : (int64_t)((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL) ? (int64_t)let_SequenceLength : (int64_t)0)));
+    const int64_t let_TotalSequenceLength = dmlops_add(let_PastSequenceLength, let_KeySequenceLength);
+    dmlops_list list_3;
+    list_3.count = 0;
+    dmlops_push(&list_3, let_BatchSize);
+    dmlops_push(&list_3, (int64_t)desc->HeadCount);
+    dmlops_push(&list_3, let_TotalSequenceLength);
+    dmlops_push(&list_3, let_HeadSize);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_3, (int)(wanted >> 1 & 1));
+    const int64_t let_ValueHeadSize = (desc->ValueTensor != NULL ? (int64_t)dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->HeadCount) : (int64_t)((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL) ? (int64_t)let_HeadSize : (int64_t)(desc->PastValueTensor != NULL ? (int64_t)dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1)) : (int64_t)let_HeadSize)));
+    dmlops_list list_4;
+    list_4.count = 0;
+    dmlops_push(&list_4, let_BatchSize);
+    dmlops_push(&list_4, (int64_t)desc->HeadCount);
+    dmlops_push(&list_4, let_TotalSequenceLength);
+    dmlops_push(&list_4, let_ValueHeadSize);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_4, (int)(wanted >> 2 & 1));
+    dmlops_list list_5;
+    list_5.count = 0;
+    dmlops_push(&list_5, let_BatchSize);
+    dmlops_push(&list_5, (int64_t)desc->HeadCount);
+    dmlops_push(&list_5, let_SequenceLength);
+    dmlops_push(&list_5, let_TotalSequenceLength);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_5, (int)(wanted >> 3 & 1));
+    dmlops_list list_6;
+    list_6.count = 0;
+    dmlops_push(&list_6, let_BatchSize);
+    dmlops_push(&list_6, (int64_t)desc->HeadCount);
+    dmlops_push(&list_6, let_SequenceLength);
+    dmlops_push(&list_6, let_TotalSequenceLength);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_6, (int)(wanted >> 4 & 1));
+    dmlops_list list_7;
+    list_7.count = 0;
+    dmlops_push(&list_7, let_BatchSize);
+    dmlops_push(&list_7, (int64_t)desc->HeadCount);
+    dmlops_push(&list_7, let_SequenceLength);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_7, (int)(wanted >> 5 & 1));
+    dmlops_list list_8;
+    list_8.count = 0;
+    dmlops_push(&list_8, let_BatchSize);
+    dmlops_push(&list_8, (int64_t)desc->HeadCount);
+    dmlops_push(&list_8, let_SequenceLength);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_8, (int)(wanted >> 6 & 1));
+    dmlops_list list_9;
+    list_9.count = 0;
+    dmlops_push(&list_9, let_BatchSize);
+    dmlops_push(&list_9, (int64_t)desc->HeadCount);
+    dmlops_push(&list_9, let_SequenceLength);
+    dmlops_push(&list_9, let_ValueHeadSize);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_9, (int)(wanted >> 7 & 1));
+    dmlops_list list_10;
+    list_10.count = 0;
+    dmlops_push(&list_10, let_BatchSize);
+    dmlops_push(&list_10, let_SequenceLength);
+    dmlops_push(&list_10, dmlops_multiply((int64_t)desc->HeadCount, let_ValueHeadSize));
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_10, (int)(wanted >> 8 & 1));
+    dmlops_list list_11;
+    list_11.count = 0;
+    dmlops_push(&list_11, (int64_t)desc->HeadCount);
+    dmlops_push(&list_11, let_HeadSize);
+    dmlops_tell_listed(planning, &told.lists, &list_11);
+    dmlops_list list_12;
+    list_12.count = 0;
+    dmlops_push(&list_12, let_KeySequenceLength);
+    dmlops_tell_listed(planning, &told.lists, &list_12);
+    dmlops_list list_13;
+    list_13.count = 0;
+    dmlops_push(&list_13, (int64_t)desc->HeadCount);
+    dmlops_push(&list_13, let_HeadSize);
+    dmlops_tell_listed(planning, &told.lists, &list_13);
+    dmlops_list list_14;
+    list_14.count = 0;
+    dmlops_push(&list_14, (int64_t)desc->HeadCount);
+    dmlops_push(&list_14, let_ValueHeadSize);
+    dmlops_tell_listed(planning, &told.lists, &list_14);
+    dmlops_list list_15;
+    list_15.count = 0;
+    dmlops_push(&list_15, (int64_t)desc->HeadCount);
+    dmlops_push(&list_15, dmlops_divide((int64_t)desc->HeadCount, (int64_t)desc->HeadCount));
+    dmlops_tell_listed(planning, &told.lists, &list_15);
+    dmlops_list list_16;
+    list_16.count = 0;
+    dmlops_push(&list_16, (int64_t)desc->HeadCount);
+    dmlops_push(&list_16, let_ValueHeadSize);
+    dmlops_tell_listed(planning, &told.lists, &list_16);
+    dmlops_tell_integer(planning, &told.numbers, let_PastSequenceLength);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_multiply((int64_t)desc->HeadCount, let_HeadSize));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_multiply(dmlops_add((int64_t)desc->HeadCount, (int64_t)desc->HeadCount), let_HeadSize));
+    dmlops_tell_float(planning, &told.numbers, (double)desc->Scale);
+    dmlops_tell_integer(planning, &told.numbers, let_HeadSize);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 1 /* KEY_SEQUENCE_LENGTH */);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 2 /* KEY_SEQUENCE_END_START */);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 3 /* KEY_QUERY_SEQUENCE_LENGTH_START_END */);
+    dmlops_tell_float(planning, &told.numbers, (double)desc->MaskFilterValue);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 4 /* BOOLEAN */);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_entry(MaskTensor->Sizes, MaskTensor->DimensionCount, dmlops_subtract((int64_t)MaskTensor->DimensionCount, 1)));
+    dmlops_tell_integer(planning, &told.numbers, let_TotalSequenceLength);
+    dmlops_tell_integer(planning, &told.numbers, let_KeySequenceLength);
+    dmlops_tell_integer(planning, &told.numbers, !0);
+    dmlops_plan_definition(planning, &told, &dmlops_multihead_attention_shader);
+}
+
+static const dmlops_plan_Pass dmlops_lp_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const char* const dmlops_lp_pooling1_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
+static const char* const dmlops_lp_pooling1_bounds[] = {"DIMS"};
+static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
+    {0, NULL},
+    {1, dmlops_lp_pooling1_passes},
+    {5, dmlops_lp_pooling1_lists},
+    {1, dmlops_lp_pooling1_bounds},
+    0,
+    {0, NULL},
+};
+
+static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void* description) {
+    const DML_LP_POOLING1_OPERATOR_DESC* desc = (const DML_LP_POOLING1_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.tensors.count = 2;
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_1);
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_append(&list_2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_2);
+    dmlops_list list_3;
+    list_3.count = 0;
+    dmlops_append(&list_3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_3);
+    dmlops_list list_4;
+    list_4.count = 0;
+    dmlops_append(&list_4, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_4);
+    dmlops_list list_5;
+    list_5.count = 0;
+    dmlops_append(&list_5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_5);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->P);
+    dmlops_plan_definition(planning, &told, &dmlops_lp_pooling1_shader);
+}
+
+static const dmlops_plan_Pass dmlops_average_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const char* const dmlops_average_pooling1_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"};
+static const char* const dmlops_average_pooling1_bounds[] = {"DIMS"};
+static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
+    {0, NULL},
+    {1, dmlops_average_pooling1_passes},
+    {6, dmlops_average_pooling1_lists},
+    {1, dmlops_average_pooling1_bounds},
+    0,
+    {0, NULL},
+};
+
+static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const void* description) {
+    const DML_AVERAGE_POOLING1_OPERATOR_DESC* desc = (const DML_AVERAGE_POOLING1_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.tensors.count = 2;
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_1);
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_append(&list_2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_2);
+    dmlops_list list_3;
+    list_3.count = 0;
+    dmlops_append(&list_3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_3);
+    dmlops_list list_4;
+    list_4.count = 0;
+    dmlops_append(&list_4, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_4);
+    dmlops_list list_5;
+    list_5.count = 0;
+    dmlops_append(&list_5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_5);
+    dmlops_list list_6;
+    list_6.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
+        dmlops_list list_7;
+        list_7.count = 0;
+        dmlops_append(&list_7, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+        dmlops_push(&list_6, dmlops_add(dmlops_add(dmlops_list_entry(list_7.values, list_7.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
+    }
+    dmlops_tell_listed(planning, &told.lists, &list_6);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_tell_integer(planning, &told.numbers, (desc->IncludePadding != 0));
+    dmlops_plan_definition(planning, &told, &dmlops_average_pooling1_shader);
+}
+
+static inline void dmlops_activation_swish_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_SWISH_OPERATOR_DESC* desc = (const DML_ACTIVATION_SWISH_OPERATOR_DESC*)description;
-    dmlops_tell_float(planning, (double)desc->SigmoidInputScale);
+    dmlops_plan_Map told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_float(planning, &told.scalars, (double)desc->SigmoidInputScale);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_activation_hard_swish_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_OUTPUT, 1, 1, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of ACTIVATION_HARD_SWISH. */
-static inline void dmlops_activation_hard_swish_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_activation_hard_swish_plan(dmlops_planning* planning, const void* description) {
     const DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC* desc = (const DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_number(planning, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
-    dmlops_tell_number(planning, dmlops_enum(&InputTensor->DataType), (double)desc->Beta);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_aligned = 1;
+    told.over = 1;
+    told.tensors.count = 2;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
+    dmlops_tell_number(planning, &told.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Beta);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_quantize_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_QUANTIZATION0, 2, 3, 0, 0, 0},
-    {&dmlops_macros_QUANTIZATION1, 2, 3, 1, 0, 0},
-    {&dmlops_macros_OUTPUT, 3, 4, DMLOPS_UNDER_WAY, 0, 1},
+static const dmlops_plan_Pass dmlops_quantized_linear_average_pooling_passes[] = {{0, 0, 5, 0, 32, 0, 0, -1, -1}};
+static const char* const dmlops_quantized_linear_average_pooling_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"};
+static const char* const dmlops_quantized_linear_average_pooling_bounds[] = {"DIMS"};
+static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_pooling_shader = {
+    {0, NULL},
+    {1, dmlops_quantized_linear_average_pooling_passes},
+    {6, dmlops_quantized_linear_average_pooling_lists},
+    {1, dmlops_quantized_linear_average_pooling_bounds},
+    0,
+    {0, NULL},
 };
 
-/* The macros and constants of the shader of QUANTIZE. */
-static inline void dmlops_quantize_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning* planning, const void* description) {
+    const DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC* desc = (const DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+    const DML_BUFFER_TENSOR_DESC* InputZeroPointTensor = dmlops_buffer(desc->InputZeroPointTensor);
+    const DML_BUFFER_TENSOR_DESC* InputScaleTensor = dmlops_buffer(desc->InputScaleTensor);
+    const DML_BUFFER_TENSOR_DESC* OutputScaleTensor = dmlops_buffer(desc->OutputScaleTensor);
+    const DML_BUFFER_TENSOR_DESC* OutputZeroPointTensor = dmlops_buffer(desc->OutputZeroPointTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "INPUT_SCALE", 1, 0, desc->InputScaleTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "INPUT_ZERO_POINT", 2, 0, desc->InputZeroPointTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT_SCALE", 3, 0, desc->OutputScaleTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[4], "OUTPUT_ZERO_POINT", 4, 0, desc->OutputZeroPointTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[5], "OUTPUT", 5, 0, desc->OutputTensor, DMLOPS_IS_LIMITED);
+    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.tensors.count = 6;
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_1);
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_append(&list_2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_2);
+    dmlops_list list_3;
+    list_3.count = 0;
+    dmlops_append(&list_3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_3);
+    dmlops_list list_4;
+    list_4.count = 0;
+    dmlops_append(&list_4, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_4);
+    dmlops_list list_5;
+    list_5.count = 0;
+    dmlops_append(&list_5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_5);
+    dmlops_list list_6;
+    list_6.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
+        dmlops_list list_7;
+        list_7.count = 0;
+        dmlops_append(&list_7, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+        dmlops_push(&list_6, dmlops_add(dmlops_add(dmlops_list_entry(list_7.values, list_7.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
+    }
+    dmlops_tell_listed(planning, &told.lists, &list_6);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)InputZeroPointTensor->DimensionCount, 1), 1));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)InputScaleTensor->DimensionCount, 1), 1));
+    dmlops_tell_integer(planning, &told.numbers, (desc->IncludePadding != 0));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)OutputScaleTensor->DimensionCount, 1), 1));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_min(dmlops_subtract((int64_t)OutputZeroPointTensor->DimensionCount, 1), 1));
+    dmlops_plan_definition(planning, &told, &dmlops_quantized_linear_average_pooling_shader);
+}
+
+static const dmlops_plan_Pass dmlops_matrix_multiply_integer_to_float_passes[] = {{0, 0, 7, 0, 128, 0, 0, -1, -1}};
+static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_float_shader = {
+    {0, NULL},
+    {1, dmlops_matrix_multiply_integer_to_float_passes},
+    {0, NULL},
+    {0, NULL},
+    0,
+    {0, NULL},
+};
+
+static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning* planning, const void* description) {
+    const DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC* desc = (const DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
+    const DML_BUFFER_TENSOR_DESC* AZeroPointTensor = dmlops_buffer(desc->AZeroPointTensor);
+    const DML_BUFFER_TENSOR_DESC* BZeroPointTensor = dmlops_buffer(desc->BZeroPointTensor);
+    const DML_BUFFER_TENSOR_DESC* ATensor = dmlops_buffer(desc->ATensor);
+    const DML_BUFFER_TENSOR_DESC* AScaleTensor = dmlops_buffer(desc->AScaleTensor);
+    const DML_BUFFER_TENSOR_DESC* BScaleTensor = dmlops_buffer(desc->BScaleTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "ASCALE", 1, 0, desc->AScaleTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "AZERO_POINT", 2, 0, desc->AZeroPointTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "B", 3, 0, desc->BTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[4], "BSCALE", 4, 0, desc->BScaleTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[5], "BZERO_POINT", 5, 0, desc->BZeroPointTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[6], "BIAS", 6, 0, desc->BiasTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[7], "OUTPUT", 7, 0, desc->OutputTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.tensors.count = 8;
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
+    const int64_t let_K = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
+    dmlops_tell_integer(planning, &told.numbers, let_K);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
+    dmlops_plan_definition(planning, &told, &dmlops_matrix_multiply_integer_to_float_shader);
+}
+
+static const dmlops_plan_Kept dmlops_mean_variance_normalization2_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTRE", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
+static const dmlops_plan_Pass dmlops_mean_variance_normalization2_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1}, {1, 0, 3, 0, 8, 6, 0, -1, -1}};
+static const char* const dmlops_mean_variance_normalization2_lists[] = {"AXES", "EXTENT"};
+static const int64_t dmlops_mean_variance_normalization2_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
+static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_shader = {
+    {3, dmlops_mean_variance_normalization2_kept},
+    {2, dmlops_mean_variance_normalization2_passes},
+    {2, dmlops_mean_variance_normalization2_lists},
+    {0, NULL},
+    1,
+    {17, dmlops_mean_variance_normalization2_activations},
+};
+
+static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* planning, const void* description) {
+    const DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC* desc = (const DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    int64_t wanted;
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "BIAS", 2, 0, desc->BiasTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.tensors.count = 4;
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_mean_variance_normalization2_shader);
+    dmlops_list list_1;
+    list_1.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        int64_t any_2 = 0;
+        for (int64_t at_i1 = 0; at_i1 < (int64_t)desc->AxisCount; ++at_i1) {
+            any_2 = any_2 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
+        }
+        dmlops_push(&list_1, (any_2 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+    }
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_1, (int)(wanted >> 0 & 1));
+    dmlops_list list_3;
+    list_3.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        int64_t any_4 = 0;
+        for (int64_t at_i1 = 0; at_i1 < (int64_t)desc->AxisCount; ++at_i1) {
+            any_4 = any_4 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
+        }
+        dmlops_push(&list_3, (any_4 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+    }
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_3, (int)(wanted >> 1 & 1));
+    dmlops_list list_5;
+    list_5.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        int64_t any_6 = 0;
+        for (int64_t at_i1 = 0; at_i1 < (int64_t)desc->AxisCount; ++at_i1) {
+            any_6 = any_6 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
+        }
+        dmlops_push(&list_5, (any_6 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
+    }
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_5, (int)(wanted >> 2 & 1));
+    dmlops_list list_7;
+    list_7.count = 0;
+    dmlops_append(&list_7, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
+    dmlops_tell_listed(planning, &told.lists, &list_7);
+    dmlops_list list_8;
+    list_8.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        int64_t any_9 = 0;
+        for (int64_t at_i1 = 0; at_i1 < (int64_t)desc->AxisCount; ++at_i1) {
+            any_9 = any_9 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
+        }
+        dmlops_push(&list_8, (any_9 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
+    }
+    dmlops_tell_listed(planning, &told.lists, &list_8);
+    dmlops_tell_integer(planning, &told.numbers, (int64_t)desc->AxisCount);
+    dmlops_list list_10;
+    list_10.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
+        int64_t any_11 = 0;
+        for (int64_t at_i1 = 0; at_i1 < (int64_t)desc->AxisCount; ++at_i1) {
+            any_11 = any_11 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
+        }
+        dmlops_push(&list_10, (any_11 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
+    }
+    dmlops_tell_integer(planning, &told.numbers, dmlops_list_product(list_10.values, list_10.count));
+    dmlops_tell_integer(planning, &told.numbers, (desc->UseMean != 0));
+    dmlops_tell_integer(planning, &told.numbers, (desc->UseVariance != 0));
+    dmlops_tell_float(planning, &told.numbers, (double)desc->Epsilon);
+    dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
+    dmlops_plan_definition(planning, &told, &dmlops_mean_variance_normalization2_shader);
+}
+
+static const dmlops_plan_Kept dmlops_multihead_attention1_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_RAW", 1, 0}, {"KEPT_SCORE", 1, 0}, {"KEPT_PEAK", 1, 0}, {"KEPT_SUM", 1, 0}, {"KEPT_MIXED", 1, 0}, {"KEPT_JOINED", 1, 0}};
+static const dmlops_plan_Pass dmlops_multihead_attention1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 24, 0, 11, 0, -1, -1}, {4, 1, 5, 96, 0, 48, 0, -1, -1}, {5, 1, 7, 128, 0, 116, 0, -1, -1}, {6, 1, 8, 256, 0, 128, 0, -1, -1}, {7, 0, 12, 0, 4096, 256, 0, -1, -1}, {8, 0, 13, 0, 8192, 2, 0, -1, -1}, {9, 0, 14, 0, 16384, 4, 0, -1, -1}};
+static const char* const dmlops_multihead_attention1_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "GROUPS", "GROUPS2", "GROUPS3", "HEADS4"};
+static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
+    {9, dmlops_multihead_attention1_kept},
+    {10, dmlops_multihead_attention1_passes},
+    {6, dmlops_multihead_attention1_lists},
+    {0, NULL},
+    0,
+    {0, NULL},
+};
+
+static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, const void* description) {
+    const DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC* desc = (const DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    int64_t wanted;
+    const DML_BUFFER_TENSOR_DESC* QueryTensor = dmlops_buffer(desc->QueryTensor);
+    const DML_BUFFER_TENSOR_DESC* StackedQueryKeyTensor = dmlops_buffer(desc->StackedQueryKeyTensor);
+    const DML_BUFFER_TENSOR_DESC* StackedQueryKeyValueTensor = dmlops_buffer(desc->StackedQueryKeyValueTensor);
+    const DML_BUFFER_TENSOR_DESC* PastKeyTensor = dmlops_buffer(desc->PastKeyTensor);
+    const DML_BUFFER_TENSOR_DESC* KeyTensor = dmlops_buffer(desc->KeyTensor);
+    const DML_BUFFER_TENSOR_DESC* StackedKeyValueTensor = dmlops_buffer(desc->StackedKeyValueTensor);
+    const DML_BUFFER_TENSOR_DESC* OutputPresentKeyTensor = dmlops_buffer(desc->OutputPresentKeyTensor);
+    const DML_BUFFER_TENSOR_DESC* ValueTensor = dmlops_buffer(desc->ValueTensor);
+    const DML_BUFFER_TENSOR_DESC* PastValueTensor = dmlops_buffer(desc->PastValueTensor);
+    const DML_BUFFER_TENSOR_DESC* MaskTensor = dmlops_buffer(desc->MaskTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "QUERY", 0, 0, desc->QueryTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "KEY", 1, 0, desc->KeyTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "VALUE", 2, 0, desc->ValueTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "STACKED_QUERY_KEY", 3, 0, desc->StackedQueryKeyTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[4], "STACKED_KEY_VALUE", 4, 0, desc->StackedKeyValueTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[5], "STACKED_QUERY_KEY_VALUE", 5, 0, desc->StackedQueryKeyValueTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[6], "BIAS", 6, 0, desc->BiasTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[7], "MASK", 7, 0, desc->MaskTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[8], "RELATIVE_POSITION_BIAS", 8, 0, desc->RelativePositionBiasTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[9], "PAST_KEY", 9, 0, desc->PastKeyTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[10], "PAST_VALUE", 10, 0, desc->PastValueTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[11], "PAST_SEQUENCE_LENGTHS", 11, 0, desc->PastSequenceLengthsTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[12], "OUTPUT", 12, 0, desc->OutputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[13], "OUTPUT_PRESENT_KEY", 13, 0, desc->OutputPresentKeyTensor, DMLOPS_IS_HELD);
+    dmlops_tell_tensor(&told.tensors.items[14], "OUTPUT_PRESENT_VALUE", 14, 0, desc->OutputPresentValueTensor, DMLOPS_IS_HELD);
+    told.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputPresentKeyTensor) || dmlops_is_double(desc->OutputPresentValueTensor);
+    told.tensors.count = 15;
+    wanted = dmlops_plan_needed(planning, &told, &dmlops_multihead_attention1_shader);
+    dmlops_list let_QuerySizes;
+    let_QuerySizes.count = 0;
+    if (desc->QueryTensor != NULL) {
+        dmlops_list list_1;
+        list_1.count = 0;
+        dmlops_append(&list_1, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
+        dmlops_align(&list_1, 3, 1);
+        dmlops_list_append(&let_QuerySizes, list_1.values, list_1.count, 0, list_1.count);
+    } else {
+        if (desc->StackedQueryKeyTensor != NULL) {
+            dmlops_append(&let_QuerySizes, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
+            dmlops_push(&let_QuerySizes, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
+        } else {
+            if (desc->StackedQueryKeyValueTensor != NULL) {
+                dmlops_append(&let_QuerySizes, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
+                dmlops_push(&let_QuerySizes, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
+            } else {
+                dmlops_push(&let_QuerySizes, 0);
+                dmlops_push(&let_QuerySizes, 0);
+                dmlops_push(&let_QuerySizes, 0);
+            }
+        }
+    }
+    const int64_t let_BatchSize = dmlops_list_entry(let_QuerySizes.values, let_QuerySizes.count, 0);
+    const int64_t let_SequenceLength = dmlops_list_entry(let_QuerySizes.values, let_QuerySizes.count, 1);
+    const int64_t let_HeadSize = dmlops_divide(dmlops_list_entry(let_QuerySizes.values, let_QuerySizes.count, 2), (int64_t)desc->QueryHeadCount);
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_push(&list_2, let_BatchSize);
+    dmlops_push(&list_2, (int64_t)desc->QueryHeadCount);
+    dmlops_push(&list_2, let_SequenceLength);
+    dmlops_push(&list_2, let_HeadSize);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_2, (int)(wanted >> 0 & 1));
+    const int64_t let_PastSequenceLength = (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0);
+    const int64_t let_KeySequenceLength = (desc->KeyTensor != NULL ? (int64_t)dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2)) : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1) : (int64_t)((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL) ? (int64_t)let_SequenceLength : (int64_t)0)));
+    const int64_t let_TotalSequenceLength = ((desc->PastSequenceLengthsTensor != NULL && desc->OutputPresentKeyTensor != NULL) ? (int64_t)dmlops_entry(OutputPresentKeyTensor->Sizes, OutputPresentKeyTensor->DimensionCount, dmlops_subtract((int64_t)OutputPresentKeyTensor->DimensionCount, 2)) : (int64_t)dmlops_add(let_PastSequenceLength, let_KeySequenceLength));
+    dmlops_list list_3;
+    list_3.count = 0;
+    dmlops_push(&list_3, let_BatchSize);
+    dmlops_push(&list_3, (int64_t)desc->KeyValueHeadCount);
+    dmlops_push(&list_3, let_TotalSequenceLength);
+    dmlops_push(&list_3, let_HeadSize);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_3, (int)(wanted >> 1 & 1));
+    const int64_t let_ValueHeadSize = (desc->ValueTensor != NULL ? (int64_t)dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->KeyValueHeadCount) : (int64_t)((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL) ? (int64_t)let_HeadSize : (int64_t)(desc->PastValueTensor != NULL ? (int64_t)dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1)) : (int64_t)let_HeadSize)));
+    dmlops_list list_4;
+    list_4.count = 0;
+    dmlops_push(&list_4, let_BatchSize);
+    dmlops_push(&list_4, (int64_t)desc->KeyValueHeadCount);
+    dmlops_push(&list_4, let_TotalSequenceLength);
+    dmlops_push(&list_4, let_ValueHeadSize);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_4, (int)(wanted >> 2 & 1));
+    dmlops_list list_5;
+    list_5.count = 0;
+    dmlops_push(&list_5, let_BatchSize);
+    dmlops_push(&list_5, (int64_t)desc->QueryHeadCount);
+    dmlops_push(&list_5, let_SequenceLength);
+    dmlops_push(&list_5, let_TotalSequenceLength);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_5, (int)(wanted >> 3 & 1));
+    dmlops_list list_6;
+    list_6.count = 0;
+    dmlops_push(&list_6, let_BatchSize);
+    dmlops_push(&list_6, (int64_t)desc->QueryHeadCount);
+    dmlops_push(&list_6, let_SequenceLength);
+    dmlops_push(&list_6, let_TotalSequenceLength);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_6, (int)(wanted >> 4 & 1));
+    dmlops_list list_7;
+    list_7.count = 0;
+    dmlops_push(&list_7, let_BatchSize);
+    dmlops_push(&list_7, (int64_t)desc->QueryHeadCount);
+    dmlops_push(&list_7, let_SequenceLength);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_7, (int)(wanted >> 5 & 1));
+    dmlops_list list_8;
+    list_8.count = 0;
+    dmlops_push(&list_8, let_BatchSize);
+    dmlops_push(&list_8, (int64_t)desc->QueryHeadCount);
+    dmlops_push(&list_8, let_SequenceLength);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_8, (int)(wanted >> 6 & 1));
+    dmlops_list list_9;
+    list_9.count = 0;
+    dmlops_push(&list_9, let_BatchSize);
+    dmlops_push(&list_9, (int64_t)desc->QueryHeadCount);
+    dmlops_push(&list_9, let_SequenceLength);
+    dmlops_push(&list_9, let_ValueHeadSize);
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_9, (int)(wanted >> 7 & 1));
+    dmlops_list list_10;
+    list_10.count = 0;
+    dmlops_push(&list_10, let_BatchSize);
+    dmlops_push(&list_10, let_SequenceLength);
+    dmlops_push(&list_10, dmlops_multiply((int64_t)desc->QueryHeadCount, let_ValueHeadSize));
+    dmlops_tell_sizes(planning, &told.kept_sizes, &list_10, (int)(wanted >> 8 & 1));
+    dmlops_list list_11;
+    list_11.count = 0;
+    dmlops_push(&list_11, (int64_t)desc->QueryHeadCount);
+    dmlops_push(&list_11, let_HeadSize);
+    dmlops_tell_listed(planning, &told.lists, &list_11);
+    dmlops_list list_12;
+    list_12.count = 0;
+    dmlops_push(&list_12, let_KeySequenceLength);
+    dmlops_tell_listed(planning, &told.lists, &list_12);
+    dmlops_list list_13;
+    list_13.count = 0;
+    dmlops_push(&list_13, (int64_t)desc->KeyValueHeadCount);
+    dmlops_push(&list_13, let_HeadSize);
+    dmlops_tell_listed(planning, &told.lists, &list_13);
+    dmlops_list list_14;
+    list_14.count = 0;
+    dmlops_push(&list_14, (int64_t)desc->KeyValueHeadCount);
+    dmlops_push(&list_14, let_ValueHeadSize);
+    dmlops_tell_listed(planning, &told.lists, &list_14);
+    dmlops_list list_15;
+    list_15.count = 0;
+    dmlops_push(&list_15, (int64_t)desc->KeyValueHeadCount);
+    dmlops_push(&list_15, dmlops_divide((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount));
+    dmlops_tell_listed(planning, &told.lists, &list_15);
+    dmlops_list list_16;
+    list_16.count = 0;
+    dmlops_push(&list_16, (int64_t)desc->QueryHeadCount);
+    dmlops_push(&list_16, let_ValueHeadSize);
+    dmlops_tell_listed(planning, &told.lists, &list_16);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_subtract(let_TotalSequenceLength, let_KeySequenceLength));
+    dmlops_tell_integer(planning, &told.numbers, let_PastSequenceLength);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_multiply((int64_t)desc->QueryHeadCount, let_HeadSize));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_multiply(dmlops_add((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount), let_HeadSize));
+    dmlops_tell_float(planning, &told.numbers, (double)desc->Scale);
+    dmlops_tell_integer(planning, &told.numbers, let_HeadSize);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 1 /* KEY_SEQUENCE_LENGTH */);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 2 /* KEY_SEQUENCE_END_START */);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 3 /* KEY_QUERY_SEQUENCE_LENGTH_START_END */);
+    dmlops_tell_float(planning, &told.numbers, (double)desc->MaskFilterValue);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->MaskType) == 4 /* BOOLEAN */);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_entry(MaskTensor->Sizes, MaskTensor->DimensionCount, dmlops_subtract((int64_t)MaskTensor->DimensionCount, 1)));
+    dmlops_tell_integer(planning, &told.numbers, let_TotalSequenceLength);
+    dmlops_tell_integer(planning, &told.numbers, let_KeySequenceLength);
+    dmlops_plan_definition(planning, &told, &dmlops_multihead_attention1_shader);
+}
+
+static inline void dmlops_quantize_plan(dmlops_planning* planning, const void* description) {
     const DML_QUANTIZE_OPERATOR_DESC* desc = (const DML_QUANTIZE_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_switch(planning, "QUANTIZATION_TYPE", dmlops_enum(&desc->QuantizationType));
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "QUANTIZATION0", 3, 0, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 0), 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "QUANTIZATION1", 3, 1, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 1), 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 4, 0, desc->OutputTensor, DMLOPS_IS_LIMITED);
+    told.is_aligned = 0;
+    told.over = 3;
+    told.tensors.count = 4;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "QUANTIZATION_TYPE", dmlops_enum(&desc->QuantizationType));
     dmlops_list let_blocks;
     let_blocks.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&let_blocks, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d), dmlops_entry(dmlops_tensor_at(desc->QuantizationTensors, desc->QuantizationTensorCount, 0)->Sizes, dmlops_tensor_at(desc->QuantizationTensors, desc->QuantizationTensorCount, 0)->DimensionCount, at_d)));
     }
-    dmlops_tell_array(planning, &let_blocks);
+    dmlops_tell_sizes(planning, &told.arrays, &let_blocks, 1);
+    dmlops_plan_map(planning, &told);
 }
 
-static const dmlops_shader_tensor dmlops_dequantize_shader[] = {
-    {&dmlops_macros_INPUT, 0, 0, DMLOPS_UNDER_WAY, 0, 0},
-    {&dmlops_macros_QUANTIZATION0, 2, 3, 0, 0, 0},
-    {&dmlops_macros_QUANTIZATION1, 2, 3, 1, 0, 0},
-    {&dmlops_macros_OUTPUT, 3, 4, DMLOPS_UNDER_WAY, 0, 0},
-};
-
-/* The macros and constants of the shader of DEQUANTIZE. */
-static inline void dmlops_dequantize_tell(const void* description, dmlops_planning* planning) {
+static inline void dmlops_dequantize_plan(dmlops_planning* planning, const void* description) {
     const DML_DEQUANTIZE_OPERATOR_DESC* desc = (const DML_DEQUANTIZE_OPERATOR_DESC*)description;
+    dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_tell_switch(planning, "QUANTIZATION_TYPE", dmlops_enum(&desc->QuantizationType));
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "QUANTIZATION0", 3, 0, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 0), 0);
+    dmlops_tell_tensor(&told.tensors.items[2], "QUANTIZATION1", 3, 1, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 1), 0);
+    dmlops_tell_tensor(&told.tensors.items[3], "OUTPUT", 4, 0, desc->OutputTensor, 0);
+    told.is_aligned = 0;
+    told.over = 3;
+    told.tensors.count = 4;
+    dmlops_stand_in(&told.tensors);
+    dmlops_tell_switch(planning, &told.switches, "QUANTIZATION_TYPE", dmlops_enum(&desc->QuantizationType));
     dmlops_list let_blocks;
     let_blocks.count = 0;
     for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
         dmlops_push(&let_blocks, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d), dmlops_entry(dmlops_tensor_at(desc->QuantizationTensors, desc->QuantizationTensorCount, 0)->Sizes, dmlops_tensor_at(desc->QuantizationTensors, desc->QuantizationTensorCount, 0)->DimensionCount, at_d)));
     }
-    dmlops_tell_array(planning, &let_blocks);
+    dmlops_tell_sizes(planning, &told.arrays, &let_blocks, 1);
+    dmlops_plan_map(planning, &told);
+}
+
+static const dmlops_plan_Pass dmlops_resample3_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const char* const dmlops_resample3_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
+static const char* const dmlops_resample3_bounds[] = {"DIMS"};
+static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
+    {0, NULL},
+    {1, dmlops_resample3_passes},
+    {3, dmlops_resample3_lists},
+    {1, dmlops_resample3_bounds},
+    0,
+    {0, NULL},
+};
+
+static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* description) {
+    const DML_RESAMPLE3_OPERATOR_DESC* desc = (const DML_RESAMPLE3_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED);
+    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.tensors.count = 2;
+    dmlops_tell_floats(planning, &told.lists, desc->Scales, desc->DimensionCount);
+    dmlops_tell_floats(planning, &told.lists, desc->OutputPixelOffsets, desc->DimensionCount);
+    dmlops_tell_floats(planning, &told.lists, desc->InputPixelOffsets, desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
+    dmlops_tell_integer(planning, &told.numbers, (desc->Antialiased != 0));
+    dmlops_tell_integer(planning, &told.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
+    dmlops_plan_definition(planning, &told, &dmlops_resample3_shader);
+}
+
+static const dmlops_plan_Pass dmlops_fold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const char* const dmlops_fold_lists[] = {"OUTPUT_SIZES2", "START_PADDING", "DILATIONS", "STRIDES", "BLOCKS_PER_DIMENSION", "WINDOW_SIZES"};
+static const char* const dmlops_fold_bounds[] = {"LEN", "LEN2", "LEN3", "DIMENSION_COUNT"};
+static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
+    {0, NULL},
+    {1, dmlops_fold_passes},
+    {6, dmlops_fold_lists},
+    {4, dmlops_fold_bounds},
+    0,
+    {0, NULL},
+};
+
+static inline void dmlops_fold_plan(dmlops_planning* planning, const void* description) {
+    const DML_FOLD_OPERATOR_DESC* desc = (const DML_FOLD_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.tensors.count = 2;
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, OutputTensor->Sizes, OutputTensor->DimensionCount, 1, 2);
+    dmlops_append(&list_1, desc->WindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_1);
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_append(&list_2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_2);
+    dmlops_list list_3;
+    list_3.count = 0;
+    dmlops_append(&list_3, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_3);
+    dmlops_list list_4;
+    list_4.count = 0;
+    dmlops_append(&list_4, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_4);
+    dmlops_list let_PaddedSizes;
+    let_PaddedSizes.count = 0;
+    for (int64_t at_d1 = 0; at_d1 < (int64_t)desc->DimensionCount; ++at_d1) {
+        dmlops_push(&let_PaddedSizes, dmlops_add(dmlops_add(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_d1, 2)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d1)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d1)));
+    }
+    dmlops_list let_WindowExtents;
+    let_WindowExtents.count = 0;
+    for (int64_t at_d1 = 0; at_d1 < (int64_t)desc->DimensionCount; ++at_d1) {
+        dmlops_push(&let_WindowExtents, dmlops_add(dmlops_multiply(dmlops_entry(desc->Dilations, desc->DimensionCount, at_d1), dmlops_subtract(dmlops_entry(desc->WindowSizes, desc->DimensionCount, at_d1), 1)), 1));
+    }
+    dmlops_list let_BlocksPerDimension;
+    let_BlocksPerDimension.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
+        dmlops_push(&let_BlocksPerDimension, dmlops_add(dmlops_divide(dmlops_subtract(dmlops_list_entry(let_PaddedSizes.values, let_PaddedSizes.count, at_d), dmlops_list_entry(let_WindowExtents.values, let_WindowExtents.count, at_d)), dmlops_entry(desc->Strides, desc->DimensionCount, at_d)), 1));
+    }
+    dmlops_tell_listed(planning, &told.lists, &let_BlocksPerDimension);
+    dmlops_list list_5;
+    list_5.count = 0;
+    dmlops_append(&list_5, desc->WindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_5);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_definition(planning, &told, &dmlops_fold_shader);
+}
+
+static const dmlops_plan_Pass dmlops_unfold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
+static const char* const dmlops_unfold_lists[] = {"BLOCKS_PER_DIMENSION", "STRIDES", "INPUT_SIZES2", "DILATIONS", "START_PADDING", "INPUT_SIZES3"};
+static const char* const dmlops_unfold_bounds[] = {"DIMENSION_COUNT", "LEN", "LEN2", "LEN3"};
+static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
+    {0, NULL},
+    {1, dmlops_unfold_passes},
+    {6, dmlops_unfold_lists},
+    {4, dmlops_unfold_bounds},
+    0,
+    {0, NULL},
+};
+
+static inline void dmlops_unfold_plan(dmlops_planning* planning, const void* description) {
+    const DML_UNFOLD_OPERATOR_DESC* desc = (const DML_UNFOLD_OPERATOR_DESC*)description;
+    dmlops_plan_Definition told;
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
+memset(&told, 0, sizeof told);
+    dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
+    dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, 0);
+    told.is_double = dmlops_is_double(desc->OutputTensor);
+    told.tensors.count = 2;
+    dmlops_list let_PaddedSizes;
+    let_PaddedSizes.count = 0;
+    for (int64_t at_d1 = 0; at_d1 < (int64_t)desc->DimensionCount; ++at_d1) {
+        dmlops_push(&let_PaddedSizes, dmlops_add(dmlops_add(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, dmlops_add(at_d1, 2)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d1)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d1)));
+    }
+    dmlops_list let_WindowExtents;
+    let_WindowExtents.count = 0;
+    for (int64_t at_d1 = 0; at_d1 < (int64_t)desc->DimensionCount; ++at_d1) {
+        dmlops_push(&let_WindowExtents, dmlops_add(dmlops_multiply(dmlops_entry(desc->Dilations, desc->DimensionCount, at_d1), dmlops_subtract(dmlops_entry(desc->WindowSizes, desc->DimensionCount, at_d1), 1)), 1));
+    }
+    dmlops_list let_BlocksPerDimension;
+    let_BlocksPerDimension.count = 0;
+    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
+        dmlops_push(&let_BlocksPerDimension, dmlops_add(dmlops_divide(dmlops_subtract(dmlops_list_entry(let_PaddedSizes.values, let_PaddedSizes.count, at_d), dmlops_list_entry(let_WindowExtents.values, let_WindowExtents.count, at_d)), dmlops_entry(desc->Strides, desc->DimensionCount, at_d)), 1));
+    }
+    dmlops_tell_listed(planning, &told.lists, &let_BlocksPerDimension);
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_1);
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_append(&list_2, InputTensor->Sizes, InputTensor->DimensionCount, 1, 2);
+    dmlops_append(&list_2, desc->WindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_2);
+    dmlops_list list_3;
+    list_3.count = 0;
+    dmlops_append(&list_3, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_3);
+    dmlops_list list_4;
+    list_4.count = 0;
+    dmlops_append(&list_4, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_4);
+    dmlops_list list_5;
+    list_5.count = 0;
+    dmlops_append(&list_5, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
+    dmlops_tell_listed(planning, &told.lists, &list_5);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, (int64_t)desc->DimensionCount);
+    dmlops_plan_definition(planning, &told, &dmlops_unfold_shader);
 }
 
 /* In the order of dmlops_operators. */
-static const dmlops_shader dmlops_shaders[] = {
-    {"element_wise_identity.hlsl", dmlops_element_wise_identity_shader, dmlops_element_wise_identity_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_abs.hlsl", dmlops_element_wise_abs_shader, dmlops_element_wise_abs_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_acos.hlsl", dmlops_element_wise_acos_shader, dmlops_element_wise_acos_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_add.hlsl", dmlops_element_wise_add_shader, NULL, NULL, DMLOPS_ALIGNED, 3, 2, 0},
-    {"element_wise_asin.hlsl", dmlops_element_wise_asin_shader, dmlops_element_wise_asin_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_atan.hlsl", dmlops_element_wise_atan_shader, dmlops_element_wise_atan_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_ceil.hlsl", dmlops_element_wise_ceil_shader, dmlops_element_wise_ceil_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_clip.hlsl", dmlops_element_wise_clip_shader, dmlops_element_wise_clip_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_cos.hlsl", dmlops_element_wise_cos_shader, dmlops_element_wise_cos_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_divide.hlsl", dmlops_element_wise_divide_shader, NULL, NULL, DMLOPS_ALIGNED, 3, 2, 0},
-    {"element_wise_exp.hlsl", dmlops_element_wise_exp_shader, dmlops_element_wise_exp_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_floor.hlsl", dmlops_element_wise_floor_shader, dmlops_element_wise_floor_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_log.hlsl", dmlops_element_wise_log_shader, dmlops_element_wise_log_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_logical_and.hlsl", dmlops_element_wise_logical_and_shader, NULL, NULL, DMLOPS_ALIGNED, 3, 2, 0},
-    {"element_wise_logical_equals.hlsl", dmlops_element_wise_logical_equals_shader, NULL, NULL, DMLOPS_ALIGNED, 3, 2, 0},
-    {"element_wise_logical_greater_than.hlsl", dmlops_element_wise_logical_greater_than_shader, NULL, NULL, DMLOPS_ALIGNED, 3, 2, 0},
-    {"element_wise_logical_less_than.hlsl", dmlops_element_wise_logical_less_than_shader, NULL, NULL, DMLOPS_ALIGNED, 3, 2, 0},
-    {"element_wise_logical_not.hlsl", dmlops_element_wise_logical_not_shader, NULL, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_logical_or.hlsl", dmlops_element_wise_logical_or_shader, NULL, NULL, DMLOPS_ALIGNED, 3, 2, 0},
-    {"element_wise_logical_xor.hlsl", dmlops_element_wise_logical_xor_shader, NULL, NULL, DMLOPS_ALIGNED, 3, 2, 0},
-    {"element_wise_max.hlsl", dmlops_element_wise_max_shader, NULL, NULL, DMLOPS_ALIGNED, 3, 2, 0},
-    {"element_wise_mean.hlsl", dmlops_element_wise_mean_shader, NULL, NULL, DMLOPS_ALIGNED, 3, 2, 0},
-    {"element_wise_min.hlsl", dmlops_element_wise_min_shader, NULL, NULL, DMLOPS_ALIGNED, 3, 2, 0},
-    {"element_wise_multiply.hlsl", dmlops_element_wise_multiply_shader, NULL, NULL, DMLOPS_ALIGNED, 3, 2, 0},
-    {"element_wise_pow.hlsl", dmlops_element_wise_pow_shader, dmlops_element_wise_pow_tell, NULL, DMLOPS_ALIGNED, 3, 2, 0},
-    {"element_wise_constant_pow.hlsl", dmlops_element_wise_constant_pow_shader, dmlops_element_wise_constant_pow_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_recip.hlsl", dmlops_element_wise_recip_shader, dmlops_element_wise_recip_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_sin.hlsl", dmlops_element_wise_sin_shader, dmlops_element_wise_sin_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_sqrt.hlsl", dmlops_element_wise_sqrt_shader, dmlops_element_wise_sqrt_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_subtract.hlsl", dmlops_element_wise_subtract_shader, NULL, NULL, DMLOPS_ALIGNED, 3, 2, 0},
-    {"element_wise_tan.hlsl", dmlops_element_wise_tan_shader, dmlops_element_wise_tan_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_threshold.hlsl", dmlops_element_wise_threshold_shader, dmlops_element_wise_threshold_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_quantize_linear.hlsl", dmlops_element_wise_quantize_linear_shader, dmlops_element_wise_quantize_linear_tell, NULL, DMLOPS_ALIGNED, 4, 3, 0},
-    {"element_wise_dequantize_linear.hlsl", dmlops_element_wise_dequantize_linear_shader, dmlops_element_wise_dequantize_linear_tell, NULL, DMLOPS_ALIGNED, 4, 3, 0},
-    {"activation_elu.hlsl", dmlops_activation_elu_shader, dmlops_activation_elu_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {"activation_hard_sigmoid.hlsl", dmlops_activation_hard_sigmoid_shader, dmlops_activation_hard_sigmoid_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"activation_identity.hlsl", dmlops_activation_identity_shader, NULL, NULL, DMLOPS_ALIGNED, 2, 1, 1},
-    {"activation_leaky_relu.hlsl", dmlops_activation_leaky_relu_shader, dmlops_activation_leaky_relu_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"activation_linear.hlsl", dmlops_activation_linear_shader, dmlops_activation_linear_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {"activation_parameterized_relu.hlsl", dmlops_activation_parameterized_relu_shader, NULL, NULL, DMLOPS_ALIGNED, 3, 2, 0},
-    {"activation_parametric_softplus.hlsl", dmlops_activation_parametric_softplus_shader, dmlops_activation_parametric_softplus_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"activation_relu.hlsl", dmlops_activation_relu_shader, NULL, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"activation_scaled_elu.hlsl", dmlops_activation_scaled_elu_shader, dmlops_activation_scaled_elu_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"activation_scaled_tanh.hlsl", dmlops_activation_scaled_tanh_shader, dmlops_activation_scaled_tanh_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"activation_sigmoid.hlsl", dmlops_activation_sigmoid_shader, NULL, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {"activation_softplus.hlsl", dmlops_activation_softplus_shader, dmlops_activation_softplus_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"activation_softsign.hlsl", dmlops_activation_softsign_shader, NULL, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"activation_tanh.hlsl", dmlops_activation_tanh_shader, NULL, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"activation_thresholded_relu.hlsl", dmlops_activation_thresholded_relu_shader, dmlops_activation_thresholded_relu_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {"slice.hlsl", dmlops_slice_shader, dmlops_slice_tell, NULL, DMLOPS_COORDINATES, 2, 1, 1},
-    {"cast.hlsl", dmlops_cast_shader, NULL, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"split.hlsl", dmlops_split_shader, dmlops_split_tell, NULL, DMLOPS_COORDINATES, 2, 1, 1},
-    {"join.hlsl", dmlops_join_shader, dmlops_join_tell, NULL, DMLOPS_COORDINATES, 2, 0, 1},
-    {"padding.hlsl", dmlops_padding_shader, dmlops_padding_tell, NULL, DMLOPS_COORDINATES, 2, 1, 1},
-    {"value_scale_2d.hlsl", dmlops_value_scale_2d_shader, dmlops_value_scale_2d_tell, NULL, DMLOPS_COORDINATES, 2, 1, 0},
-    {"upsample_2d.hlsl", dmlops_upsample_2d_shader, dmlops_upsample_2d_tell, NULL, DMLOPS_COORDINATES, 2, 1, 0},
-    {"gather.hlsl", dmlops_gather_shader, NULL, dmlops_gather_trace, DMLOPS_GATHER, 3, 2, 1},
-    {"space_to_depth.hlsl", dmlops_space_to_depth_shader, dmlops_space_to_depth_tell, NULL, DMLOPS_COORDINATES, 2, 1, 1},
-    {"depth_to_space.hlsl", dmlops_depth_to_space_shader, dmlops_depth_to_space_tell, NULL, DMLOPS_COORDINATES, 2, 1, 1},
-    {"tile.hlsl", dmlops_tile_shader, dmlops_tile_tell, NULL, DMLOPS_COORDINATES, 2, 1, 1},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {"element_wise_sign.hlsl", dmlops_element_wise_sign_shader, NULL, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_is_nan.hlsl", dmlops_element_wise_is_nan_shader, NULL, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_erf.hlsl", dmlops_element_wise_erf_shader, dmlops_element_wise_erf_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_sinh.hlsl", dmlops_element_wise_sinh_shader, dmlops_element_wise_sinh_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_cosh.hlsl", dmlops_element_wise_cosh_shader, dmlops_element_wise_cosh_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_tanh.hlsl", dmlops_element_wise_tanh_shader, dmlops_element_wise_tanh_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_asinh.hlsl", dmlops_element_wise_asinh_shader, dmlops_element_wise_asinh_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_acosh.hlsl", dmlops_element_wise_acosh_shader, dmlops_element_wise_acosh_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_atanh.hlsl", dmlops_element_wise_atanh_shader, dmlops_element_wise_atanh_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_if.hlsl", dmlops_element_wise_if_shader, NULL, NULL, DMLOPS_ALIGNED, 4, 3, 1},
-    {"element_wise_add1.hlsl", dmlops_element_wise_add1_shader, dmlops_element_wise_add1_tell, NULL, DMLOPS_ALIGNED, 3, 2, 0},
-    {"activation_shrink.hlsl", dmlops_activation_shrink_shader, dmlops_activation_shrink_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {"diagonal_matrix.hlsl", dmlops_diagonal_matrix_shader, dmlops_diagonal_matrix_tell, NULL, DMLOPS_COORDINATES, 1, 0, 1},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {"one_hot.hlsl", dmlops_one_hot_shader, dmlops_one_hot_tell, NULL, DMLOPS_COORDINATES, 3, 2, 1},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {"element_wise_bit_shift_left.hlsl", dmlops_element_wise_bit_shift_left_shader, NULL, NULL, DMLOPS_ALIGNED, 3, 2, 0},
-    {"element_wise_bit_shift_right.hlsl", dmlops_element_wise_bit_shift_right_shader, NULL, NULL, DMLOPS_ALIGNED, 3, 2, 0},
-    {"element_wise_round.hlsl", dmlops_element_wise_round_shader, dmlops_element_wise_round_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_is_infinity.hlsl", dmlops_element_wise_is_infinity_shader, dmlops_element_wise_is_infinity_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_modulus_truncate.hlsl", dmlops_element_wise_modulus_truncate_shader, NULL, NULL, DMLOPS_ALIGNED, 3, 2, 0},
-    {"element_wise_modulus_floor.hlsl", dmlops_element_wise_modulus_floor_shader, NULL, NULL, DMLOPS_ALIGNED, 3, 2, 0},
-    {"fill_value_constant.hlsl", dmlops_fill_value_constant_shader, dmlops_fill_value_constant_tell, NULL, DMLOPS_ALIGNED, 1, 0, 1},
-    {"fill_value_sequence.hlsl", dmlops_fill_value_sequence_shader, dmlops_fill_value_sequence_tell, NULL, DMLOPS_COORDINATES, 1, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {"reverse_subsequences.hlsl", dmlops_reverse_subsequences_shader, dmlops_reverse_subsequences_tell, NULL, DMLOPS_COORDINATES, 3, 2, 1},
-    {"gather_elements.hlsl", dmlops_gather_elements_shader, NULL, dmlops_gather_elements_trace, DMLOPS_GATHER, 3, 2, 1},
-    {"gather_nd.hlsl", dmlops_gather_nd_shader, NULL, dmlops_gather_nd_trace, DMLOPS_GATHER, 3, 2, 1},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {"slice1.hlsl", dmlops_slice1_shader, dmlops_slice1_tell, NULL, DMLOPS_COORDINATES, 2, 1, 1},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {"depth_to_space1.hlsl", dmlops_depth_to_space1_shader, dmlops_depth_to_space1_tell, NULL, DMLOPS_COORDINATES, 2, 1, 1},
-    {"space_to_depth1.hlsl", dmlops_space_to_depth1_shader, dmlops_space_to_depth1_tell, NULL, DMLOPS_COORDINATES, 2, 1, 1},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {"element_wise_bit_and.hlsl", dmlops_element_wise_bit_and_shader, NULL, NULL, DMLOPS_ALIGNED, 3, 2, 0},
-    {"element_wise_bit_or.hlsl", dmlops_element_wise_bit_or_shader, NULL, NULL, DMLOPS_ALIGNED, 3, 2, 0},
-    {"element_wise_bit_xor.hlsl", dmlops_element_wise_bit_xor_shader, NULL, NULL, DMLOPS_ALIGNED, 3, 2, 0},
-    {"element_wise_bit_not.hlsl", dmlops_element_wise_bit_not_shader, NULL, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_bit_count.hlsl", dmlops_element_wise_bit_count_shader, NULL, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_logical_greater_than_or_equal.hlsl", dmlops_element_wise_logical_greater_than_or_equal_shader, NULL, NULL, DMLOPS_ALIGNED, 3, 2, 0},
-    {"element_wise_logical_less_than_or_equal.hlsl", dmlops_element_wise_logical_less_than_or_equal_shader, NULL, NULL, DMLOPS_ALIGNED, 3, 2, 0},
-    {"activation_celu.hlsl", dmlops_activation_celu_shader, dmlops_activation_celu_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"activation_relu_grad.hlsl", dmlops_activation_relu_grad_shader, NULL, NULL, DMLOPS_ALIGNED, 3, 2, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {"slice_grad.hlsl", dmlops_slice_grad_shader, dmlops_slice_grad_tell, NULL, DMLOPS_COORDINATES, 2, 1, 1},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {"gather_nd1.hlsl", dmlops_gather_nd1_shader, NULL, dmlops_gather_nd1_trace, DMLOPS_GATHER, 3, 2, 1},
-    {"element_wise_atan_yx.hlsl", dmlops_element_wise_atan_yx_shader, NULL, NULL, DMLOPS_ALIGNED, 3, 2, 0},
-    {"element_wise_clip_grad.hlsl", dmlops_element_wise_clip_grad_shader, dmlops_element_wise_clip_grad_tell, NULL, DMLOPS_ALIGNED, 3, 2, 0},
-    {"element_wise_difference_square.hlsl", dmlops_element_wise_difference_square_shader, NULL, NULL, DMLOPS_ALIGNED, 3, 2, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {"element_wise_clip1.hlsl", dmlops_element_wise_clip1_shader, dmlops_element_wise_clip1_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"element_wise_clip_grad1.hlsl", dmlops_element_wise_clip_grad1_shader, dmlops_element_wise_clip_grad1_tell, NULL, DMLOPS_ALIGNED, 3, 2, 0},
-    {"padding1.hlsl", dmlops_padding1_shader, dmlops_padding1_tell, NULL, DMLOPS_COORDINATES, 2, 1, 1},
-    {"element_wise_negate.hlsl", dmlops_element_wise_negate_shader, NULL, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"activation_gelu.hlsl", dmlops_activation_gelu_shader, NULL, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {"diagonal_matrix1.hlsl", dmlops_diagonal_matrix1_shader, dmlops_diagonal_matrix1_tell, NULL, DMLOPS_COORDINATES, 2, 1, 1},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {"activation_swish.hlsl", dmlops_activation_swish_shader, dmlops_activation_swish_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {"activation_hard_swish.hlsl", dmlops_activation_hard_swish_shader, dmlops_activation_hard_swish_tell, NULL, DMLOPS_ALIGNED, 2, 1, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {"quantize.hlsl", dmlops_quantize_shader, dmlops_quantize_tell, NULL, DMLOPS_COORDINATES, 4, 3, 0},
-    {"dequantize.hlsl", dmlops_dequantize_shader, dmlops_dequantize_tell, NULL, DMLOPS_COORDINATES, 4, 3, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
-    {NULL, NULL, NULL, NULL, DMLOPS_NO_SHADER, 0, 0, 0},
+static const struct {
+    const char* file;
+    void (*plan)(dmlops_planning* planning, const void* description);
+} dmlops_shaders[] = {
+    {"element_wise_identity.hlsl", dmlops_element_wise_identity_plan},
+    {"element_wise_abs.hlsl", dmlops_element_wise_abs_plan},
+    {"element_wise_acos.hlsl", dmlops_element_wise_acos_plan},
+    {"element_wise_add.hlsl", dmlops_element_wise_add_plan},
+    {"element_wise_asin.hlsl", dmlops_element_wise_asin_plan},
+    {"element_wise_atan.hlsl", dmlops_element_wise_atan_plan},
+    {"element_wise_ceil.hlsl", dmlops_element_wise_ceil_plan},
+    {"element_wise_clip.hlsl", dmlops_element_wise_clip_plan},
+    {"element_wise_cos.hlsl", dmlops_element_wise_cos_plan},
+    {"element_wise_divide.hlsl", dmlops_element_wise_divide_plan},
+    {"element_wise_exp.hlsl", dmlops_element_wise_exp_plan},
+    {"element_wise_floor.hlsl", dmlops_element_wise_floor_plan},
+    {"element_wise_log.hlsl", dmlops_element_wise_log_plan},
+    {"element_wise_logical_and.hlsl", dmlops_element_wise_logical_and_plan},
+    {"element_wise_logical_equals.hlsl", dmlops_element_wise_logical_equals_plan},
+    {"element_wise_logical_greater_than.hlsl", dmlops_element_wise_logical_greater_than_plan},
+    {"element_wise_logical_less_than.hlsl", dmlops_element_wise_logical_less_than_plan},
+    {"element_wise_logical_not.hlsl", dmlops_element_wise_logical_not_plan},
+    {"element_wise_logical_or.hlsl", dmlops_element_wise_logical_or_plan},
+    {"element_wise_logical_xor.hlsl", dmlops_element_wise_logical_xor_plan},
+    {"element_wise_max.hlsl", dmlops_element_wise_max_plan},
+    {"element_wise_mean.hlsl", dmlops_element_wise_mean_plan},
+    {"element_wise_min.hlsl", dmlops_element_wise_min_plan},
+    {"element_wise_multiply.hlsl", dmlops_element_wise_multiply_plan},
+    {"element_wise_pow.hlsl", dmlops_element_wise_pow_plan},
+    {"element_wise_constant_pow.hlsl", dmlops_element_wise_constant_pow_plan},
+    {"element_wise_recip.hlsl", dmlops_element_wise_recip_plan},
+    {"element_wise_sin.hlsl", dmlops_element_wise_sin_plan},
+    {"element_wise_sqrt.hlsl", dmlops_element_wise_sqrt_plan},
+    {"element_wise_subtract.hlsl", dmlops_element_wise_subtract_plan},
+    {"element_wise_tan.hlsl", dmlops_element_wise_tan_plan},
+    {"element_wise_threshold.hlsl", dmlops_element_wise_threshold_plan},
+    {"element_wise_quantize_linear.hlsl", dmlops_element_wise_quantize_linear_plan},
+    {"element_wise_dequantize_linear.hlsl", dmlops_element_wise_dequantize_linear_plan},
+    {"activation_elu.hlsl", dmlops_activation_elu_plan},
+    {"activation_hardmax.hlsl", dmlops_activation_hardmax_plan},
+    {"activation_hard_sigmoid.hlsl", dmlops_activation_hard_sigmoid_plan},
+    {"activation_identity.hlsl", dmlops_activation_identity_plan},
+    {"activation_leaky_relu.hlsl", dmlops_activation_leaky_relu_plan},
+    {"activation_linear.hlsl", dmlops_activation_linear_plan},
+    {"activation_log_softmax.hlsl", dmlops_activation_log_softmax_plan},
+    {"activation_parameterized_relu.hlsl", dmlops_activation_parameterized_relu_plan},
+    {"activation_parametric_softplus.hlsl", dmlops_activation_parametric_softplus_plan},
+    {"activation_relu.hlsl", dmlops_activation_relu_plan},
+    {"activation_scaled_elu.hlsl", dmlops_activation_scaled_elu_plan},
+    {"activation_scaled_tanh.hlsl", dmlops_activation_scaled_tanh_plan},
+    {"activation_sigmoid.hlsl", dmlops_activation_sigmoid_plan},
+    {"activation_softmax.hlsl", dmlops_activation_softmax_plan},
+    {"activation_softplus.hlsl", dmlops_activation_softplus_plan},
+    {"activation_softsign.hlsl", dmlops_activation_softsign_plan},
+    {"activation_tanh.hlsl", dmlops_activation_tanh_plan},
+    {"activation_thresholded_relu.hlsl", dmlops_activation_thresholded_relu_plan},
+    {"convolution.hlsl", dmlops_convolution_plan},
+    {"gemm.hlsl", dmlops_gemm_plan},
+    {"reduce.hlsl", dmlops_reduce_plan},
+    {"average_pooling.hlsl", dmlops_average_pooling_plan},
+    {"lp_pooling.hlsl", dmlops_lp_pooling_plan},
+    {"max_pooling.hlsl", dmlops_max_pooling_plan},
+    {"roi_pooling.hlsl", dmlops_roi_pooling_plan},
+    {"slice.hlsl", dmlops_slice_plan},
+    {"cast.hlsl", dmlops_cast_plan},
+    {"split.hlsl", dmlops_split_plan},
+    {"join.hlsl", dmlops_join_plan},
+    {"padding.hlsl", dmlops_padding_plan},
+    {"value_scale_2d.hlsl", dmlops_value_scale_2d_plan},
+    {"upsample_2d.hlsl", dmlops_upsample_2d_plan},
+    {"gather.hlsl", dmlops_gather_plan},
+    {"space_to_depth.hlsl", dmlops_space_to_depth_plan},
+    {"depth_to_space.hlsl", dmlops_depth_to_space_plan},
+    {"tile.hlsl", dmlops_tile_plan},
+    {"top_k.hlsl", dmlops_top_k_plan},
+    {"batch_normalization.hlsl", dmlops_batch_normalization_plan},
+    {"mean_variance_normalization.hlsl", dmlops_mean_variance_normalization_plan},
+    {"local_response_normalization.hlsl", dmlops_local_response_normalization_plan},
+    {"lp_normalization.hlsl", dmlops_lp_normalization_plan},
+    {"rnn.hlsl", dmlops_rnn_plan},
+    {"lstm.hlsl", dmlops_lstm_plan},
+    {"gru.hlsl", dmlops_gru_plan},
+    {"element_wise_sign.hlsl", dmlops_element_wise_sign_plan},
+    {"element_wise_is_nan.hlsl", dmlops_element_wise_is_nan_plan},
+    {"element_wise_erf.hlsl", dmlops_element_wise_erf_plan},
+    {"element_wise_sinh.hlsl", dmlops_element_wise_sinh_plan},
+    {"element_wise_cosh.hlsl", dmlops_element_wise_cosh_plan},
+    {"element_wise_tanh.hlsl", dmlops_element_wise_tanh_plan},
+    {"element_wise_asinh.hlsl", dmlops_element_wise_asinh_plan},
+    {"element_wise_acosh.hlsl", dmlops_element_wise_acosh_plan},
+    {"element_wise_atanh.hlsl", dmlops_element_wise_atanh_plan},
+    {"element_wise_if.hlsl", dmlops_element_wise_if_plan},
+    {"element_wise_add1.hlsl", dmlops_element_wise_add1_plan},
+    {"activation_shrink.hlsl", dmlops_activation_shrink_plan},
+    {"max_pooling1.hlsl", dmlops_max_pooling1_plan},
+    {"max_unpooling.hlsl", dmlops_max_unpooling_plan},
+    {"diagonal_matrix.hlsl", dmlops_diagonal_matrix_plan},
+    {"scatter_elements.hlsl", dmlops_scatter_elements_plan},
+    {"one_hot.hlsl", dmlops_one_hot_plan},
+    {"resample.hlsl", dmlops_resample_plan},
+    {"element_wise_bit_shift_left.hlsl", dmlops_element_wise_bit_shift_left_plan},
+    {"element_wise_bit_shift_right.hlsl", dmlops_element_wise_bit_shift_right_plan},
+    {"element_wise_round.hlsl", dmlops_element_wise_round_plan},
+    {"element_wise_is_infinity.hlsl", dmlops_element_wise_is_infinity_plan},
+    {"element_wise_modulus_truncate.hlsl", dmlops_element_wise_modulus_truncate_plan},
+    {"element_wise_modulus_floor.hlsl", dmlops_element_wise_modulus_floor_plan},
+    {"fill_value_constant.hlsl", dmlops_fill_value_constant_plan},
+    {"fill_value_sequence.hlsl", dmlops_fill_value_sequence_plan},
+    {"cumulative_summation.hlsl", dmlops_cumulative_summation_plan},
+    {"reverse_subsequences.hlsl", dmlops_reverse_subsequences_plan},
+    {"gather_elements.hlsl", dmlops_gather_elements_plan},
+    {"gather_nd.hlsl", dmlops_gather_nd_plan},
+    {"scatter_nd.hlsl", dmlops_scatter_nd_plan},
+    {"max_pooling2.hlsl", dmlops_max_pooling2_plan},
+    {"slice1.hlsl", dmlops_slice1_plan},
+    {"top_k1.hlsl", dmlops_top_k1_plan},
+    {"depth_to_space1.hlsl", dmlops_depth_to_space1_plan},
+    {"space_to_depth1.hlsl", dmlops_space_to_depth1_plan},
+    {"mean_variance_normalization1.hlsl", dmlops_mean_variance_normalization1_plan},
+    {"resample1.hlsl", dmlops_resample1_plan},
+    {"matrix_multiply_integer.hlsl", dmlops_matrix_multiply_integer_plan},
+    {"quantized_linear_matrix_multiply.hlsl", dmlops_quantized_linear_matrix_multiply_plan},
+    {"convolution_integer.hlsl", dmlops_convolution_integer_plan},
+    {"quantized_linear_convolution.hlsl", dmlops_quantized_linear_convolution_plan},
+    {"element_wise_bit_and.hlsl", dmlops_element_wise_bit_and_plan},
+    {"element_wise_bit_or.hlsl", dmlops_element_wise_bit_or_plan},
+    {"element_wise_bit_xor.hlsl", dmlops_element_wise_bit_xor_plan},
+    {"element_wise_bit_not.hlsl", dmlops_element_wise_bit_not_plan},
+    {"element_wise_bit_count.hlsl", dmlops_element_wise_bit_count_plan},
+    {"element_wise_logical_greater_than_or_equal.hlsl", dmlops_element_wise_logical_greater_than_or_equal_plan},
+    {"element_wise_logical_less_than_or_equal.hlsl", dmlops_element_wise_logical_less_than_or_equal_plan},
+    {"activation_celu.hlsl", dmlops_activation_celu_plan},
+    {"activation_relu_grad.hlsl", dmlops_activation_relu_grad_plan},
+    {"average_pooling_grad.hlsl", dmlops_average_pooling_grad_plan},
+    {"max_pooling_grad.hlsl", dmlops_max_pooling_grad_plan},
+    {"random_generator.hlsl", dmlops_random_generator_plan},
+    {"nonzero_coordinates.hlsl", dmlops_nonzero_coordinates_plan},
+    {"resample_grad.hlsl", dmlops_resample_grad_plan},
+    {"slice_grad.hlsl", dmlops_slice_grad_plan},
+    {"adam_optimizer.hlsl", dmlops_adam_optimizer_plan},
+    {"argmin.hlsl", dmlops_argmin_plan},
+    {"argmax.hlsl", dmlops_argmax_plan},
+    {"roi_align.hlsl", dmlops_roi_align_plan},
+    {"gather_nd1.hlsl", dmlops_gather_nd1_plan},
+    {"element_wise_atan_yx.hlsl", dmlops_element_wise_atan_yx_plan},
+    {"element_wise_clip_grad.hlsl", dmlops_element_wise_clip_grad_plan},
+    {"element_wise_difference_square.hlsl", dmlops_element_wise_difference_square_plan},
+    {"local_response_normalization_grad.hlsl", dmlops_local_response_normalization_grad_plan},
+    {"cumulative_product.hlsl", dmlops_cumulative_product_plan},
+    {"batch_normalization_grad.hlsl", dmlops_batch_normalization_grad_plan},
+    {"element_wise_quantized_linear_add.hlsl", dmlops_element_wise_quantized_linear_add_plan},
+    {"dynamic_quantize_linear.hlsl", dmlops_dynamic_quantize_linear_plan},
+    {"roi_align1.hlsl", dmlops_roi_align1_plan},
+    {"roi_align_grad.hlsl", dmlops_roi_align_grad_plan},
+    {"batch_normalization_training.hlsl", dmlops_batch_normalization_training_plan},
+    {"batch_normalization_training_grad.hlsl", dmlops_batch_normalization_training_grad_plan},
+    {"element_wise_clip1.hlsl", dmlops_element_wise_clip1_plan},
+    {"element_wise_clip_grad1.hlsl", dmlops_element_wise_clip_grad1_plan},
+    {"padding1.hlsl", dmlops_padding1_plan},
+    {"element_wise_negate.hlsl", dmlops_element_wise_negate_plan},
+    {"activation_gelu.hlsl", dmlops_activation_gelu_plan},
+    {"activation_softmax1.hlsl", dmlops_activation_softmax1_plan},
+    {"activation_log_softmax1.hlsl", dmlops_activation_log_softmax1_plan},
+    {"activation_hardmax1.hlsl", dmlops_activation_hardmax1_plan},
+    {"resample2.hlsl", dmlops_resample2_plan},
+    {"resample_grad1.hlsl", dmlops_resample_grad1_plan},
+    {"diagonal_matrix1.hlsl", dmlops_diagonal_matrix1_plan},
+    {"multihead_attention.hlsl", dmlops_multihead_attention_plan},
+    {"lp_pooling1.hlsl", dmlops_lp_pooling1_plan},
+    {"average_pooling1.hlsl", dmlops_average_pooling1_plan},
+    {"activation_swish.hlsl", dmlops_activation_swish_plan},
+    {"activation_hard_swish.hlsl", dmlops_activation_hard_swish_plan},
+    {"quantized_linear_average_pooling.hlsl", dmlops_quantized_linear_average_pooling_plan},
+    {"matrix_multiply_integer_to_float.hlsl", dmlops_matrix_multiply_integer_to_float_plan},
+    {"mean_variance_normalization2.hlsl", dmlops_mean_variance_normalization2_plan},
+    {"multihead_attention1.hlsl", dmlops_multihead_attention1_plan},
+    {"quantize.hlsl", dmlops_quantize_plan},
+    {"dequantize.hlsl", dmlops_dequantize_plan},
+    {"resample3.hlsl", dmlops_resample3_plan},
+    {"fold.hlsl", dmlops_fold_plan},
+    {"unfold.hlsl", dmlops_unfold_plan},
 };
 
-static inline size_t dmlops_plan(const DML_OPERATOR_DESC* desc, dmlops_dispatch* out, size_t capacity) {
-    const dmlops_operator* rules;
-    const dmlops_shader* shader;
-    const dmlops_member* over;
-    int64_t count, position;
+static inline void dmlops_plan_any(dmlops_planning* planning, int64_t type, const void* description) {
+    const int64_t position = dmlops_position(type);
+    planning->next.shader = dmlops_shaders[position].file;
+    dmlops_shaders[position].plan(planning, description);
+}
+
+/* Says in words why there is no plan. */
+static inline void dmlops_say(dmlops_work* work, int64_t type) {
+    const char* operator_name = dmlops_name(dmlops_names_OPERATOR_TYPE, type);
+    const char* member = work->member == DMLOPS_NO_MEMBER ? "" : dmlops_member_name((DML_OPERATOR_TYPE)type, work->member);
+    switch (work->reason) {
+    case DMLOPS_REASON_NONE:
+        snprintf(work->message, sizeof work->message, "there is a plan");
+        break;
+    case DMLOPS_REASON_INVALID:
+        snprintf(work->message, sizeof work->message, "%s is not valid at the newest feature level", operator_name);
+        break;
+    case DMLOPS_REASON_NO_SHADER:
+        snprintf(work->message, sizeof work->message, "%s has no shader yet", operator_name);
+        break;
+    case DMLOPS_REASON_TOO_LARGE:
+        snprintf(work->message, sizeof work->message, "%s spans %lld elements; shaders address fewer than 2**32", member, (long long)work->number);
+        break;
+    case DMLOPS_REASON_BEYOND:
+        snprintf(work->message, sizeof work->message, "%s would reach element %lld of %s, beyond its end", operator_name, (long long)work->number, member);
+        break;
+    case DMLOPS_REASON_MANY_THREADS:
+        snprintf(work->message, sizeof work->message, "%lld threads are more than one dispatch can count in 32 bits", (long long)work->number);
+        break;
+    case DMLOPS_REASON_MANY_DISPATCHES:
+        snprintf(work->message, sizeof work->message, "%s needs %lld dispatches; plans have no more than 2**18", operator_name, (long long)work->number);
+        break;
+    case DMLOPS_REASON_LARGE_SETS:
+        snprintf(work->message, sizeof work->message, "sets of %lld elements are reduced; shaders count below 2**31", (long long)work->number);
+        break;
+    case DMLOPS_REASON_LARGE_SCRATCH:
+        snprintf(work->message, sizeof work->message, "%s needs %lld bytes of scratch; shaders reach 2**33", operator_name, (long long)work->number);
+        break;
+    case DMLOPS_REASON_LARGE_NUMBER:
+        snprintf(work->message, sizeof work->message, "%lld is beyond the 31 bits in which shaders count", (long long)work->number);
+        break;
+    case DMLOPS_REASON_LONG_LIST:
+        snprintf(work->message, sizeof work->message, "a list of %lld numbers; shaders take 8", (long long)work->number);
+        break;
+    case DMLOPS_REASON_RANKS:
+        snprintf(work->message, sizeof work->message, "%s has tensors of different dimension counts", operator_name);
+        break;
+    case DMLOPS_REASON_INDICES:
+        snprintf(work->message, sizeof work->message, "%s moves elements in a way that its shader cannot follow", operator_name);
+        break;
+    case DMLOPS_REASON_ACTIVATION:
+        snprintf(work->message, sizeof work->message, "%s with %s fused has no shader yet", operator_name, dmlops_name(dmlops_names_OPERATOR_TYPE, work->number));
+        break;
+    case DMLOPS_REASON_ROOM:
+        snprintf(work->message, sizeof work->message, "%s needs a larger plan than there is room for", operator_name);
+        break;
+    case DMLOPS_REASON_MANY_ELEMENTS:
+        snprintf(work->message, sizeof work->message, "%s computes a tensor of %lld elements; shaders count to 2**31", operator_name, (long long)work->number);
+        break;
+    }
+}
+
+static inline size_t dmlops_plan_work(
+    const DML_OPERATOR_DESC* desc, dmlops_work* work, dmlops_dispatch* out, size_t capacity) {
+    dmlops_planning planning;
+    dmlops_work own;
+    int64_t type = 0;
+    planning.work = work == NULL ? &own : work;
+    planning.reason = DMLOPS_REASON_NONE;
+    planning.out = out;
+    planning.capacity = capacity;
+    planning.shared_defines = planning.shared_bindings = 0;
+    planning.waits = 0;
+    planning.place_count = 0;
+    planning.owner = DMLOPS_NO_MEMBER;
+    planning.next.define_count = planning.next.binding_count = planning.next.constant_count = 0;
+    memset(planning.work, 0, sizeof *planning.work);
+    planning.work->member = DMLOPS_NO_MEMBER;
+    if (desc != NULL) {
+        type = dmlops_enum(&desc->Type);
+    }
     if (dmlops_validate(desc, (DML_FEATURE_LEVEL)0x6400, NULL, 0) != 0) {
-        return 0;
+        dmlops_out_refuse(&planning, DMLOPS_REASON_INVALID, -1, 0);
+    } else {
+        dmlops_plan_any(&planning, type, desc->Desc);
     }
-    position = dmlops_position(dmlops_enum(&desc->Type));
-    rules = &dmlops_operators[position];
-    shader = &dmlops_shaders[position];
-    if (shader->kind == DMLOPS_NO_SHADER) {
-        return 0;
-    }
-    over = &rules->members[shader->tensors[shader->over].member];
-    count = dmlops_count(desc->Desc, over);
-    for (int64_t number = 0; number < count; ++number) {
-        dmlops_dispatch planned;
-        dmlops_planning planning;
-        memset(&planned, 0, sizeof planned);
-        memset(&planning, 0, sizeof planning);
-        planned.shader = shader->file;
-        planned.binding_count = shader->count;
-        planning.out = &planned;
-        planning.number = number;
-        if (shader->kind == DMLOPS_GATHER) {
-            dmlops_plan_gather(&planning, shader, rules, desc->Desc);
-        } else {
-            dmlops_plan_map(&planning, shader, rules, desc->Desc);
-        }
-        if (planning.failed) {
-            return 0;
-        }
-        if ((size_t)number < capacity) {
-            out[number] = planned;
+    if (planning.reason != DMLOPS_REASON_NONE) {
+        planning.work->dispatch_count = 0;
+        planning.work->scratch_count = planning.work->held_count = 0;
+        if (work != NULL) {
+            dmlops_say(work, type);
         }
     }
-    return (size_t)count;
+    return planning.work->dispatch_count;
+}
+
+static inline size_t dmlops_plan(const DML_OPERATOR_DESC* desc, dmlops_dispatch* out, size_t capacity) {
+    return dmlops_plan_work(desc, NULL, out, capacity);
 }
 #endif
 

@@ -449,6 +449,7 @@ class Operator:
     in_place: tuple[str, ...]  # inputs whose buffer an output may share
     fused_into: Mapping[str, FeatureLevel]  # operators that take it as activation; "any" for all that can
     members: tuple[Member, ...]
+    defaults: Mapping[str, int | float | str]  # what members are where a caller leaves them out
     free: tuple[str, ...]  # outputs whose sizes the caller chooses, integers of which any value is fine
     definitions: tuple[Definition, ...]
     rules: tuple[Rule, ...]

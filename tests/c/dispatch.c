@@ -1,17 +1,18 @@
-/* dmlops_plan for callers that load it: the dispatches as text, one a line.
+/* dmlops_plan_work for callers that load it: the plan as text, and a line for each dispatch.
  *
- *     SHADER X,Y,Z NAME=VALUE,... MEMBER:ENTRY,... WORD,...
+ *     REASON MEMBER SIZE:CLEARED,... MEMBER:ENTRY,... MESSAGE
+ *     SHADER X,Y,Z WAITS NAME=VALUE,... MEMBER:ENTRY,... WORD,...
  */
 #define DMLOPS_DISPATCH
 #include "dmlops.h"
 
-#define CAPACITY 64
-#define LINE 4096
+#define CAPACITY 256
+#define LINE 16384
 
 const char* plan(const DML_OPERATOR_DESC* desc);
 size_t count(const DML_OPERATOR_DESC* desc, size_t capacity);
 
-static char text[CAPACITY * LINE];
+static char text[(CAPACITY + 1) * LINE];
 static size_t end;
 
 static void put(const char* name, const char* between, uint32_t number, char after) {
@@ -21,14 +22,27 @@ static void put(const char* name, const char* between, uint32_t number, char aft
 
 const char* plan(const DML_OPERATOR_DESC* desc) {
     static dmlops_dispatch dispatches[CAPACITY];
-    const size_t planned = dmlops_plan(desc, dispatches, CAPACITY);
-    end = 0;
-    text[0] = '\0';
+    dmlops_work work;
+    const size_t planned = dmlops_plan_work(desc, &work, dispatches, CAPACITY);
+    end = (size_t)snprintf(
+        text, sizeof text, "%d %u ", (int)work.reason, (unsigned)work.member);
+    for (uint32_t k = 0; k < work.scratch_count; ++k) {
+        end += (size_t)snprintf(
+            text + end, sizeof text - end, "%llu:%u,", (unsigned long long)work.scratch[k].size,
+            (unsigned)work.scratch[k].cleared);
+    }
+    text[end++] = ' ';
+    for (uint32_t k = 0; k < work.held_count; ++k) {
+        put("", "", work.held[k].member, ':');
+        put("", "", work.held[k].entry, ',');
+    }
+    end += (size_t)snprintf(text + end, sizeof text - end, " %s\n", work.message);
     for (size_t i = 0; i < planned && i < CAPACITY; ++i) {
         const dmlops_dispatch* one = &dispatches[i];
         put(one->shader, " ", one->groups[0], ',');
         put("", "", one->groups[1], ',');
         put("", "", one->groups[2], ' ');
+        put("", "", one->waits, ' ');
         for (uint32_t k = 0; k < one->define_count; ++k) {
             const int written = snprintf(
                 text + end, sizeof text - end, "%s=%s,", one->defines[k].name, one->defines[k].value);
@@ -45,12 +59,13 @@ const char* plan(const DML_OPERATOR_DESC* desc) {
         }
         text[end - 1] = '\n';
     }
+    text[end] = '\0';
     return text;
 }
 
 /* How many there are, where no more than so many are written. */
 size_t count(const DML_OPERATOR_DESC* desc, size_t capacity) {
-    dmlops_dispatch dispatches[4];
+    static dmlops_dispatch dispatches[4];
     memset(dispatches, 0xff, sizeof dispatches);
     {
         const size_t planned = dmlops_plan(desc, capacity > 0 ? dispatches : NULL, capacity);

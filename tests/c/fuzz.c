@@ -120,9 +120,16 @@ static void infer(const DML_OPERATOR_DESC* desc) {
 
 static void plan(const DML_OPERATOR_DESC* desc) {
     dmlops_dispatch* planned = (dmlops_dispatch*)block(CAPACITY * sizeof *planned);
-    const size_t count = dmlops_plan(desc, planned, CAPACITY);
+    dmlops_work* work = (dmlops_work*)block(sizeof *work);
+    const size_t count = dmlops_plan_work(desc, work, planned, CAPACITY);
+    const int valid = dmlops_validate(desc, DML_FEATURE_LEVEL_6_4, NULL, 0) == 0;
     check(dmlops_plan(desc, NULL, 0) == count);
-    check(count == 0 || dmlops_validate(desc, DML_FEATURE_LEVEL_6_4, NULL, 0) == 0);
+    check(work->dispatch_count == count);
+    check((work->reason == DMLOPS_REASON_INVALID) == !valid);
+    check(work->reason != DMLOPS_REASON_ROOM);
+    check(count == 0 || work->reason == DMLOPS_REASON_NONE);
+    check((work->message[0] == 0) == (work->reason == DMLOPS_REASON_NONE));
+    check(work->scratch_count <= DMLOPS_MAX_SCRATCH && work->held_count <= DMLOPS_MAX_HELD);
     for (size_t i = 0; i < count && i < CAPACITY; ++i) {
         check(strlen(planned[i].shader) > strlen(".hlsl"));
         check(planned[i].define_count <= DMLOPS_MAX_DEFINES);

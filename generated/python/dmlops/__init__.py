@@ -7,6 +7,7 @@ Typed, validated for every feature level, read from JSON, executed by NumPy or V
     desc = dmlops.GatherElements(InputTensor=..., IndicesTensor=..., OutputTensor=None, Axis=0).infer()
     desc.validate("6.4")               # what is wrong with it, rule by rule
     desc.min_feature_level()           # which feature level it needs
+    dmlops.closest(desc, "6.4")        # the valid description that takes the fewest changes
     dmlops.reference.run(desc, {...})  # what it computes
 """
 
@@ -45,6 +46,9 @@ from .errors import InvalidDescription as InvalidDescription
 from .errors import JsonError as JsonError
 from .json_form import from_json as from_json
 from .json_form import to_json as to_json
+from .mending import Change as Change
+from .mending import Closest as Closest
+from .mending import closest as closest
 from .structs import ScaleBias as ScaleBias
 from .structs import Size2d as Size2d
 from .tensor import TensorDesc as TensorDesc
@@ -56,6 +60,7 @@ if _TYPE_CHECKING:
     from . import abi as abi
     from . import counterparts as counterparts
     from . import gpu as gpu
+    from . import make as make
     from . import onnx as onnx
     from . import reference as reference
     from . import registry as registry
@@ -281,6 +286,7 @@ _LAZY = {
     "abi": ".abi",
     "counterparts": ".counterparts",
     "gpu": ".gpu",
+    "make": ".make",
     "onnx": ".onnx",
     "reference": ".reference",
     "ElementWiseIdentity": ".operators.element_wise_identity",
@@ -464,6 +470,8 @@ _LAZY = {
 
 
 __all__ = [  # noqa: RUF022 -- operators in the order of the header
+    "Change",
+    "Closest",
     "Description",
     "InvalidDescription",
     "JsonError",
@@ -471,9 +479,11 @@ __all__ = [  # noqa: RUF022 -- operators in the order of the header
     "TensorDesc",
     "Violation",
     "abi",
+    "closest",
     "counterparts",
     "from_json",
     "gpu",
+    "make",
     "onnx",
     "reference",
     "registry",

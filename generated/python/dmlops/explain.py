@@ -4,12 +4,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from .description import Description
 from .enums import FeatureLevel
+from .marking import compact, marked
+from .mending import Change, Closest, closest
 from .registry import LEVELS
+from .terminal import PLAIN, Style
 from .violation import Violation
 
 if TYPE_CHECKING:
@@ -23,24 +26,29 @@ _SOURCES = {
 }
 
 
-def explain(desc: Description, level: FeatureLevel) -> tuple[str, bool]:
+def explain(desc: Description, level: FeatureLevel, style: Style = PLAIN) -> tuple[str, bool]:
     """What there is to say of a description at a feature level, and whether it is valid there."""
     violations = desc.validate(level)
-    lines = [f"{desc.OPERATOR} at feature level {level}: " + ("valid" if not violations else "invalid")]
-    lines += _listed(violations)
+    verdict = style.good("valid") if not violations else style.bad("invalid")
+    lines = [f"{style.strong(desc.OPERATOR)} at feature level {level}: {verdict}"]
+    if violations:
+        lines += ["", *marked(desc, violations, style)]
+    lines += _listed(violations, style)
     advice = desc.advice(level)
     if advice:
-        lines += ["", "Advice. None of this makes the description invalid:", *_listed(advice)]
+        lines += ["", "Advice. None of this makes the description invalid:", *_listed(advice, style)]
     needed = desc.min_feature_level()
     lines += ["", "No feature level accepts it as it stands." if needed is None else _availability(needed)]
+    if violations:
+        lines += ["", *_mended(closest(desc, level), level, style)]
     return "\n".join(lines), not violations
 
 
-def explain_rule(rule: RuleText) -> str:
+def explain_rule(rule: RuleText, style: Style = PLAIN) -> str:
     """What there is to say of a rule."""
     until = f" to below {rule.until}" if rule.until is not None else " on"
     lines = [
-        rule.id,
+        style.strong(rule.id),
         f"    {rule.text}",
         *(f"    {formula}" for formula in rule.formulas),
         f"Operator: {rule.operator or 'all'}, from feature level {rule.since}{until}.",
@@ -50,12 +58,12 @@ def explain_rule(rule: RuleText) -> str:
     return "\n".join(lines)
 
 
-def _listed(violations: list[Violation]) -> Iterator[str]:
+def _listed(violations: Sequence[Violation], style: Style) -> Iterator[str]:
     for number, violation in enumerate(violations, start=1):
         yield ""
-        yield f"{number}. {violation.member}"
+        yield f"{number}. {style.strong(violation.member)}"
         yield f"   {violation.message}."
-        yield f"   Rule {violation.rule}."
+        yield f"   {style.faint(f'Rule {violation.rule}.')}"
 
 
 def _availability(needed: FeatureLevel) -> str:
@@ -70,3 +78,30 @@ def availability(needed: FeatureLevel) -> str:
         if level >= needed and release is not None:
             return f"{text}, or {release.name} (build {release.build}) or newer, which carries level {level}"
     return f"{text}; no Windows release carries it, so the application ships DirectML itself"
+
+
+def _mended(found: Closest | None, level: FeatureLevel, style: Style) -> Iterator[str]:
+    """What would make a description valid."""
+    if found is None:
+        yield f"No valid description close to it was found at feature level {level}."
+        return
+    count = "one change" if found.steps == 1 else f"{found.steps} changes"
+    yield f"The closest valid description at feature level {level} has {count}:"
+    for change in found.changes:
+        yield f"   {style.good(_changed(change))}"
+
+
+def _changed(change: Change) -> str:
+    old, new = _short(change.old), _short(change.new)
+    if change.new is None:
+        text = f"{change.member}: leave it out"
+    elif change.old is None:
+        text = f"{change.member}: {new}, where there was none"
+    else:
+        text = f"{change.member}: {new} instead of {old}"
+    return text if change.because is not None else f"{text}, which goes along"
+
+
+def _short(value: Any) -> str:
+    text = compact(value)
+    return text if len(text) <= 120 else f"{text[:120]}..."

@@ -131,7 +131,7 @@ def floating(value: Any, path: str) -> float:
 
 def _normal(owner: type[Value], member: Member, value: Any, path: str) -> Any:
     """A member's value in its form; WrongType if it has none."""
-    if value is None and _may_be_none(owner, member):
+    if value is None and may_be_none(owner, member):
         return None
     read = number if member.typed_by else _READERS[member.type]
     if member.count:
@@ -139,7 +139,7 @@ def _normal(owner: type[Value], member: Member, value: Any, path: str) -> Any:
     return read(value, path)
 
 
-def _may_be_none(owner: type[Any], member: Member) -> bool:
+def may_be_none(owner: type[Any], member: Member) -> bool:
     """Whether a member may be absent: at an address nothing may be, in a tensor what has that default."""
     if issubclass(owner, Description):
         return member.pointer

@@ -8,18 +8,18 @@ import argparse
 import json
 import os
 import sys
-from typing import Any
+from collections.abc import Callable
 
 from .enums import FeatureLevel, feature_level
 
 SUMMARY = (
-    "say which DirectML operators an ONNX model needs, from which feature level on, and what is in the way"
+    "Say which DirectML operators an ONNX model needs, from which feature level on, and what is in the way"
 )
 
 
-def add(commands: Any) -> None:
-    """Adds the command to those of `dmlops`."""
-    command = commands.add_parser("onnx", help=SUMMARY, description=f"{SUMMARY}; needs the package onnx")
+def add(added: Callable[..., argparse.ArgumentParser]) -> None:
+    """Adds the command to those of `dmlops`; `added` adds one by name, function and summary."""
+    command = added("onnx", run, f"{SUMMARY}; needs the package onnx")
     command.add_argument("file", metavar="MODEL", help="an ONNX file")
     command.add_argument("--level", type=_level, help="the feature level to judge by, such as 5.0")
     command.add_argument(
@@ -32,7 +32,6 @@ def add(commands: Any) -> None:
     )
     command.add_argument("--json", action="store_true", help="print JSON, with every description")
     command.add_argument("--html", metavar="FILE", help="also write a page with every node")
-    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

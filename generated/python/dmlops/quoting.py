@@ -21,7 +21,7 @@ def shown(value: Any) -> str:
         return "nothing"
     if kind is bool:
         return str(value).lower()
-    if kind is int and abs(value) >> 200:
+    if is_huge(value):
         return "a huge integer"
     if kind is str:
         return f'"{cut(value)}"'
@@ -33,6 +33,11 @@ def shown(value: Any) -> str:
         return "a list"
     name = cut(class_name(value))
     return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"
+
+
+def is_huge(value: Any) -> bool:
+    """Whether a value is an integer that no member holds, and that Python may refuse to write out."""
+    return type(value) is int and abs(value) >> 200 != 0
 
 
 def cut(text: str) -> str:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -1047,12 +1048,13 @@ STRUCTS: dict[str, tuple[Member, ...]] = {
 def operator_name(name: str) -> str:
     """The name of an operator as the registry has it, GATHER_ELEMENTS, for any spelling of it.
 
-    DML_OPERATOR_GATHER_ELEMENTS, GatherElements and gather_elements are others. Raises KeyError, with the name that
-    comes close, when there is none.
+    DML_OPERATOR_GATHER_ELEMENTS, DML_GATHER_ELEMENTS_OPERATOR_DESC, GatherElements and "gather elements" are others.
+    Raises KeyError, with the name that comes close, when there is none.
     """
     if name in OPERATORS:
         return name
-    plain = name.upper().removeprefix("DML_OPERATOR_")
+    plain = re.sub(r"[\s-]+", "_", name.strip()).upper()
+    plain = re.sub(r"^DML_OPERATOR_|^DML_(?=.*_OPERATOR_DESC$)|(?<=.)_OPERATOR_DESC$", "", plain)
     spellings = {known.replace("_", ""): known for known in OPERATORS}
     spellings |= {alias.replace("_", ""): known for alias, known in ALIASES.items()}
     found = spellings.get(plain.replace("_", ""))

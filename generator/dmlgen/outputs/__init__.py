@@ -11,6 +11,7 @@ from dmlgen.outputs import (
     counterparts,
     coverage,
     definition,
+    description_schema,
     hlsl,
     hlsl_definition,
     language,
@@ -31,7 +32,18 @@ def render_all(
     """
     environment = Templates(templates)
     outputs: dict[str, bytes] = {}
-    for output in (python, counterparts, compute, definition, c, hlsl, hlsl_definition, language):
+    languages = (
+        python,
+        description_schema,
+        counterparts,
+        compute,
+        definition,
+        c,
+        hlsl,
+        hlsl_definition,
+        language,
+    )
+    for output in languages:
         progress.say(f"rendering: {len(outputs)} files so far")
         outputs.update(output.render(registry, environment))
     outputs.update(matrix.render(registry, environment, known))

@@ -16,6 +16,7 @@ from dmlgen.outputs.c_layout import POINTER_SIZES, layout
 from dmlgen.outputs.c_printer import CPrinter, field_bit, parts
 from dmlgen.outputs.c_program import ENTRY, OPERATIONS, REDUCTIONS, SLOT, SMALL, VALUES, WORD, Program, Slots
 from dmlgen.outputs.render import Templates
+from dmlgen.plans.model import plans_of
 from dmlgen.reads import reads
 from dmlgen.registry import (
     Check,
@@ -271,12 +272,11 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     functions = set(_ALWAYS)
     code = [_Code(registry, operator) for operator in registry.operators]
     operators = [_operator(registry, tables, programs) for programs in code]
-    members = {view.spec.name: [member.name for member in view.members] for view in operators}
     structure = _tensor_rules(registry, Stage.STRUCTURE, functions)
     values = _tensor_rules(registry, Stage.VALUES, functions)
     tensor_size = _tensor_size(registry, functions)
     dispatch_functions: set[str] = set()
-    dispatch = dispatches(registry, members, dispatch_functions)
+    dispatch = dispatches(registry, plans_of(templates.directory), dispatch_functions)
     general = (*registry.operator_rules, *(rule for rule in registry.tensor.rules if not rule.checks))
     header = templates.render(
         "c/dmlops.h.j2",

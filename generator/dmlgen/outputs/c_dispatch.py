@@ -1,75 +1,109 @@
-"""The part of the C header that plans dispatches: how shaders of the kernels "map" and "gather" are run."""
+"""The part of the C header that plans dispatches: the planners as C, and what each operator tells them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
+from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
-from dmlgen.expr.bounds import MAX_RANK, upper_bound
+from dmlgen.expr.bounds import upper_bound
+from dmlgen.names import pascal
 from dmlgen.outputs.c_printer import CPrinter
 from dmlgen.outputs.compute import bits, is_aligned, limited, moves
+from dmlgen.outputs.hlsl import map_params, tensor_of
+from dmlgen.outputs.hlsl_definition import DefinitionShader, shader_of
+from dmlgen.outputs.hlsl_definition.shader import definition_params
 from dmlgen.outputs.render import c_string
 from dmlgen.outputs.uniforms import Uniforms, macro, plain, tensors_read, uniforms_of
-from dmlgen.registry import EnumEntry, Operator, Registry
+from dmlgen.plans.functions import declarations, definition, head, wrapped
+from dmlgen.plans.model import ListOf, Plans, Record, Scalar
+from dmlgen.plans.params import params_of
+from dmlgen.registry import Operator, Registry, Steps
 
-_TENSOR_MACROS = 5  # X_STORED, X_BITS, X_VALUE, X_TURNED, X_VECTOR
-_LIMIT_MACROS = 2  # X_LOWEST, X_HIGHEST
-_SHADER_MACROS = 5  # RANK, VECTOR, UNROLL, NUM_THREADS, BLOCKS
-_GATHER_MACROS, _GATHER_CONSTANTS = 9, 4 + MAX_RANK * (8 + 4)
 _AT, _NUMBER = ir.Local("at", ir.INTS), ir.Local("index", ir.INT)
-
-
-@dataclass(frozen=True)
-class TypeView:
-    """A data type in shaders: what an element is stored and computed as; the same where only bits count."""
-
-    entry: EnumEntry
-    stored: str
-    value: str
-    bits_stored: str
-    bits_value: str
+_LONGEST_END = len("_STRIDES_LENGTH")
 
 
 @dataclass(frozen=True)
 class TensorView:
-    """A tensor of a shader: `position` among the members looked at, `place` in the struct.
+    """A tensor that a planner is told: where it goes, what its macros begin with, its member by place.
 
-    `entry` is its place in an array of tensors, None for the one under way.
+    `entry` is its number in an array of tensors, and `address` that of its description, as C.
     """
 
-    position: int
-    place: int
-    entry: int | None
+    target: str
     macro: str
+    place: int
+    entry: str
+    address: str
     as_bits: bool
     limited: bool
+    held: bool
+
+    @property
+    def flags(self) -> str:
+        flags = {
+            "DMLOPS_AS_BITS": self.as_bits,
+            "DMLOPS_IS_LIMITED": self.limited,
+            "DMLOPS_IS_HELD": self.held,
+        }
+        return " | ".join(name for name, is_set in flags.items() if is_set) or "0"
 
 
 @dataclass(frozen=True)
-class FunctionView:
-    """A function of the description, and the tensor members that it reads."""
+class StaticView:
+    """What the shader of a definition is for all descriptions, entries of lists as C; `macros` are among
+    them."""
+
+    kept: tuple[str, ...]
+    passes: tuple[str, ...]
+    lists: tuple[str, ...]
+    bounds: tuple[str, ...]
+    is_fused: bool
+    activations: tuple[int, ...]
+    macros: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ApartView:
+    """The member with a fused activation that may run apart, and the output that it writes, by name and
+    place."""
+
+    fused: str
+    output: str
+    place: int
+
+
+@dataclass(frozen=True)
+class TraceView:
+    """Where a coordinate leads: statements that follow it, and the tensors moved and looked up."""
 
     tensors: tuple[str, ...]
     statements: tuple[str, ...]
+    rank: str
+    moved: str
+    indices: str
 
 
 @dataclass(frozen=True)
 class ShaderView:
-    """The shader of an operator: the tensors that it reads, then the one that it writes.
+    """The shader of an operator: which record its planner is told, and how that is filled.
 
-    `over` is the number of the tensor whose elements are gone through. `tell` works out what a shader of the
-    kernel "map" is told, `trace` which elements one of the kernel "gather" reads.
+    `tensors` come first, then `statements`, in which the `read` ones are known by name. Where there is an
+    array of tensors that are computed in turn, `count` is how many there are.
     """
 
     operator: Operator
-    kind: Literal["ALIGNED", "COORDINATES", "GATHER"]
+    record: str
+    planner: str
     tensors: tuple[TensorView, ...]
-    over: int
-    moves: bool
-    tell: FunctionView | None
-    trace: FunctionView | None
+    read: tuple[str, ...]
+    statements: tuple[str, ...]
+    count: str = ""
+    static: StaticView | None = None
+    apart: ApartView | None = None
+    trace: TraceView | None = None
 
 
 @dataclass(frozen=True)
@@ -81,70 +115,96 @@ class ActivationView:
 
 
 @dataclass(frozen=True)
+class ReasonView:
+    """Why there is no plan: its name, number, and the format and arguments of its text."""
+
+    name: str
+    value: int
+    format: str
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class DispatchView:
     """All of it, with the most of everything that a shader takes."""
 
-    types: tuple[TypeView, ...]
+    reasons: tuple[ReasonView, ...]
+    declarations: tuple[str, ...]
+    first_put: int  # among them: the functions that put constants, after types
+    heads: tuple[str, ...]
+    functions: tuple[str, ...]
     shaders: Mapping[str, ShaderView]
     activations: tuple[ActivationView, ...]
-    macros: tuple[str, ...]
+    apart: tuple[Operator, ...]  # activations that may run in a shader of their own
+    single_type: int
+    double_type: int
+    floats: int
     defines: int
     tensors: int
     constants: int
-    elements: int
-    scalars: int
-    arrays: int
+    longest_name: int
     longest_list: int
 
 
-def dispatches(registry: Registry, members: Mapping[str, Sequence[str]], functions: set[str]) -> DispatchView:
-    """The view; `members` are those that the header looks at, `functions` grows by the helpers called."""
-    told = {
-        operator.name: uniforms_of(operator.compute)
-        for operator in registry.operators
-        if operator.compute is not None and operator.compute.kernel in ("map", "gather")
-    }
-    shaders = {
-        name: _shader(registry, registry.operator[name], uniforms, members[name], functions)
-        for name, uniforms in told.items()
-    }
-    maps = {name: uniforms for name, uniforms in told.items() if shaders[name].kind != "GATHER"}
-    elements, scalars, arrays = (
-        max((len(getattr(uniforms, group)) for uniforms in maps.values()), default=0)
-        for group in ("elements", "scalars", "arrays")
-    )
-    tensors = max((len(shader.tensors) for shader in shaders.values()), default=0)
+def dispatches(registry: Registry, plans: Plans, functions: set[str]) -> DispatchView:
+    """The view; `functions` grows by the helpers called."""
+    shaders: dict[str, ShaderView] = {}
+    words: list[int] = []
+    for operator in registry.operators:
+        view, size = _shader(registry, operator, plans, functions)
+        shaders[operator.name] = view
+        words.append(size)
+    macros = [tensor.macro for shader in shaders.values() for tensor in shader.tensors]
+    statics = [shader.static for shader in shaders.values() if shader.static is not None]
+    macros += [name for static in statics for name in static.macros]
+    _check_capacities(registry, plans, shaders)
+    declared = declarations(plans)
     return DispatchView(
-        types=tuple(map(_type, registry.data_types)),
+        reasons=tuple(_reasons(plans)),
+        declarations=tuple(declared),
+        first_put=next(place for place, text in enumerate(declared) if "void dmlops_put_" in text),
+        heads=tuple(wrapped(head(function) + ";") for function in plans.functions),
+        functions=tuple(definition(plans, function) for function in plans.functions),
         shaders=shaders,
-        activations=_activations(
-            registry, (name for name, uniforms in told.items() if "ACTIVATION" in uniforms.switches)
-        ),
-        macros=tuple(sorted({tensor.macro for shader in shaders.values() for tensor in shader.tensors})),
-        defines=max((_defines(shaders[name], uniforms) for name, uniforms in told.items()), default=1),
-        tensors=max(tensors, 1),
-        constants=max(
-            _GATHER_CONSTANTS,
-            _whole(2 + 2 * elements + tensors + scalars) + MAX_RANK * _whole(4 + tensors + arrays),
-        ),
-        elements=max(elements, 1),
-        scalars=max(scalars, 1),
-        arrays=max(arrays, 1),
-        longest_list=_longest_list(registry.operator[name] for name in told),
+        activations=_activations(registry),
+        apart=_apart(registry),
+        single_type=registry.data_type["FLOAT32"].value,
+        double_type=registry.data_type["FLOAT64"].value,
+        floats=sum(1 << entry.value for entry in registry.data_types if entry.kind == "float"),
+        defines=max(map(_defines, shaders.values())),
+        tensors=max(len(shader.tensors) for shader in shaders.values()) + 2,
+        constants=max(words),
+        longest_name=max(map(len, macros)) + _LONGEST_END + 1,
+        longest_list=_longest_list(registry.operators),
     )
 
 
-def _whole(words: int) -> int:
-    """Up to whole vectors, as constants are laid out."""
-    return -(-words // 4) * 4
+def _reasons(plans: Plans) -> Iterator[ReasonView]:
+    conversions = {"operator": "%s", "member": "%s", "activation": "%s", "number": "%lld"}
+    arguments = {
+        "operator": "operator_name",
+        "member": "member",
+        "activation": "dmlops_name(dmlops_names_OPERATOR_TYPE, work->number)",
+        "number": "(long long)work->number",
+    }
+    for name, value in plans.reasons.names.items():
+        if name == "DEVICE":  # of which no plan knows
+            continue
+        format_, given = "", []
+        for part in plans.reasons.texts[name].replace("%", "%%").split("{"):
+            field, brace, rest = part.partition("}")
+            format_ += conversions[field] + rest if brace else part
+            given += [arguments[field]] if brace else []
+        yield ReasonView(name, value, format_, tuple(given))
 
 
-def _defines(shader: ShaderView, uniforms: Uniforms) -> int:
+def _defines(shader: ShaderView) -> int:
     """The macros that a shader takes, at most."""
-    if shader.kind == "GATHER":
-        return _GATHER_MACROS
-    limits = _LIMIT_MACROS * sum(tensor.limited for tensor in shader.tensors)
-    return len(uniforms.switches) + _TENSOR_MACROS * len(shader.tensors) + limits + _SHADER_MACROS
+    limits = 3 * sum(tensor.limited for tensor in shader.tensors)
+    if shader.static is None:  # switches, and what the planner has of its own
+        return 6 * len(shader.tensors) + limits + 20
+    static = shader.static
+    return 8 + 6 * len(shader.tensors) + limits + len(static.kept) + len(static.lists) + len(static.bounds)
 
 
 def _longest_list(operators: Iterable[Operator]) -> int:
@@ -160,104 +220,355 @@ def _longest_list(operators: Iterable[Operator]) -> int:
     return max((upper_bound(node) or 0 for node in arrays), default=0)
 
 
-def _type(entry: EnumEntry) -> TypeView:
-    size = entry.bits
-    moved = {64: "uint64_t", 16: "uint16_t"}.get(size, "uint"), "uint64_t" if size == 64 else "uint"
-    if entry.kind == "float":
-        stored = {64: "double", 32: "float", 16: "float16_t"}[size]
-        return TypeView(entry, stored, "double" if size == 64 else "float", *moved)
-    sign = "u" if entry.kind == "unsigned" else ""
-    stored = "uint" if size < 16 else f"{sign}int" if size == 32 else f"{sign}int{size}_t"
-    return TypeView(entry, stored, f"{sign}int64_t" if size == 64 else f"{sign}int", *moved)
+def _check_capacities(registry: Registry, plans: Plans, shaders: Mapping[str, ShaderView]) -> None:
+    """Lists of what does not depend on a description must have room for it."""
+    for name, shader in shaders.items():
+        told = plans.record(shader.record)
+        tensors = told.field("tensors")
+        room = tensors.type.capacity if tensors is not None and isinstance(tensors.type, ListOf) else None
+        if room is not None and len(shader.tensors) > room:
+            finding = f"{name} has {len(shader.tensors)} tensors; planners take {room}"
+            raise SpecError([Finding(registry.operator[name].position, "c-output", finding)])
 
 
-def _shader(
-    registry: Registry, operator: Operator, uniforms: Uniforms, members: Sequence[str], functions: set[str]
-) -> ShaderView:
-    compute = operator.compute
-    assert compute is not None and compute.value is not None
-    places = [member.name for member in operator.members]
-    as_bits = {*moves(operator), *bits(operator)}
-    with_limits = limited(operator)
-
-    def tensor(entry: str) -> TensorView:
-        name, _, number = entry.partition("[")
-        return TensorView(
-            position=members.index(name),
-            place=places.index(name),
-            entry=int(number.rstrip("]")) if number else None,
-            macro=macro(plain(entry)),
-            as_bits=name in as_bits,
-            limited=entry in with_limits,
-        )
-
-    printer = _DispatchPrinter(registry, operator)
-    tell = trace = None
-    if compute.kernel == "gather":
-        entries = [*_gathered(compute.value), compute.output]
-        trace = printer.trace(compute.value)
-    else:
-        entries = [*tensors_read(operator, compute.expressions), compute.output]
-        tell = printer.tell(uniforms)
-    functions |= printer.functions
-    return ShaderView(
-        operator=operator,
-        kind="GATHER" if trace else "ALIGNED" if is_aligned(compute) else "COORDINATES",
-        tensors=tuple(map(tensor, entries)),
-        over=entries.index(compute.over),
-        moves=bool(moves(operator)),
-        tell=tell,
-        trace=trace,
-    )
-
-
-def _gathered(value: ir.Expr) -> list[str]:
-    """The tensor whose elements are gathered, and the one that says which."""
-    loads = [node for node in ir.walk(value) if isinstance(node, ir.Load)]
-    return list(dict.fromkeys(load.tensor.name for load in loads))
-
-
-def _activations(registry: Registry, operators: Iterable[str]) -> tuple[ActivationView, ...]:
-    """What any of the operators takes as fused activation; its members but tensors have the type FLOAT."""
-    names = {other for name in operators for other in registry.fusable(registry.operator[name])}
+def _activations(registry: Registry) -> tuple[ActivationView, ...]:
+    """What shaders take as fused activation: members that are no tensors have the type FLOAT."""
+    names = {other for operator in registry.operators for other in registry.fusable(operator)}
     return tuple(
         ActivationView(operator, tuple(member.name for member in operator.attributes))
         for operator in sorted(map(registry.operator.__getitem__, names), key=lambda operator: operator.value)
-        if operator.attributes
+        if operator.attributes and all(member.type == "FLOAT" for member in operator.attributes)
     )
 
 
-class _DispatchPrinter(CPrinter):
-    """Prints what shaders are told, and coordinates that lead from the output to another tensor."""
+def _apart(registry: Registry) -> tuple[Operator, ...]:
+    """What an operator may take as fused activation and its shader does not."""
+    names = {
+        name
+        for operator in registry.operators
+        if operator.is_generic
+        for name in _left(registry, operator, shader_of(registry, operator))
+    }
+    return tuple(operator for operator in registry.operators if operator.name in names)
 
-    def tell(self, uniforms: Uniforms) -> FunctionView | None:
-        """What the shader is told, in the order of its constants; None where that is nothing."""
+
+def _left(registry: Registry, operator: Operator, shader: DefinitionShader) -> tuple[str, ...]:
+    """The activations that may be fused into an operator, and that its shader leaves to theirs."""
+    if not shader.fused or operator.member[shader.fused].count is not None:
+        return ()
+    taken = {one.operator for one in shader.activations}
+    return tuple(name for name in registry.fusable(operator) if name not in taken)
+
+
+def _shader(
+    registry: Registry, operator: Operator, plans: Plans, functions: set[str]
+) -> tuple[ShaderView, int]:
+    """The shader, and how many words of constants it takes at most."""
+    printer = _DispatchPrinter(registry, operator)
+    if operator.is_generic:
+        view, words = _defined(registry, operator, plans, printer)
+    else:
+        assert operator.compute is not None
+        match operator.compute.kernel:
+            case "map":
+                view, words = _map(registry, operator, plans, printer)
+            case "gather":
+                view, words = _gather(operator, plans, printer)
+            case _:
+                view, words = _kernel(operator, plans, printer)
+    functions |= printer.functions
+    return view, words
+
+
+def _tensor(
+    operator: Operator,
+    target: str,
+    entry: str,
+    *,
+    as_bits: bool = False,
+    limits: bool = False,
+    held: bool = False,
+) -> TensorView:
+    """A tensor by its name as a buffer: "InputTensor", "InputTensors[1]"; "InputTensors" is the one under
+    way."""
+    name, _, number = entry.partition("[")
+    member = operator.member[name]
+    place = [one.name for one in operator.members].index(name)
+    which = number.rstrip("]") or "number"
+    address = f"desc->{name}"
+    if member.count is not None:
+        address = f"dmlops_given({address}, desc->{member.count}, {which})"
+    elif not member.pointer:
+        address = f"&{address}"
+    return TensorView(
+        target, macro(plain(entry)), place, which if member.count else "0", address, as_bits, limits, held
+    )
+
+
+def _map(
+    registry: Registry, operator: Operator, plans: Plans, printer: _DispatchPrinter
+) -> tuple[ShaderView, int]:
+    compute = operator.compute
+    assert compute is not None
+    uniforms = uniforms_of(compute)
+    as_bits, with_limits = {*moves(operator), *bits(operator)}, limited(operator)
+    entries = [*tensors_read(operator, compute.expressions), compute.output]
+    tensors = [
+        _tensor(
+            operator,
+            f"told.tensors.items[{number}]",
+            entry,
+            as_bits=entry.partition("[")[0] in as_bits,
+            limits=entry in with_limits,
+        )
+        for number, entry in enumerate(entries)
+    ]
+    printer.tell(uniforms, bool(moves(operator)))
+    over = operator.member[compute.over]
+    aligned = f"told.is_aligned = {int(is_aligned(compute))};"
+    heads = [aligned, f"told.over = {entries.index(compute.over)};", f"told.tensors.count = {len(entries)};"]
+    statements = [*heads, "dmlops_stand_in(&told.tensors);", *printer.statements]
+    named = [tensor_of(registry, operator, entry) for entry in entries]
+    words = map_params(plans, operator, uniforms, named).words
+    count = f"desc->{over.count}" if over.count is not None else ""
+    view = ShaderView(
+        operator, "Map", "map", tuple(tensors), tuple(printer.tensors), tuple(statements), count
+    )
+    return view, words
+
+
+def _gather(operator: Operator, plans: Plans, printer: _DispatchPrinter) -> tuple[ShaderView, int]:
+    compute = operator.compute
+    assert compute is not None and isinstance(compute.value, ir.Load)
+    loads = [node.tensor.name for node in ir.walk(compute.value) if isinstance(node, ir.Load)]
+    names = dict(zip(("input", "indices", "output"), [*dict.fromkeys(loads), compute.output], strict=True))
+    tensors = [_tensor(operator, f"told.{role}", name) for role, name in names.items()]
+    trace = printer.trace(compute.value.coordinate, "told.output.sizes.count", "input")
+    sizes = [
+        f"told.{role}_bytes = dmlops_unsigned(dmlops_buffer(desc->{name})->TotalTensorSizeInBytes);"
+        for role, name in names.items()
+    ]
+    view = ShaderView(operator, "Gather", "gather", tuple(tensors), (), tuple(sizes), trace=trace)
+    return view, params_of(plans, "GatherParams").words
+
+
+def _kernel(operator: Operator, plans: Plans, printer: _DispatchPrinter) -> tuple[ShaderView, int]:
+    """A kernel whose planner is told its roles by name."""
+    compute = operator.compute
+    assert compute is not None
+    record = plans.record(pascal(compute.kernel.upper()))
+    roles = {**compute.roles, "output": ir.Tensor(compute.output)}
+    tensors: list[TensorView] = []
+    trace = None
+    steps = [name for name in ("is_each", "chooses", "shifts") if record.field(name) is not None]
+    if steps:
+        printer.tell_steps(compute.steps, roles)
+    for one in record.fields:
+        if one.type == Record("Tensor", ()):
+            role = roles[one.name]
+            assert isinstance(role, ir.Tensor)
+            tensors.append(_tensor(operator, f"told.{one.name}", role.name))
+        elif one.type == Record("Movement", ()):
+            assert compute.place is not None
+            trace = _DispatchPrinter(printer.registry, operator)
+            traced = trace.trace(compute.place, "told.updates.sizes.count", "output")
+            printer.functions |= trace.functions
+        elif one.name in roles:
+            printer.tell_role(one.name, one.type, roles[one.name])
+    view = ShaderView(
+        operator,
+        record.name,
+        compute.kernel,
+        tuple(tensors),
+        tuple(printer.tensors),
+        tuple(printer.statements),
+        trace=traced if trace is not None else None,
+    )
+    return view, params_of(plans, f"{record.name}Params").words
+
+
+def _defined(
+    registry: Registry, operator: Operator, plans: Plans, printer: _DispatchPrinter
+) -> tuple[ShaderView, int]:
+    shader, defines = shader_of(registry, operator), operator.defines
+    assert defines is not None
+    tensors = [
+        _tensor(
+            operator,
+            f"told.tensors.items[{number}]",
+            tensor.member,
+            as_bits=tensor.member in shader.moves,
+            limits=tensor.member in shader.limited,
+            held=tensor.member in shader.held,
+        )
+        for number, tensor in enumerate(shader.tensors)
+    ]
+    firsts = (
+        f"dmlops_given(desc->{one.name}, desc->{one.count}, 0)" if one.count else f"desc->{one.name}"
+        for one in operator.outputs
+    )
+    doubles = " || ".join(f"dmlops_is_double({first})" for first in firsts)
+    printer.tell_definition(shader, [tensor.sizes for tensor in defines.tensors])
+    if shader.fused:
+        count = operator.member[shader.fused].count
+        entries = "1" if count is None else f"desc->{count}"
+        printer.statements.append(
+            f"dmlops_tell_activations(planning, &told, desc->{shader.fused}, {entries});"
+        )
+    heads = [
+        f"told.is_double = {doubles};",
+        f"told.tensors.count = {len(tensors)};",
+    ]
+    if shader.kept:
+        heads.append(f"wanted = dmlops_plan_needed(planning, &told, &dmlops_{operator.slug}_shader);")
+    view = ShaderView(
+        operator,
+        "Definition",
+        "definition",
+        tuple(tensors),
+        tuple(printer.tensors),
+        (*heads, *printer.statements),
+        next((f"desc->{operator.member[one.each].count}" for one in shader.passes if one.each), ""),
+        static=_static(shader),
+        apart=_apart_view(operator, shader) if _left(registry, operator, shader) else None,
+    )
+    return view, definition_params(plans, shader).words
+
+
+def _apart_view(operator: Operator, shader: DefinitionShader) -> ApartView:
+    (output,) = operator.outputs
+    return ApartView(shader.fused, output.name, operator.members.index(output))
+
+
+def _static(shader: DefinitionShader) -> StaticView:
+    kept, tensors = [one.member for one in shader.kept], [one.member for one in shader.tensors]
+    return StaticView(
+        kept=tuple(
+            _entry(c_string(one.macro), one.type == "REAL_VALUE", one.type == "int64_t")
+            for one in shader.kept
+        ),
+        passes=tuple(
+            _entry(
+                number,
+                one.targets[0] in kept,
+                (kept if one.targets[0] in kept else tensors).index(one.targets[0]),
+                sum(1 << kept.index(name) for name in one.targets if name in kept),
+                sum(1 << tensors.index(name) for name in one.targets if name in tensors),
+                sum(1 << kept.index(name) for name in one.reads),
+                one.along,
+                *(
+                    box[1] if (box := shader.box(one)) and box[0] == kind else -1
+                    for kind in ("list", "tensor")
+                ),
+            )
+            for number, one in enumerate(shader.passes)
+        ),
+        lists=tuple(c_string(one.macro) for one in shader.known_lists),
+        bounds=tuple(c_string(one.macro) for one in shader.bounds),
+        is_fused=bool(shader.fused),
+        activations=tuple(one.value for one in shader.activations),
+        macros=(
+            *(one.macro for one in shader.kept),
+            *(one.macro for one in (*shader.known_lists, *shader.bounds)),
+        ),
+    )
+
+
+def _entry(*fields: str | int) -> str:
+    """A record as C, fields in order."""
+    return f"{{{', '.join(one if isinstance(one, str) else str(int(one)) for one in fields)}}}"
+
+
+class _DispatchPrinter(CPrinter):
+    """Prints what planners are told, and coordinates that lead to another tensor."""
+
+    def tell(self, uniforms: Uniforms, stored: bool) -> None:
+        """What a shader that works element by element is told; `stored`: numbers as elements are stored."""
         for name, node in uniforms.switches.items():
-            self._tell("switch", c_string(name), self._value(node))
+            self._tell("switch", "&told.switches", c_string(name), self._value(node))
         for node in uniforms.elements.values():
             number = node.arguments[0] if isinstance(node, ir.Call) else node
             if number.type not in (ir.FLOAT, node.type):
                 raise self._unsupported(f"a {number.type} as {node.type}")
             kind = "number" if number.type == ir.FLOAT else "element"
-            self._tell(kind, self._data_type(node.type), self._value(number))
+            type_ = self._data_type(node.type)
+            self._tell(kind, "&told.elements", str(int(stored)), type_, self._value(number))
         for node in uniforms.scalars.values():
-            self._tell("float" if node.type == ir.FLOAT else "integer", self._value(node))
+            self._scalar_told("&told.scalars", node)
         for node in uniforms.arrays.values():
             self._define(node)
-            self._tell("array", f"&{self._list(node)}")
-        return FunctionView(tuple(self.tensors), tuple(self.statements)) if self.statements else None
+            self._tell("sizes", "&told.arrays", f"&{self._list(node)}", "1")
 
-    def trace(self, value: ir.Expr) -> FunctionView:
+    def tell_role(self, name: str, type_: object, node: ir.Expr) -> None:
+        """A number, or a list of them, that a planner knows by a name."""
+        self._define(node)
+        if isinstance(type_, ListOf):
+            self._add(f"dmlops_tell_list(planning, &told.{name}, &{self._list(node)});")
+        else:
+            assert isinstance(type_, Scalar)
+            self._add(f"told.{name} = {self.print(node)};")
+
+    def tell_steps(self, steps: Sequence[Steps], roles: Mapping[str, ir.Expr]) -> None:
+        """What kind of reduction it is, and the macros that say which."""
+        function = roles.get("function")
+        texts = {
+            "is_each": ("each", "each_mapped"),
+            "chooses": ("better",),
+            "shifts": ("shift",),
+        }
+        for name, parts in texts.items():
+            cases = [step for step in steps if any(part in step.expressions for part in parts)]
+            if function is None or len(cases) in (0, len(steps)):
+                self._add(f"told.{name} = {int(bool(cases))};")
+                continue
+            entries = {e.name: e.value for e in self.registry.enums[function.type.name or ""].entries}
+            item = self.print(function)
+            tests = " || ".join(f"{item} == {entries[case.case]}" for case in cases)
+            self._add(f"told.{name} = {tests};")
+        direction = roles.get("direction", ir.Number(0, ir.INT))
+        self._add("if (told.chooses) {")
+        self._add(
+            f'    dmlops_tell_switch(planning, &told.switches, "DECREASING", {self._value(direction)});'
+        )
+        self._add("}")
+        if function is not None:
+            self._tell("switch", "&told.switches", c_string("FUNCTION"), self._value(function))
+
+    def tell_definition(self, shader: DefinitionShader, sizes: Sequence[ir.Expr]) -> None:
+        """The sizes of intermediate tensors, and the lists and numbers that the description alone gives."""
+        for number, node in enumerate(map(inlined, sizes)):
+            self._define(node)
+            self._tell("sizes", "&told.kept_sizes", f"&{self._list(node)}", f"(int)(wanted >> {number} & 1)")
+        for one in shader.known_lists:
+            assert one.node is not None
+            node = inlined(one.node)
+            self._define(node)
+            if node.type == ir.FLOATS:
+                self._tell("floats", "&told.lists", *self._array(node))
+            else:
+                self._tell("listed", "&told.lists", f"&{self._list(node)}")
+        for one in shader.known_elements:
+            assert one.node is not None
+            self._tell(
+                "element", "&told.elements", "0", self._data_type(one.node.type), self._value(one.node)
+            )
+        for one in shader.bounds:
+            assert one.node is not None
+            bound = self._value(inlined(one.node))
+            self._add(f"dmlops_plan_int_8_insert(planning, &told.bounds, told.bounds.count, {bound});")
+        for one in shader.known_scalars:
+            assert one.node is not None
+            self._scalar_told("&told.numbers", inlined(one.node))
+
+    def trace(self, coordinate: ir.Expr, rank: str, moved: str) -> TraceView:
         """The elements that a coordinate leads to, one after the other."""
-        if not isinstance(value, ir.Load):
-            raise self._unsupported("a gather of more than elements")
-        self._define(value.coordinate)
-        self._add(f"dmlops_reach(trace, &{self._list(value.coordinate)});")
-        return FunctionView(tuple(self.tensors), tuple(self.statements))
+        self._define(coordinate)
+        self._add(f"dmlops_reach(trace, &{self._list(coordinate)});")
+        return TraceView(tuple(self.tensors), tuple(self.statements), rank, f"&told.{moved}", "&told.indices")
 
     def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
         if node == _NUMBER:
-            return "planning->number"
+            return "number"
         if isinstance(node, ir.Member) and node.type.kind == "element":
             return f"&desc->{node.name}"
         if isinstance(node, ir.Member) and node.type.kind == "struct":
@@ -268,10 +579,15 @@ class _DispatchPrinter(CPrinter):
         match node:
             case ir.Call(function="wrap", arguments=(ir.Load(coordinate=coordinate), size)):
                 return f"dmlops_follow(trace, &{self._list(coordinate)}, {self.print(size)})"
+            case ir.Call(function="least" | "greatest" as function, arguments=(ir.Tensor() as tensor,)):
+                return f"dmlops_{function}(dmlops_enum(&{self.tensor(tensor)}->DataType))"
         return super().call(node)
 
     def _tell(self, what: str, *arguments: str) -> None:
         self._add(f"dmlops_tell_{what}({', '.join(['planning', *arguments])});")
+
+    def _scalar_told(self, target: str, node: ir.Expr) -> None:
+        self._tell("float" if node.type == ir.FLOAT else "integer", target, self._value(node))
 
     def _value(self, node: ir.Expr) -> str:
         self._define(node)
@@ -292,3 +608,39 @@ class _DispatchPrinter(CPrinter):
             self._append_slice(node, None, None, target)
         else:
             super()._append(node, target)
+
+
+def inlined(node: ir.Expr, depth: int = 0) -> ir.Expr:
+    """An expression of a definition in the language of rules: functions written out, reductions as those.
+
+    A loop variable has a name that none of the `depth` loops around it has, so that arguments keep their
+    meaning.
+    """
+    match node:
+        case ir.Apply(function=function, arguments=arguments):
+            given = [inlined(argument, depth) for argument in arguments]
+            body = inlined(function.body, depth)
+            return ir.substitute(body, dict(zip(function.parameters, given, strict=True)))
+        case ir.Reduce(kind=kind, loop=loop, body=body, type=type_):
+            return _reduce(kind, loop, body, type_, depth)
+        case ir.Fold(
+            kind="all" | "any" | "sum" | "product" | "min" | "max" as kind,
+            loops=(each,),
+            condition=condition,
+            body=body,
+            type=type_,
+        ):
+            first = ir.Number(0, ir.INT) if each.first is None else each.first
+            return _reduce(kind, ir.Loop(each.variable, first, each.last, condition), body, type_, depth)
+    parts = (part for part in ir.walk(node) if isinstance(part, ir.Apply | ir.Fold | ir.Reduce))
+    return ir.substitute(node, {part: inlined(part, depth) for part in parts})
+
+
+def _reduce(kind: ir.Reduction, loop: ir.Loop, body: ir.Expr, type_: ir.Type, depth: int) -> ir.Expr:
+    fresh = ir.Local(f"{loop.variable.name}{depth or ''}", loop.variable.type)
+    inner: dict[ir.Expr, ir.Expr] = {loop.variable: fresh}
+    condition = None
+    if loop.condition is not None:
+        condition = inlined(ir.substitute(loop.condition, inner), depth + 1)
+    whole = ir.Loop(fresh, inlined(loop.lower, depth), inlined(loop.upper, depth), condition)
+    return ir.Reduce(kind, whole, inlined(ir.substitute(body, inner), depth + 1), type_)

@@ -49,6 +49,7 @@ class ComputeView:
     limited: Mapping[str, str]
     role_assignments: tuple[AssignmentView, ...]
     roles: tuple[AssignmentView, ...]
+    macros: Mapping[str, str]  # what those of the tensors among them begin with
     steps: Mapping[str, Mapping[str, str]]
     enum_values: tuple[AssignmentView, ...]
     imports: Imports
@@ -211,6 +212,7 @@ def _view(registry: Registry, operator: Operator) -> ComputeView:
         limited={name: macro(plain(name)) for name in limited(operator)},
         role_assignments=_assigned(printer, definitions, list(compute.roles.values())),
         roles=roles,
+        macros={name: macro(plain(name)) for name in (compute.output, *role_tensors(compute))},
         steps=steps,
         enum_values=tuple(
             AssignmentView(name, f"{pascal(value.type.name or '')}.{value.name}")
@@ -231,6 +233,11 @@ def _view(registry: Registry, operator: Operator) -> ComputeView:
             "..",
         ),
     )
+
+
+def role_tensors(compute: Compute) -> Iterator[str]:
+    """The members that are tensors among the roles of a kernel."""
+    return (node.name for node in compute.roles.values() if isinstance(node, ir.Tensor))
 
 
 def _assigned(

@@ -106,7 +106,7 @@ def _view(registry: Registry, operator: Operator) -> DefinitionView:
     printer = DefinitionPrinter(operator)
     tensors = tuple(_tensor_view(tensor, printer) for tensor in defines.tensors)
     outputs = tuple((name, printer.free(value)) for name, value in defines.outputs.items())
-    constants = (*shader.lists, *shader.scalars, *shader.bounds)
+    constants = (*shader.known_lists, *shader.known_elements, *shader.known_scalars, *shader.bounds)
     known = tuple((one.name, printer.deciding(one.node)) for one in constants if one.node is not None)
     return DefinitionView(
         operator=operator,

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.functions import OPERATOR
+from dmlgen.names import pascal
 from dmlgen.outputs.compute import bits, is_aligned, moves
 from dmlgen.outputs.hlsl_activation import Activation, activations_of
 from dmlgen.outputs.hlsl_functions import Functions
 from dmlgen.outputs.hlsl_printer import HlslPrinter
 from dmlgen.outputs.render import Templates
 from dmlgen.outputs.uniforms import Uniforms, camel, macro, plain, tensors_read, uniforms_of
+from dmlgen.plans.model import Plans, plans_of
+from dmlgen.plans.params import Constant, Params, params_of
 from dmlgen.registry import EnumEntry, Operator, Registry
 from dmlgen.text import Text
 
@@ -54,6 +57,7 @@ class Gather:
     element_sizes: Mapping[int, tuple[str, ...]]
     index_types: tuple[str, ...]
     max_rank: int
+    params: Params
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,6 @@ class Shader:
     """A shader that works element by element.
 
     `value` is the text of the element, once `value_lines` have run; `place` that of its offset in the output.
-    Constants are named with their types; paddings fill up to whole vectors of four words.
     """
 
     operator: str
@@ -73,11 +76,8 @@ class Shader:
     over: Tensor
     max_rank: int
     switches: tuple[tuple[str, str], ...]
-    elements: tuple[str, ...]
-    scalars: tuple[tuple[str, str], ...]
-    scalar_padding: int
-    arrays: tuple[tuple[str, str], ...]
-    dimension_padding: int
+    arrays: tuple[str, ...]
+    params: Params
     value_lines: tuple[str, ...]
     value: str
     place_lines: tuple[str, ...]
@@ -101,26 +101,26 @@ class Shader:
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     """The shaders of all operators whose semantics are declared."""
-    functions = Functions(templates)
+    functions, plans = Functions(templates), plans_of(templates.directory)
     shaders: dict[str, bytes] = {}
     for operator in registry.operators:
         compute = operator.compute
         if compute is None:
             continue
         if compute.kernel == "gather":
-            text = templates.render("hlsl/gather.hlsl.j2", **vars(_gather(registry, operator)))
+            text = templates.render("hlsl/gather.hlsl.j2", **vars(_gather(registry, operator, plans)))
         elif compute.kernel == "map":
             name = "elementwise" if is_aligned(compute) else "map"
-            text = templates.render(f"hlsl/{name}.hlsl.j2", shader=_map(registry, operator, functions))
+            text = templates.render(f"hlsl/{name}.hlsl.j2", shader=_map(registry, operator, functions, plans))
         else:
             text = templates.render(
-                f"hlsl/{compute.kernel}.hlsl.j2", shader=_kernel(registry, operator, functions)
+                f"hlsl/{compute.kernel}.hlsl.j2", shader=_kernel(registry, operator, functions, plans)
             )
         shaders[f"hlsl/{operator.slug}.hlsl"] = text
     return shaders
 
 
-def _map(registry: Registry, operator: Operator, functions: Functions) -> Shader:
+def _map(registry: Registry, operator: Operator, functions: Functions, plans: Plans) -> Shader:
     compute = operator.compute
     assert compute is not None and compute.value is not None
     uniforms = uniforms_of(compute)
@@ -132,9 +132,6 @@ def _map(registry: Registry, operator: Operator, functions: Functions) -> Shader
     read = tensors_read(operator, [compute.value, place])
     inputs = tuple(tensor_of(registry, operator, name) for name in read)
     over = next((t for t in inputs if t.member == compute.over), output)
-    steps = [("uint", f"{tensor.local}Step") for tensor in inputs] if printer.aligned else []
-    scalars = [*steps, *((_type(node), name) for name, node in uniforms.scalars.items())]
-    arrays = tuple((_type(node), name) for name, node in uniforms.arrays.items())
     activations = activations_of(registry, operator, output.macro) if printer.activates else ()
     return Shader(
         operator=operator.name,
@@ -146,11 +143,8 @@ def _map(registry: Registry, operator: Operator, functions: Functions) -> Shader
         over=over,
         max_rank=MAX_RANK,
         switches=tuple((name, _meaning(registry, node)) for name, node in uniforms.switches.items()),
-        elements=tuple(uniforms.elements),
-        scalars=tuple(scalars),
-        scalar_padding=-(2 + 2 * len(uniforms.elements) + len(scalars)) % 4,
-        arrays=arrays,
-        dimension_padding=-(4 + len(inputs) + 1 + len(arrays)) % 4,
+        arrays=tuple(uniforms.arrays),
+        params=map_params(plans, operator, uniforms, (*inputs, output)),
         value_lines=tuple(value_lines),
         value=value if value.isidentifier() or value.endswith(")") else f"({value})",
         place_lines=tuple(place_lines),
@@ -159,6 +153,27 @@ def _map(registry: Registry, operator: Operator, functions: Functions) -> Shader
             printer.functions.union(*(one.functions for one in activations)), _value_types((*inputs, output))
         ),
         activations=activations,
+    )
+
+
+def map_params(plans: Plans, operator: Operator, uniforms: Uniforms, tensors: Sequence[Tensor]) -> Params:
+    """The constants of a shader that works element by element, of tensors read and then the one written."""
+    compute = operator.compute
+    assert compute is not None
+    steps = tensors[:-1] if is_aligned(compute) else ()
+    strides = [Constant("uint", f"{tensor.local}Stride") for tensor in tensors]
+    return params_of(
+        plans,
+        "MapParams",
+        {
+            "elements": [Constant("uint2", name) for name in uniforms.elements],
+            "steps": [Constant("uint", f"{tensor.local}Step") for tensor in steps],
+            "scalars": [Constant(_type(node), name) for name, node in uniforms.scalars.items()],
+            "strides": [
+                *strides,
+                *(Constant(_type(node), name) for name, node in uniforms.arrays.items()),
+            ],
+        },
     )
 
 
@@ -208,6 +223,7 @@ class KernelShader:
     activations: tuple[Activation, ...]
     library: Functions
     max_rank: int
+    params: Params
 
     def functions(self, *names: str) -> tuple[str, ...]:
         """The texts of these functions, of those that the steps call, and of what they need."""
@@ -218,7 +234,7 @@ class KernelShader:
         return tuple(sorted({bits for tensor in self.tensors for bits in tensor.bits}))
 
 
-def _kernel(registry: Registry, operator: Operator, functions: Functions) -> KernelShader:
+def _kernel(registry: Registry, operator: Operator, functions: Functions, plans: Plans) -> KernelShader:
     compute = operator.compute
     assert compute is not None
     role = {"output": tensor_of(registry, operator, compute.output)}
@@ -247,10 +263,11 @@ def _kernel(registry: Registry, operator: Operator, functions: Functions) -> Ker
         activations=activations,
         library=functions,
         max_rank=MAX_RANK,
+        params=params_of(plans, f"{pascal(compute.kernel.upper())}Params"),
     )
 
 
-def _gather(registry: Registry, operator: Operator) -> Gather:
+def _gather(registry: Registry, operator: Operator, plans: Plans) -> Gather:
     compute = operator.compute
     assert compute is not None and isinstance(compute.value, ir.Load)
     lookups = [
@@ -275,6 +292,7 @@ def _gather(registry: Registry, operator: Operator) -> Gather:
         },
         index_types=_types(operator, index.tensor.name),
         max_rank=MAX_RANK,
+        params=params_of(plans, "GatherParams"),
     )
 
 

@@ -14,7 +14,7 @@ from dmlgen.expr.printer import SOURCE
 from dmlgen.names import field_local, pascal, python_variable
 from dmlgen.outputs.python_printer import InferencePrinter, PythonPrinter, opposite
 from dmlgen.outputs.python_soundness import Soundness, SoundnessView
-from dmlgen.outputs.render import Templates
+from dmlgen.outputs.render import Templates, python_string
 from dmlgen.project import LICENSE
 from dmlgen.reads import reads
 from dmlgen.registry import (
@@ -65,6 +65,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     files[f"{package}/registry.py"] = templates.render(
         "python/dmlops/registry.py.j2", registry=registry, operators=operators, structs=_structs(registry)
     )
+    files[f"{package}/make.py"] = templates.render("python/dmlops/make.py.j2", operators=operators)
     files[f"{package}/structs.py"] = templates.render("python/dmlops/structs.py.j2", structs=values)
     files[f"{package}/rule_texts.py"] = templates.render(
         "python/dmlops/rule_texts.py.j2", rules=_rule_texts(registry), registry=registry
@@ -209,7 +210,8 @@ class MemberView:
 
     `local` is its variable and `python` the class of an enumeration or struct. `kind` is tensor, operator,
     scalar (a union), enum, struct, boolean, integer or float, with an s for arrays. `may_be_absent` says that
-    the class has a default. `counted` are the arrays that have as many entries as this member says.
+    the class has a default. `counted` are the arrays that have as many entries as this member says. `default`
+    is a literal: what `make` takes where a caller gives nothing.
     """
 
     name: str
@@ -220,6 +222,7 @@ class MemberView:
     summary: Text
     integers: tuple[IntegerView, ...]
     counted: tuple[str, ...]
+    default: str | None
     spec: Member
 
     @property
@@ -313,6 +316,16 @@ class OperatorView:
     @property
     def tensors(self) -> tuple[MemberView, ...]:
         return tuple(member for member in self.members if member.spec.is_tensor)
+
+    @property
+    def inputs(self) -> tuple[MemberView, ...]:
+        """The inputs in the order of the struct, those that may be absent last."""
+        inputs = [member for member in self.tensors if member.spec.role == "input"]
+        return tuple(sorted(inputs, key=lambda member: member.may_be_absent))
+
+    @property
+    def outputs(self) -> tuple[MemberView, ...]:
+        return tuple(member for member in self.tensors if member.spec.role == "output")
 
     @property
     def attributes(self) -> tuple[MemberView, ...]:
@@ -735,8 +748,13 @@ def _member(registry: Registry, operator: Operator, member: Member) -> MemberVie
         summary=member.summary,
         integers=tuple(integers),
         counted=tuple(other.name for other in operator.members if other.count == member.name),
+        default=_literal(operator.defaults[member.name]) if member.name in operator.defaults else None,
         spec=member,
     )
+
+
+def _literal(value: int | float | str) -> str:
+    return python_string(value) if isinstance(value, str) else repr(value)
 
 
 def _kind(registry: Registry, member: Member) -> str:

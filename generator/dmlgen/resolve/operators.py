@@ -30,6 +30,7 @@ from dmlgen.registry import (
 )
 from dmlgen.resolve import rules
 from dmlgen.resolve.algorithm import resolve_algorithm
+from dmlgen.resolve.defaults import Default, resolve_defaults
 from dmlgen.resolve.definition import definer_of, resolve_definition
 from dmlgen.resolve.general import General, check_counts
 from dmlgen.resolve.nodes import (
@@ -65,6 +66,7 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
     support: Map[str, tuple[Support, ...]] = {}
     compute: Compute | None = None
     defines: OutputDefinitions | None = None
+    defaults: Map[str, Default] = {}
     in_place: tuple[str, ...] = ()
     fused_into: dict[str, FeatureLevel] = {}
     examples: list[Example] = []
@@ -81,6 +83,8 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
             else:
                 defines = resolve_definition(node, members, resolved, support, definer)
                 compute = schedule_of(defines, Described(members, inferences, support, general.enums))
+    with faults:
+        defaults = resolve_defaults(general, mapping(node, "defaults"), members)
     with faults:
         in_place = _in_place(node, tensors)
     with faults:
@@ -110,6 +114,7 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
         in_place=in_place,
         fused_into=fused_into,
         members=tuple(members.values()),
+        defaults=defaults,
         free=tuple(str(item.value) for item in scalars(node, "free")),
         definitions=definitions,
         rules=resolved,

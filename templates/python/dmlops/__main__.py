@@ -1,29 +1,63 @@
-"""`python -m dmlops`: validates descriptions, explains what is wrong with them, and shows what is known."""
+"""`dmlops`, or `python -m dmlops`: checks descriptions, mends them, and answers questions about operators."""
 
 from __future__ import annotations
 
 import argparse
-import codecs
 import io
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Any, BinaryIO, NoReturn
 
 from . import __version__, onnx_command, overview, registry
-from .description import Description
+from .answers import explained, inferred, judged
+from .completion import SHELLS, Words, script, words_of
 from .enums import NEWEST, FeatureLevel, feature_level
 from .errors import JsonError
 from .explain import explain, explain_rule
-from .json_form import dispatchables, from_json, is_model
-from .quoting import printable, shown
-from .violation import Violation
+from .marking import printed
+from .quoting import nearest, printable, shown
+from .reading import Entry, entries
+from .terminal import Style, style_for
 
-UNREADABLE = "DML-JSON"
-LONGEST_LINE = 1 << 24  # bytes; a description needs a few hundred
+_EPILOG = """\
+examples:
+  dmlops explain bad.json                      what is wrong, how to mend it, what it needs
+  dmlops validate --level 5.0 all.jsonl        a JSON result for each description
+  dmlops infer --json part.json                a description with the outputs that follow
+  dmlops show gather elements                  an operator; names may be in any spelling
+  dmlops support GEMM --build 22621            what a Windows build takes
+  dmlops diff-levels 5.0 6.4                   what came with the levels above 5.0
+  dmlops rule DML-GEMM-inner-size              a rule, and where it is from
+  eval "$(dmlops completion bash)"             completion in this shell
+
+A file holds one description, one description on each line, or a model of DxDispatch; - is standard input.
+
+exit status:
+  0  the descriptions are valid, or the question has been answered
+  1  a description is invalid, or its outputs do not follow
+  2  wrong use: an unknown name, level or command, or a file that cannot be read
+"""
+
+
+class _Failure(Exception):
+    """A question that has no answer, and why."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors suggest what may have been meant."""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            what = "command" if action.dest == "command" else action.dest
+            hint = nearest(str(value), map(str, action.choices))
+            raise argparse.ArgumentError(None, f"there is no {what} {shown(value)}{hint}")
+
+    def error(self, message: str) -> NoReturn:
+        super().error(printable(message))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,280 +70,248 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.run is None:
         parser.print_help(sys.stderr)
         return 2
-    if options.command == "onnx":
-        return int(options.run(options))
-    if options.command not in ("validate", "explain"):
-        return _tell(options)
     try:
-        if options.file == "-":
-            return int(options.run(sys.stdin.buffer, options.feature_level))
-        with open(options.file, "rb") as file:
-            return int(options.run(file, options.feature_level))
+        return int(options.run(options))
     except BrokenPipeError:  # the reader has what it wanted
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        print(f"dmlops: {printable(options.file)}: {error.strerror}", file=sys.stderr)
-        return 2
+        print(f"dmlops: {printable(str(error.filename))}: {error.strerror}", file=sys.stderr)
+    except KeyError as error:
+        print(f"dmlops: {error.args[0]}", file=sys.stderr)
+    except _Failure as error:
+        print(f"dmlops: {error}", file=sys.stderr)
+    return 2
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="dmlops",
-        description="Checks DirectML operator descriptions: which rules they break, what they need to run.",
-        epilog="A file holds one description, one description on each line, or a model of DxDispatch.",
+        description="Checks DirectML operator descriptions, mends them, answers questions about operators.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"dmlops {__version__}")
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(metavar="COMMAND", dest="command")
-    for name, run, summary in (
-        (
-            "validate",
-            _validate,
-            "check the descriptions in a JSON file, and print a JSON result for each on a line of its own",
-        ),
-        ("explain", _explain, "say what is wrong with the descriptions in a JSON file, and what they need"),
-    ):
-        command = commands.add_parser(name, help=summary, description=summary)
-        command.add_argument("file", metavar="FILE", help="the file; - for standard input")
-        command.add_argument(
-            "--feature-level", type=_level, default=NEWEST, help=f"such as {NEWEST}, the default"
-        )
-        command.set_defaults(run=run)
-    summary = "say what a rule demands, and where that is from"
-    command = commands.add_parser("rule", help=summary, description=summary)
-    command.add_argument("identifier", metavar="ID", help="such as DML-GEMM-inner-size")
-    command.set_defaults(run=lambda options: explain_rule(registry.rule(options.identifier)))
-    _add_overviews(commands)
-    onnx_command.add(commands)
+
+    def command(name: str, run: Callable[[argparse.Namespace], int], summary: str) -> argparse.ArgumentParser:
+        added: argparse.ArgumentParser = commands.add_parser(name, help=summary, description=f"{summary}.")
+        added.set_defaults(run=run)
+        return added
+
+    one = command(
+        "explain", _explain, "Say what is wrong with descriptions, how to mend them, what they need"
+    )
+    _file(one)
+    _level(one)
+    _json(one, "for each description")
+    one = command("validate", _validate, "Check descriptions, and print a JSON result for each on a line")
+    _file(one)
+    _level(one)
+    one = command("infer", _infer, "Fill in the outputs that follow from the rest of a description")
+    _file(one)
+    _json(one, "for each description")
+    one = command("show", _show, "Show an operator: its members, its rules, and what its tensors may be")
+    _operator(one)
+    _json(one)
+    one = command("support", _support, "Show which dimension counts and data types an operator takes")
+    _operator(one)
+    either = one.add_mutually_exclusive_group()
+    _level(either)
+    either.add_argument("--build", type=int, help="a Windows build, such as 22621, in place of a level")
+    _json(one)
+    one = command("levels", _levels, "List feature levels, with DirectML version and Windows release")
+    _json(one)
+    one = command("diff-levels", _diff, "Show what a feature level brings: operators, types, ranks, rules")
+    one.add_argument("old", type=_known_level, help="a feature level")
+    one.add_argument("new", type=_known_level, help="another one")
+    _json(one)
+    one = command("rule", _rule, "Say what a rule demands, and where that is from")
+    one.add_argument("identifier", metavar="ID", help="such as DML-GEMM-inner-size")
+    _json(one)
+    onnx_command.add(command)
+    one = command("schema", _schema, "Print the JSON Schema of descriptions, for editors")
+    one = command("completion", _completion, "Print a script for completion in a shell")
+    one.add_argument("shell", choices=SHELLS)
+    one.set_defaults(words=_words(commands.choices))
     return parser
 
 
-def _add_overviews(commands: Any) -> None:
-    """The commands that show what the registry knows, as text or as JSON."""
-    for name, run, summary in (
-        ("show", _show, "show an operator: its members, its rules, and what its tensors may be"),
-        (
-            "support",
-            _support,
-            "show which dimension counts and data types an operator takes at a feature level",
-        ),
-        ("levels", _levels, "show the feature levels, with the DirectML version and Windows release of each"),
-    ):
-        command = commands.add_parser(name, help=summary, description=summary)
-        if name != "levels":
-            command.add_argument("operator", metavar="OPERATOR", help="such as GATHER, in any spelling")
-        if name == "support":
-            command.add_argument(
-                "--level", type=_level, default=NEWEST, help=f"such as {NEWEST}, the default"
-            )
-        command.add_argument("--json", action="store_true", help="print JSON")
-        command.set_defaults(run=run)
+def _file(parser: Any) -> None:
+    parser.add_argument("file", metavar="FILE", help="the file; - for standard input")
 
 
-def _show(options: argparse.Namespace) -> str:
-    name = options.operator
-    return json.dumps(overview.operator(name)) if options.json else overview.operator_text(name)
+def _level(parser: Any) -> None:
+    help_ = f"a feature level; {NEWEST} unless told"
+    parser.add_argument("--level", "--feature-level", type=_known_level, default=NEWEST, help=help_)
 
 
-def _support(options: argparse.Namespace) -> str:
-    name, level = options.operator, options.level
-    return json.dumps(overview.support(name, level)) if options.json else overview.support_text(name, level)
+def _operator(parser: Any) -> None:
+    help_ = "such as GATHER_ELEMENTS, in any spelling: gather elements, DML_OPERATOR_GATHER_ELEMENTS"
+    parser.add_argument("operator", metavar="OPERATOR", nargs="+", help=help_)
 
 
-def _levels(options: argparse.Namespace) -> str:
-    return json.dumps(overview.levels()) if options.json else overview.levels_text()
+def _json(parser: Any, what: str = "") -> None:
+    parser.add_argument("--json", action="store_true", help=f"print JSON{', a line ' if what else ''}{what}")
 
 
-def _tell(options: argparse.Namespace) -> int:
-    """Prints what a command that reads no file has to say."""
-    try:
-        print(options.run(options))
-    except KeyError as error:
-        print(f"dmlops: {error.args[0]}", file=sys.stderr)
-        return 2
-    return 0
+def _words(commands: Mapping[str, argparse.ArgumentParser]) -> dict[str, Words]:
+    """What may follow each command, for completion."""
+    return {
+        name: words_of(
+            [option for action in one._actions for option in action.option_strings],
+            [action.dest for action in one._actions if not action.option_strings],
+        )
+        for name, one in commands.items()
+    }
 
 
-def _level(text: str) -> FeatureLevel:
+def _known_level(text: str) -> FeatureLevel:
     try:
         return feature_level(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def _validate(file: BinaryIO, level: FeatureLevel) -> int:
+# The commands about descriptions.
+
+
+def _validate(options: argparse.Namespace) -> int:
+    return _answers(options, lambda entry: judged(entry, options.level))
+
+
+def _explain(options: argparse.Namespace) -> int:
+    if options.json:
+        return _answers(options, lambda entry: explained(entry, options.level))
+    style = style_for(sys.stdout)
+
+    def told(entry: Entry) -> tuple[str, bool]:
+        try:
+            return explain(entry.description(), options.level, style)
+        except JsonError as error:
+            return f"Not a valid description: {error}", False
+
+    return _texts(options, told)
+
+
+def _infer(options: argparse.Namespace) -> int:
+    if options.json:
+        return _answers(options, inferred)
+
+    def told(entry: Entry) -> tuple[str, bool]:
+        try:
+            return printed(entry.description().infer()), True
+        except JsonError as error:
+            return f"Not a valid description: {error}", False
+        except ValueError as error:
+            return f"Its outputs cannot be inferred: {error}", False
+
+    return _texts(options, told)
+
+
+def _answers(options: argparse.Namespace, answer: Callable[[Entry], dict[str, Any]]) -> int:
+    """A JSON answer for each description of a file, on a line of its own."""
     clean = True
-    for entry in _entries(file):
-        result = _judge(entry, level)
-        clean &= result["ok"]
-        print(json.dumps(result))
+    with _opened(options.file) as file:
+        for entry in entries(file):
+            result = answer(entry)
+            clean &= result["ok"]
+            print(json.dumps(result))
     sys.stdout.flush()
     return 0 if clean else 1
 
 
-def _explain(file: BinaryIO, level: FeatureLevel) -> int:
+def _texts(options: argparse.Namespace, told: Callable[[Entry], tuple[str, bool]]) -> int:
+    """A text for each description of a file, with a heading where there are several."""
     clean = True
-    entries = _entries(file)
-    first = list(islice(entries, 2))
-    for number, entry in enumerate(chain(first, entries)):
-        if number:
-            print()
-        if len(first) > 1:
-            name = f"line {number + 1}" if entry.identity is None else shown(entry.identity).strip('"')
-            print(f"[{name}]")
-        try:
-            text, valid = explain(entry.description(), level)
-        except JsonError as error:
-            text, valid = f"Not a valid description: {error}", False
-        print(text)
-        clean &= valid
-    if not first:
-        print("There is no description in this file.")
+    with _opened(options.file) as file:
+        for number, (entry, is_one_of_many) in enumerate(_counted(file)):
+            if number:
+                print()
+            if is_one_of_many:
+                name = f"line {number + 1}" if entry.identity is None else shown(entry.identity).strip('"')
+                print(f"[{name}]")
+            text, good = told(entry)
+            print(text)
+            clean &= good
+    sys.stdout.flush()
     return 0 if clean else 1
 
 
-@dataclass(frozen=True)
-class _Entry:
-    """What stands for one description: its id, and its JSON value or the reason why there is none."""
-
-    identity: Any
-    value: Any
-    error: JsonError | None = None
-
-    def description(self) -> Description:
-        """The description; JsonError if it cannot be read."""
-        if self.error is not None:
-            raise self.error
-        return from_json(self.value)
+def _counted(file: BinaryIO) -> Iterator[tuple[Entry, bool]]:
+    """The descriptions of a file, each with whether there are others."""
+    rest = entries(file)
+    first = list(islice(rest, 2))
+    if not first:
+        raise _Failure("there is no description in this file")
+    for entry in chain(first, rest):
+        yield entry, len(first) > 1
 
 
-def _judge(entry: _Entry, level: FeatureLevel) -> dict[str, Any]:
-    """The result for one entry."""
-    violations: list[Violation] = []
-    advice: list[Violation] = []
-    needed: FeatureLevel | None = None
-    try:
-        desc = entry.description()
-        violations = desc.validate(level)
-        advice = desc.advice(level)
-        needed = desc.min_feature_level()
-    except JsonError as error:
-        violations = [Violation(UNREADABLE, error.path, error.reason)]
-    return {
-        "id": entry.identity,
-        "ok": not violations,
-        "violations": [asdict(violation) for violation in violations],
-        "advice": [asdict(one) for one in advice],
-        "min_feature_level": None if needed is None else str(needed),
-    }
-
-
-def _entries(file: BinaryIO) -> Iterator[_Entry]:
-    """The descriptions of a file, in order; those of a model have their names for ids."""
-    for text in _texts(file):
-        try:
-            if text is None:
-                raise JsonError("", f"the line is longer than {LONGEST_LINE} bytes")
-            value = _parse(text)
-        except JsonError as error:
-            yield _Entry(None, None, error)
-            continue
-        if is_model(value):
-            yield from (_Entry(name, one) for name, one in dispatchables(value))
-        else:
-            identity = value.pop("id", None) if isinstance(value, dict) else None
-            yield _Entry(identity, value)
-
-
-def _texts(file: BinaryIO) -> Iterator[bytes | None]:
-    """The JSON texts of a file: its lines, or the whole of it where the first line only begins a text.
-
-    None stands for a line that is too long.
-    """
-    lines = _lines(file)
-    start: list[bytes] = []
-    size, begun = 0, False
-    for line in lines:
-        if line is None or size > LONGEST_LINE or not (begun or line.isspace() or _begins(line)):
-            yield from start
-            yield line
-            break
-        start.append(line)
-        size += len(line)
-        begun = begun or not line.isspace()
+@contextmanager
+def _opened(name: str) -> Iterator[BinaryIO]:
+    """A file for reading; standard input for "-"."""
+    if name == "-":
+        yield sys.stdin.buffer
     else:
-        whole = b"".join(start)
-        one_text = begun and (_is_json(whole) or not any(line.startswith(b"{") for line in start[1:]))
-        yield from [whole] if one_text else start
-    yield from lines
+        with open(name, "rb") as file:
+            yield file
 
 
-def _begins(line: bytes) -> bool:
-    """Whether a line begins a text that it does not end."""
-    return line.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"{", b"[") and not _is_json(line)
+# The questions about what is known.
 
 
-def _is_json(text: bytes) -> bool:
-    try:
-        _parse(text)
-    except JsonError:
-        return False
-    return True
+def _show(options: argparse.Namespace) -> int:
+    name = " ".join(options.operator)
+    return _tell(options, overview.operator(name), lambda style: overview.operator_text(name, style))
 
 
-def _lines(file: BinaryIO) -> Iterator[bytes | None]:
-    """The lines, None in place of one that is too long."""
-    while line := file.readline(LONGEST_LINE):
-        if line.endswith(b"\n") or len(line) < LONGEST_LINE:
-            yield line
-            continue
-        while line and not line.endswith(b"\n"):
-            line = file.readline(LONGEST_LINE)
-        yield None
+def _support(options: argparse.Namespace) -> int:
+    name, level = " ".join(options.operator), options.level
+    if options.build is not None:
+        level = registry.level_of_build(options.build)
+        if level is None:
+            raise _Failure(
+                f"Windows build {options.build} has no DirectML; the first with it is {_first_build()}"
+            )
+    return _tell(options, overview.support(name, level), lambda _: overview.support_text(name, level))
 
 
-def _parse(text: bytes) -> Any:
-    """A JSON value; JsonError for anything that is not strictly JSON."""
-    try:
-        return json.loads(
-            text.decode("utf-8-sig"),
-            object_pairs_hook=_unique,
-            parse_constant=_no_constant,
-            parse_float=_finite,
-        )
-    except JsonError:
-        raise
-    except RecursionError:
-        raise JsonError("", "nested too deep") from None
-    except UnicodeDecodeError as error:
-        raise JsonError("", f"byte {error.start} is not UTF-8") from None
-    except json.JSONDecodeError as error:
-        raise JsonError(
-            "", f"not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}"
-        ) from None
-    except ValueError:  # Python refuses integers of thousands of digits
-        raise JsonError("", "an integer has too many digits") from None
+def _first_build() -> int:
+    return min(level.in_box.build for level in registry.LEVELS.values() if level.in_box is not None)
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value: dict[str, Any] = {}
-    for name, one in pairs:
-        if name in value:
-            raise JsonError("", f"duplicate key {shown(name)}")
-        value[name] = one
-    return value
+def _levels(options: argparse.Namespace) -> int:
+    return _tell(options, overview.levels(), lambda _: overview.levels_text())
 
 
-def _no_constant(name: str) -> NoReturn:
-    raise JsonError("", f"{name} is not a JSON number")
+def _diff(options: argparse.Namespace) -> int:
+    old, new = options.old, options.new
+    return _tell(options, overview.changes(old, new), lambda style: overview.changes_text(old, new, style))
 
 
-def _finite(text: str) -> float:
-    value = float(text)
-    if value in (float("inf"), float("-inf")):
-        raise JsonError("", f"{text:.60} is too large for a number")
-    return value
+def _rule(options: argparse.Namespace) -> int:
+    identifier = options.identifier
+    return _tell(
+        options, overview.rule(identifier), lambda style: explain_rule(registry.rule(identifier), style)
+    )
+
+
+def _tell(options: argparse.Namespace, value: Any, text: Callable[[Style], str]) -> int:
+    """Prints an answer: the JSON value if it is asked for, else the text."""
+    print(json.dumps(value) if options.json else text(style_for(sys.stdout)))
+    return 0
+
+
+def _schema(options: argparse.Namespace) -> int:
+    print(overview.schema_text(), end="")
+    return 0
+
+
+def _completion(options: argparse.Namespace) -> int:
+    print(script(options.shell, options.words), end="")
+    return 0
 
 
 if __name__ == "__main__":

@@ -710,15 +710,16 @@ def greatest_of(values: Iterator[Any]) -> Any:
 class Pass:
     """A pass of a shader: the tensors of one size that it writes, and the intermediate ones that it reads.
 
-    `along`: it is part of a recurrence with the passes beside it that are, too. `over` is the constant with
-    the sizes of the box that it goes through, where that is not the target; it starts from zeros then.
+    `along`: it is part of a recurrence with the passes beside it that are, too. `over` is what has
+    the sizes of the box that it goes through, where that is not the target: the list or the tensor of a
+    number; it starts from zeros then.
     `each`: the array of tensors each of which takes a dispatch.
     """
 
     targets: tuple[str, ...]
     reads: tuple[str, ...]
     along: bool = False
-    over: str = ""
+    over: tuple[str, int] | None = None
     each: str = ""
 
 
@@ -726,18 +727,19 @@ class Pass:
 class Shader:
     """What the shader of a definition is told.
 
-    `tensors` gives, in the order of the bindings, what the names of a tensor's macros and constants begin
-    with; `kept` the same of intermediate tensors, and the type of their entries. `lists` and `scalars` are
-    the constants in their order in memory: kind, name, and of a list its macro; `bounds` are integers that
-    are macros themselves. `limited` are tensors whose least and greatest values matter, `held` outputs that
-    are read, `bits` those whose elements are taken as the bits that they are; `fused` is the member with
-    activations, `activations` the operators that it may name.
+    `tensors` gives, in the order of the bindings, what the names of a tensor's macros begin with; `kept` the
+    same of intermediate tensors, and the type of their entries. `lists`, `elements` (of a tensor's type) and
+    `scalars` are what the description alone gives, in the order of the constants: kind, name, and of a list
+    its macro; `bounds` are integers that are macros themselves. `limited` are tensors whose least and
+    greatest values matter, `held` outputs that are read, `bits` those whose elements are taken as the bits
+    that they are; `fused` is the member with activations, `activations` the operators that it may name.
     """
 
-    tensors: Mapping[str, tuple[str, str]]
-    kept: Mapping[str, tuple[str, str, str]]
+    tensors: Mapping[str, str]
+    kept: Mapping[str, tuple[str, str]]
     passes: tuple[Pass, ...]
     lists: tuple[tuple[str, str, str], ...]
+    elements: tuple[str, ...]
     scalars: tuple[tuple[str, str], ...]
     bounds: tuple[tuple[str, str], ...]
     limited: tuple[str, ...]

@@ -21,3 +21,4 @@ class Member:
     pointer: bool = False
     optional: bool = False
     typed_by: str | None = None  # the data type member or tensor that says what a union holds
+    default: float | str | None = None  # where a caller gives none: each entry, or an output's data type

@@ -2,43 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.resources import files
 from typing import Any
 
 from . import registry
+from .description import Support
 from .enums import NEWEST, FeatureLevel
 from .judgement import ranks_text
+from .terminal import PLAIN, Style
 
 
 def levels() -> list[dict[str, Any]]:
     """The feature levels, each with the first DirectML version and Windows release that have it."""
+    return [level(one) for one in FeatureLevel]
+
+
+def level(which: FeatureLevel) -> dict[str, Any]:
+    """A feature level, with the first DirectML version and Windows release that have it."""
+    known = registry.LEVELS[which]
+    return {
+        "level": str(which),
+        "directml": known.directml,
+        "build": known.in_box and known.in_box.build,
+        "windows": known.in_box and known.in_box.name,
+        "source": known.in_box and known.in_box.source,
+    }
+
+
+def rule(identifier: str) -> dict[str, Any]:
+    """A rule: what it demands, from where, at which levels; KeyError for an unknown identifier."""
+    known = registry.rule(identifier)
+    return {
+        "rule": known.id,
+        "operator": known.operator,
+        "text": known.text,
+        "formulas": list(known.formulas),
+        "source": known.source,
+        "page": known.page,
+        "since": str(known.since),
+        "until": known.until and str(known.until),
+    }
+
+
+def changes(old: FeatureLevel, new: FeatureLevel) -> list[dict[str, Any]]:
+    """What is different at another feature level, operator by operator."""
     return [
         {
-            "level": str(level),
-            "directml": one.directml,
-            "build": one.in_box and one.in_box.build,
-            "windows": one.in_box and one.in_box.name,
-            "source": one.in_box and one.in_box.source,
+            "operator": change.operator,
+            "is_new": change.is_new,
+            "added": _rows(change.added),
+            "removed": _rows(change.removed),
+            "rules_added": list(change.rules_added),
+            "rules_removed": list(change.rules_removed),
         }
-        for level, one in registry.LEVELS.items()
+        for change in registry.changes(old, new)
     ]
 
 
 def support(name: str, level: FeatureLevel) -> list[dict[str, Any]]:
     """What each tensor of an operator may be at a feature level; KeyError for an unknown operator."""
-    return [
-        {
-            "tensor": tensor,
-            "dimension_counts": sorted(row.ranks),
-            "data_types": [type_.name for type_ in row.types],
-        }
-        for tensor, row in registry.support(name, level).items()
-    ]
+    return _rows(registry.support(name, level))
 
 
 def operator(name: str) -> dict[str, Any]:
     """An operator: members, rules, support at the newest level; KeyError for an unknown one."""
     described = registry.operator(name)
+    meanings = _meanings(described.OPERATOR)
     return {
         "operator": described.OPERATOR,
         "summary": (described.__doc__ or "").partition("\n")[0],
@@ -50,6 +81,8 @@ def operator(name: str) -> dict[str, Any]:
                 "role": member.role,
                 "optional": member.optional,
                 "count": member.count,
+                "default": member.default,
+                "summary": meanings[member.name],
             }
             for member in described.MEMBERS
         ],
@@ -91,20 +124,44 @@ def support_text(name: str, level: FeatureLevel) -> str:
     return "\n".join([f"{name} at feature level {level}", "", *_support_table(rows)])
 
 
-def operator_text(name: str) -> str:
+def changes_text(old: FeatureLevel, new: FeatureLevel, style: Style = PLAIN) -> str:
+    """What is different at another feature level: operators, types and dimension counts by tensor, rules."""
+    found = changes(old, new)
+    lines = [f"From feature level {old} to {new}"]
+    for is_new, title in ((True, "New operators"), (False, "Changed operators")):
+        chosen = [one for one in found if one["is_new"] is is_new]
+        lines += ["", style.strong(f"{title}: {len(chosen)}")]
+        for one in chosen:
+            lines += [f"  {style.strong(one['operator'])}", *_change_lines(one, style)]
+    return "\n".join(lines)
+
+
+def operator_text(name: str, style: Style = PLAIN) -> str:
     """An operator for a person."""
     one = operator(name)
-    members = [(member["name"], _kind(member)) for member in one["members"]]
-    lines = [f"{one['operator']}, from feature level {one['since']} on", one["summary"], "", "Members"]
+    members = [(member["name"], _kind(member), member["summary"]) for member in one["members"]]
+    title = f"{style.strong(one['operator'])}, from feature level {one['since']} on"
+    lines = [title, one["summary"], "", style.strong("Members")]
     lines += [f"  {line}" for line in _table((), members)]
     for title, advice in (("Rules", False), ("Advice, which never makes a description invalid", True)):
         rules = [rule for rule in one["rules"] if rule["advice"] is advice]
-        lines += ["", title] if rules else []
+        lines += ["", style.strong(title)] if rules else []
         for rule in rules:
-            lines += [f"  {rule['rule']}{_when(rule)}", f"      {rule['text']}"]
-    lines += ["", f"Support at feature level {one['support']['level']}"]
+            lines += [f"  {rule['rule']}{style.faint(_when(rule))}", f"      {rule['text']}"]
+    lines += ["", style.strong(f"Support at feature level {one['support']['level']}")]
     lines += [f"  {line}" for line in _support_table(one["support"]["tensors"])]
     return "\n".join(lines)
+
+
+def schema_text() -> str:
+    """The JSON Schema of descriptions."""
+    return (files(__package__) / "schema.json").read_text(encoding="utf-8")
+
+
+def _meanings(name: str) -> dict[str, str]:
+    """What an operator's members mean, by name; "" where nothing is said."""
+    members = json.loads(schema_text())["$defs"][name]["properties"]
+    return {member: known.get("description", "") for member, known in members.items()}
 
 
 def _kind(member: dict[str, Any]) -> str:
@@ -119,10 +176,39 @@ def _when(rule: dict[str, Any]) -> str:
     return f"{since}, below feature level {rule['until']}" if rule["until"] else since
 
 
-def _support_table(tensors: Iterable[dict[str, Any]]) -> Iterator[str]:
-    rows = [
-        (one["tensor"], ranks_text(one["dimension_counts"]), " ".join(one["data_types"])) for one in tensors
+def _change_lines(change: dict[str, Any], style: Style) -> Iterator[str]:
+    for sign, tensors in (("+", change["added"]), ("-", change["removed"])):
+        for line in _table((), [_row(one) for one in tensors]):
+            yield _signed(sign, line, style)
+    for sign, rules in (("+", change["rules_added"]), ("-", change["rules_removed"])):
+        for identifier in rules:
+            yield _signed(sign, identifier, style)
+
+
+def _signed(sign: str, line: str, style: Style) -> str:
+    text = f"    {sign} {line}"
+    return style.good(text) if sign == "+" else style.bad(text)
+
+
+def _rows(table: Mapping[str, Support]) -> list[dict[str, Any]]:
+    return [
+        {
+            "tensor": tensor,
+            "dimension_counts": sorted(row.ranks),
+            "data_types": [type_.name for type_ in row.types],
+        }
+        for tensor, row in table.items()
     ]
+
+
+def _row(tensor: dict[str, Any]) -> tuple[str, str, str]:
+    """A row of a table; "-" for what it does not speak of."""
+    ranks = ranks_text(tensor["dimension_counts"]) if tensor["dimension_counts"] else "-"
+    return tensor["tensor"], ranks, " ".join(tensor["data_types"]) or "-"
+
+
+def _support_table(tensors: Iterable[dict[str, Any]]) -> Iterator[str]:
+    rows = [_row(one) for one in tensors]
     return _table(("Tensor", "Dimensions", "Data types"), rows)
 
 

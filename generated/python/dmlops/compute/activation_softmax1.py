@@ -19,6 +19,12 @@ STEPS: dict[str, Steps] = {
     ),
 }
 
+MACROS = {
+    "OutputTensor": "OUTPUT",
+    "InputTensor": "INPUT",
+}
+"""What the macros of a tensor begin with."""
+
 
 def computation(desc: Any) -> Reduce:
     """The computation, to be run on arrays or planned for a GPU."""

@@ -43,14 +43,14 @@ def define(e: Evaluation) -> None:
 
 SHADER = Shader(
     tensors={
-        "InputParametersTensor": ("INPUT_PARAMETERS", "inputParameters"),
-        "InputFirstMomentTensor": ("INPUT_FIRST_MOMENT", "inputFirstMoment"),
-        "InputSecondMomentTensor": ("INPUT_SECOND_MOMENT", "inputSecondMoment"),
-        "GradientTensor": ("GRADIENT", "gradient"),
-        "TrainingStepTensor": ("TRAINING_STEP", "trainingStep"),
-        "OutputParametersTensor": ("OUTPUT_PARAMETERS", "outputParameters"),
-        "OutputFirstMomentTensor": ("OUTPUT_FIRST_MOMENT", "outputFirstMoment"),
-        "OutputSecondMomentTensor": ("OUTPUT_SECOND_MOMENT", "outputSecondMoment"),
+        "InputParametersTensor": "INPUT_PARAMETERS",
+        "InputFirstMomentTensor": "INPUT_FIRST_MOMENT",
+        "InputSecondMomentTensor": "INPUT_SECOND_MOMENT",
+        "GradientTensor": "GRADIENT",
+        "TrainingStepTensor": "TRAINING_STEP",
+        "OutputParametersTensor": "OUTPUT_PARAMETERS",
+        "OutputFirstMomentTensor": "OUTPUT_FIRST_MOMENT",
+        "OutputSecondMomentTensor": "OUTPUT_SECOND_MOMENT",
     },
     kept={
     },
@@ -58,23 +58,9 @@ SHADER = Shader(
         Pass(('OutputParametersTensor', 'OutputFirstMomentTensor', 'OutputSecondMomentTensor'), ()),
     ),
     lists=(
-        ("ints", "inputParametersSizes", "INPUT_PARAMETERS_SIZES"),
-        ("ints", "inputParametersStrides", "INPUT_PARAMETERS_STRIDES"),
-        ("ints", "inputFirstMomentSizes", "INPUT_FIRST_MOMENT_SIZES"),
-        ("ints", "inputFirstMomentStrides", "INPUT_FIRST_MOMENT_STRIDES"),
-        ("ints", "inputSecondMomentSizes", "INPUT_SECOND_MOMENT_SIZES"),
-        ("ints", "inputSecondMomentStrides", "INPUT_SECOND_MOMENT_STRIDES"),
-        ("ints", "gradientSizes", "GRADIENT_SIZES"),
-        ("ints", "gradientStrides", "GRADIENT_STRIDES"),
-        ("ints", "trainingStepSizes", "TRAINING_STEP_SIZES"),
-        ("ints", "trainingStepStrides", "TRAINING_STEP_STRIDES"),
-        ("ints", "outputParametersSizes", "OUTPUT_PARAMETERS_SIZES"),
-        ("ints", "outputParametersStrides", "OUTPUT_PARAMETERS_STRIDES"),
-        ("ints", "outputFirstMomentSizes", "OUTPUT_FIRST_MOMENT_SIZES"),
-        ("ints", "outputFirstMomentStrides", "OUTPUT_FIRST_MOMENT_STRIDES"),
-        ("ints", "outputSecondMomentSizes", "OUTPUT_SECOND_MOMENT_SIZES"),
-        ("ints", "outputSecondMomentStrides", "OUTPUT_SECOND_MOMENT_STRIDES"),
         ("ints", "number", "NUMBER"),
+    ),
+    elements=(
     ),
     scalars=(
         ("float", "learningRate"),

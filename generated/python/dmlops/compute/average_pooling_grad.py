@@ -65,8 +65,8 @@ def define(e: Evaluation) -> None:
 
 SHADER = Shader(
     tensors={
-        "InputGradientTensor": ("INPUT_GRADIENT", "inputGradient"),
-        "OutputGradientTensor": ("OUTPUT_GRADIENT", "outputGradient"),
+        "InputGradientTensor": "INPUT_GRADIENT",
+        "OutputGradientTensor": "OUTPUT_GRADIENT",
     },
     kept={
     },
@@ -74,16 +74,14 @@ SHADER = Shader(
         Pass(('OutputGradientTensor',), ()),
     ),
     lists=(
-        ("ints", "inputGradientSizes", "INPUT_GRADIENT_SIZES"),
-        ("ints", "inputGradientStrides", "INPUT_GRADIENT_STRIDES"),
-        ("ints", "outputGradientSizes", "OUTPUT_GRADIENT_SIZES"),
-        ("ints", "outputGradientStrides", "OUTPUT_GRADIENT_STRIDES"),
         ("ints", "startPadding", "START_PADDING"),
         ("ints", "strides", "STRIDES"),
         ("ints", "paddedSizes", "PADDED_SIZES"),
         ("ints", "spatial", "SPATIAL"),
         ("ints", "windowSize", "WINDOW_SIZE"),
         ("ints", "inputGradientSizes2", "INPUT_GRADIENT_SIZES2"),
+    ),
+    elements=(
     ),
     scalars=(
         ("int", "includePadding"),

@@ -37,12 +37,12 @@ def define(e: Evaluation) -> None:
 
 SHADER = Shader(
     tensors={
-        "InputTensor": ("INPUT", "input"),
-        "MeanTensor": ("MEAN", "mean"),
-        "VarianceTensor": ("VARIANCE", "variance"),
-        "ScaleTensor": ("SCALE", "scale"),
-        "BiasTensor": ("BIAS", "bias"),
-        "OutputTensor": ("OUTPUT", "output"),
+        "InputTensor": "INPUT",
+        "MeanTensor": "MEAN",
+        "VarianceTensor": "VARIANCE",
+        "ScaleTensor": "SCALE",
+        "BiasTensor": "BIAS",
+        "OutputTensor": "OUTPUT",
     },
     kept={
     },
@@ -50,18 +50,8 @@ SHADER = Shader(
         Pass(('OutputTensor',), ()),
     ),
     lists=(
-        ("ints", "inputSizes", "INPUT_SIZES"),
-        ("ints", "inputStrides", "INPUT_STRIDES"),
-        ("ints", "meanSizes", "MEAN_SIZES"),
-        ("ints", "meanStrides", "MEAN_STRIDES"),
-        ("ints", "varianceSizes", "VARIANCE_SIZES"),
-        ("ints", "varianceStrides", "VARIANCE_STRIDES"),
-        ("ints", "scaleSizes", "SCALE_SIZES"),
-        ("ints", "scaleStrides", "SCALE_STRIDES"),
-        ("ints", "biasSizes", "BIAS_SIZES"),
-        ("ints", "biasStrides", "BIAS_STRIDES"),
-        ("ints", "outputSizes", "OUTPUT_SIZES"),
-        ("ints", "outputStrides", "OUTPUT_STRIDES"),
+    ),
+    elements=(
     ),
     scalars=(
         ("float", "epsilon"),

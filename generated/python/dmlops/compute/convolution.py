@@ -92,10 +92,10 @@ def define(e: Evaluation) -> None:
 
 SHADER = Shader(
     tensors={
-        "InputTensor": ("INPUT", "input"),
-        "FilterTensor": ("FILTER", "filter"),
-        "BiasTensor": ("BIAS", "bias"),
-        "OutputTensor": ("OUTPUT", "output"),
+        "InputTensor": "INPUT",
+        "FilterTensor": "FILTER",
+        "BiasTensor": "BIAS",
+        "OutputTensor": "OUTPUT",
     },
     kept={
     },
@@ -103,14 +103,6 @@ SHADER = Shader(
         Pass(('OutputTensor',), ()),
     ),
     lists=(
-        ("ints", "inputSizes", "INPUT_SIZES"),
-        ("ints", "inputStrides", "INPUT_STRIDES"),
-        ("ints", "filterSizes", "FILTER_SIZES"),
-        ("ints", "filterStrides", "FILTER_STRIDES"),
-        ("ints", "biasSizes", "BIAS_SIZES"),
-        ("ints", "biasStrides", "BIAS_STRIDES"),
-        ("ints", "outputSizes", "OUTPUT_SIZES"),
-        ("ints", "outputStrides", "OUTPUT_STRIDES"),
         ("ints", "outputPadding", "OUTPUT_PADDING"),
         ("ints", "groupCount", "GROUP_COUNT"),
         ("ints", "groupCount2", "GROUP_COUNT2"),
@@ -119,6 +111,8 @@ SHADER = Shader(
         ("ints", "startPadding", "START_PADDING"),
         ("ints", "window", "WINDOW"),
         ("ints", "inputSizes2", "INPUT_SIZES2"),
+    ),
+    elements=(
     ),
     scalars=(
         ("int", "isForward"),

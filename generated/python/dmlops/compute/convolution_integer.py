@@ -96,11 +96,11 @@ def define(e: Evaluation) -> None:
 
 SHADER = Shader(
     tensors={
-        "InputTensor": ("INPUT", "input"),
-        "InputZeroPointTensor": ("INPUT_ZERO_POINT", "inputZeroPoint"),
-        "FilterTensor": ("FILTER", "filter"),
-        "FilterZeroPointTensor": ("FILTER_ZERO_POINT", "filterZeroPoint"),
-        "OutputTensor": ("OUTPUT", "output"),
+        "InputTensor": "INPUT",
+        "InputZeroPointTensor": "INPUT_ZERO_POINT",
+        "FilterTensor": "FILTER",
+        "FilterZeroPointTensor": "FILTER_ZERO_POINT",
+        "OutputTensor": "OUTPUT",
     },
     kept={
     },
@@ -108,16 +108,6 @@ SHADER = Shader(
         Pass(('OutputTensor',), ()),
     ),
     lists=(
-        ("ints", "inputSizes", "INPUT_SIZES"),
-        ("ints", "inputStrides", "INPUT_STRIDES"),
-        ("ints", "inputZeroPointSizes", "INPUT_ZERO_POINT_SIZES"),
-        ("ints", "inputZeroPointStrides", "INPUT_ZERO_POINT_STRIDES"),
-        ("ints", "filterSizes", "FILTER_SIZES"),
-        ("ints", "filterStrides", "FILTER_STRIDES"),
-        ("ints", "filterZeroPointSizes", "FILTER_ZERO_POINT_SIZES"),
-        ("ints", "filterZeroPointStrides", "FILTER_ZERO_POINT_STRIDES"),
-        ("ints", "outputSizes", "OUTPUT_SIZES"),
-        ("ints", "outputStrides", "OUTPUT_STRIDES"),
         ("ints", "groupCount", "GROUP_COUNT"),
         ("ints", "groupCount2", "GROUP_COUNT2"),
         ("ints", "strides", "STRIDES"),
@@ -125,6 +115,8 @@ SHADER = Shader(
         ("ints", "startPadding", "START_PADDING"),
         ("ints", "inputSizes2", "INPUT_SIZES2"),
         ("ints", "window", "WINDOW"),
+    ),
+    elements=(
     ),
     scalars=(
         ("int", "channels"),

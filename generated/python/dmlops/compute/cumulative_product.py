@@ -18,6 +18,12 @@ STEPS: dict[str, Steps] = {
     ),
 }
 
+MACROS = {
+    "OutputTensor": "OUTPUT",
+    "InputTensor": "INPUT",
+}
+"""What the macros of a tensor begin with."""
+
 
 def computation(desc: Any) -> Scan:
     """The computation, to be run on arrays or planned for a GPU."""

@@ -56,16 +56,16 @@ def define(e: Evaluation) -> None:
 
 SHADER = Shader(
     tensors={
-        "InputTensor": ("INPUT", "input"),
-        "OutputTensor": ("OUTPUT", "output"),
-        "OutputScaleTensor": ("OUTPUT_SCALE", "outputScale"),
-        "OutputZeroPointTensor": ("OUTPUT_ZERO_POINT", "outputZeroPoint"),
+        "InputTensor": "INPUT",
+        "OutputTensor": "OUTPUT",
+        "OutputScaleTensor": "OUTPUT_SCALE",
+        "OutputZeroPointTensor": "OUTPUT_ZERO_POINT",
     },
     kept={
-        "Low": ("KEPT_LOW", "keptLow", "REAL_VALUE"),
-        "High": ("KEPT_HIGH", "keptHigh", "REAL_VALUE"),
-        "Scale": ("KEPT_SCALE", "keptScale", "REAL_VALUE"),
-        "Point": ("KEPT_POINT", "keptPoint", "int"),
+        "Low": ("KEPT_LOW", "REAL_VALUE"),
+        "High": ("KEPT_HIGH", "REAL_VALUE"),
+        "Scale": ("KEPT_SCALE", "REAL_VALUE"),
+        "Point": ("KEPT_POINT", "int"),
     },
     passes=(
         Pass(('Low', 'High'), ()),
@@ -76,25 +76,11 @@ SHADER = Shader(
         Pass(('OutputZeroPointTensor',), ('Point',)),
     ),
     lists=(
-        ("ints", "inputSizes", "INPUT_SIZES"),
-        ("ints", "inputStrides", "INPUT_STRIDES"),
-        ("ints", "outputSizes", "OUTPUT_SIZES"),
-        ("ints", "outputStrides", "OUTPUT_STRIDES"),
-        ("ints", "outputScaleSizes", "OUTPUT_SCALE_SIZES"),
-        ("ints", "outputScaleStrides", "OUTPUT_SCALE_STRIDES"),
-        ("ints", "outputZeroPointSizes", "OUTPUT_ZERO_POINT_SIZES"),
-        ("ints", "outputZeroPointStrides", "OUTPUT_ZERO_POINT_STRIDES"),
-        ("ints", "keptLowSizes", "KEPT_LOW_SIZES"),
-        ("ints", "keptHighSizes", "KEPT_HIGH_SIZES"),
-        ("ints", "keptScaleSizes", "KEPT_SCALE_SIZES"),
-        ("ints", "keptPointSizes", "KEPT_POINT_SIZES"),
         ("ints", "number", "NUMBER"),
     ),
+    elements=(
+    ),
     scalars=(
-        ("int", "keptLowFirst"),
-        ("int", "keptHighFirst"),
-        ("int", "keptScaleFirst"),
-        ("int", "keptPointFirst"),
         ("int", "greatest"),
         ("int", "least"),
     ),

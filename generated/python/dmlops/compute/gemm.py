@@ -53,31 +53,23 @@ def define(e: Evaluation) -> None:
 
 SHADER = Shader(
     tensors={
-        "ATensor": ("A", "a"),
-        "BTensor": ("B", "b"),
-        "CTensor": ("C", "c"),
-        "OutputTensor": ("OUTPUT", "output"),
+        "ATensor": "A",
+        "BTensor": "B",
+        "CTensor": "C",
+        "OutputTensor": "OUTPUT",
     },
     kept={
-        "Product": ("KEPT_PRODUCT", "keptProduct", "REAL_VALUE"),
+        "Product": ("KEPT_PRODUCT", "REAL_VALUE"),
     },
     passes=(
         Pass(('Product',), ()),
         Pass(('OutputTensor',), ('Product',)),
     ),
     lists=(
-        ("ints", "aSizes", "A_SIZES"),
-        ("ints", "aStrides", "A_STRIDES"),
-        ("ints", "bSizes", "B_SIZES"),
-        ("ints", "bStrides", "B_STRIDES"),
-        ("ints", "cSizes", "C_SIZES"),
-        ("ints", "cStrides", "C_STRIDES"),
-        ("ints", "outputSizes", "OUTPUT_SIZES"),
-        ("ints", "outputStrides", "OUTPUT_STRIDES"),
-        ("ints", "keptProductSizes", "KEPT_PRODUCT_SIZES"),
+    ),
+    elements=(
     ),
     scalars=(
-        ("int", "keptProductFirst"),
         ("float", "alpha"),
         ("int", "r"),
         ("int", "isNone"),

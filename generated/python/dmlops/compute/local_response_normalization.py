@@ -54,27 +54,23 @@ def define(e: Evaluation) -> None:
 
 SHADER = Shader(
     tensors={
-        "InputTensor": ("INPUT", "input"),
-        "OutputTensor": ("OUTPUT", "output"),
+        "InputTensor": "INPUT",
+        "OutputTensor": "OUTPUT",
     },
     kept={
-        "Base": ("KEPT_BASE", "keptBase", "REAL_VALUE"),
+        "Base": ("KEPT_BASE", "REAL_VALUE"),
     },
     passes=(
         Pass(('Base',), ()),
         Pass(('OutputTensor',), ('Base',)),
     ),
     lists=(
-        ("ints", "inputSizes", "INPUT_SIZES"),
-        ("ints", "inputStrides", "INPUT_STRIDES"),
-        ("ints", "outputSizes", "OUTPUT_SIZES"),
-        ("ints", "outputStrides", "OUTPUT_STRIDES"),
-        ("ints", "keptBaseSizes", "KEPT_BASE_SIZES"),
         ("ints", "before", "BEFORE"),
         ("ints", "span", "SPAN"),
     ),
+    elements=(
+    ),
     scalars=(
-        ("int", "keptBaseFirst"),
         ("float", "bias"),
         ("float", "alpha"),
         ("int", "localSize"),

@@ -60,30 +60,24 @@ def define(e: Evaluation) -> None:
 
 SHADER = Shader(
     tensors={
-        "InputTensor": ("INPUT", "input"),
-        "InputGradientTensor": ("INPUT_GRADIENT", "inputGradient"),
-        "OutputGradientTensor": ("OUTPUT_GRADIENT", "outputGradient"),
+        "InputTensor": "INPUT",
+        "InputGradientTensor": "INPUT_GRADIENT",
+        "OutputGradientTensor": "OUTPUT_GRADIENT",
     },
     kept={
-        "Base": ("KEPT_BASE", "keptBase", "REAL_VALUE"),
+        "Base": ("KEPT_BASE", "REAL_VALUE"),
     },
     passes=(
         Pass(('Base',), ()),
         Pass(('OutputGradientTensor',), ('Base',)),
     ),
     lists=(
-        ("ints", "inputSizes", "INPUT_SIZES"),
-        ("ints", "inputStrides", "INPUT_STRIDES"),
-        ("ints", "inputGradientSizes", "INPUT_GRADIENT_SIZES"),
-        ("ints", "inputGradientStrides", "INPUT_GRADIENT_STRIDES"),
-        ("ints", "outputGradientSizes", "OUTPUT_GRADIENT_SIZES"),
-        ("ints", "outputGradientStrides", "OUTPUT_GRADIENT_STRIDES"),
-        ("ints", "keptBaseSizes", "KEPT_BASE_SIZES"),
         ("ints", "before", "BEFORE"),
         ("ints", "span", "SPAN"),
     ),
+    elements=(
+    ),
     scalars=(
-        ("int", "keptBaseFirst"),
         ("float", "bias"),
         ("float", "alpha"),
         ("int", "localSize"),

@@ -52,26 +52,22 @@ def define(e: Evaluation) -> None:
 
 SHADER = Shader(
     tensors={
-        "InputTensor": ("INPUT", "input"),
-        "OutputTensor": ("OUTPUT", "output"),
+        "InputTensor": "INPUT",
+        "OutputTensor": "OUTPUT",
     },
     kept={
-        "Norm": ("KEPT_NORM", "keptNorm", "REAL_VALUE"),
+        "Norm": ("KEPT_NORM", "REAL_VALUE"),
     },
     passes=(
         Pass(('Norm',), ()),
         Pass(('OutputTensor',), ('Norm',)),
     ),
     lists=(
-        ("ints", "inputSizes", "INPUT_SIZES"),
-        ("ints", "inputStrides", "INPUT_STRIDES"),
-        ("ints", "outputSizes", "OUTPUT_SIZES"),
-        ("ints", "outputStrides", "OUTPUT_STRIDES"),
-        ("ints", "keptNormSizes", "KEPT_NORM_SIZES"),
         ("ints", "extent", "EXTENT"),
     ),
+    elements=(
+    ),
     scalars=(
-        ("int", "keptNormFirst"),
         ("int", "isNumber"),
         ("int", "axis"),
         ("float", "epsilon"),

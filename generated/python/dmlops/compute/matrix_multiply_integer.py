@@ -67,11 +67,11 @@ def define(e: Evaluation) -> None:
 
 SHADER = Shader(
     tensors={
-        "ATensor": ("A", "a"),
-        "AZeroPointTensor": ("AZERO_POINT", "aZeroPoint"),
-        "BTensor": ("B", "b"),
-        "BZeroPointTensor": ("BZERO_POINT", "bZeroPoint"),
-        "OutputTensor": ("OUTPUT", "output"),
+        "ATensor": "A",
+        "AZeroPointTensor": "AZERO_POINT",
+        "BTensor": "B",
+        "BZeroPointTensor": "BZERO_POINT",
+        "OutputTensor": "OUTPUT",
     },
     kept={
     },
@@ -79,16 +79,8 @@ SHADER = Shader(
         Pass(('OutputTensor',), ()),
     ),
     lists=(
-        ("ints", "aSizes", "A_SIZES"),
-        ("ints", "aStrides", "A_STRIDES"),
-        ("ints", "aZeroPointSizes", "AZERO_POINT_SIZES"),
-        ("ints", "aZeroPointStrides", "AZERO_POINT_STRIDES"),
-        ("ints", "bSizes", "B_SIZES"),
-        ("ints", "bStrides", "B_STRIDES"),
-        ("ints", "bZeroPointSizes", "BZERO_POINT_SIZES"),
-        ("ints", "bZeroPointStrides", "BZERO_POINT_STRIDES"),
-        ("ints", "outputSizes", "OUTPUT_SIZES"),
-        ("ints", "outputStrides", "OUTPUT_STRIDES"),
+    ),
+    elements=(
     ),
     scalars=(
         ("int", "r"),

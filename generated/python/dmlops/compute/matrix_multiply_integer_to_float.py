@@ -81,14 +81,14 @@ def define(e: Evaluation) -> None:
 
 SHADER = Shader(
     tensors={
-        "ATensor": ("A", "a"),
-        "AScaleTensor": ("ASCALE", "aScale"),
-        "AZeroPointTensor": ("AZERO_POINT", "aZeroPoint"),
-        "BTensor": ("B", "b"),
-        "BScaleTensor": ("BSCALE", "bScale"),
-        "BZeroPointTensor": ("BZERO_POINT", "bZeroPoint"),
-        "BiasTensor": ("BIAS", "bias"),
-        "OutputTensor": ("OUTPUT", "output"),
+        "ATensor": "A",
+        "AScaleTensor": "ASCALE",
+        "AZeroPointTensor": "AZERO_POINT",
+        "BTensor": "B",
+        "BScaleTensor": "BSCALE",
+        "BZeroPointTensor": "BZERO_POINT",
+        "BiasTensor": "BIAS",
+        "OutputTensor": "OUTPUT",
     },
     kept={
     },
@@ -96,22 +96,8 @@ SHADER = Shader(
         Pass(('OutputTensor',), ()),
     ),
     lists=(
-        ("ints", "aSizes", "A_SIZES"),
-        ("ints", "aStrides", "A_STRIDES"),
-        ("ints", "aScaleSizes", "ASCALE_SIZES"),
-        ("ints", "aScaleStrides", "ASCALE_STRIDES"),
-        ("ints", "aZeroPointSizes", "AZERO_POINT_SIZES"),
-        ("ints", "aZeroPointStrides", "AZERO_POINT_STRIDES"),
-        ("ints", "bSizes", "B_SIZES"),
-        ("ints", "bStrides", "B_STRIDES"),
-        ("ints", "bScaleSizes", "BSCALE_SIZES"),
-        ("ints", "bScaleStrides", "BSCALE_STRIDES"),
-        ("ints", "bZeroPointSizes", "BZERO_POINT_SIZES"),
-        ("ints", "bZeroPointStrides", "BZERO_POINT_STRIDES"),
-        ("ints", "biasSizes", "BIAS_SIZES"),
-        ("ints", "biasStrides", "BIAS_STRIDES"),
-        ("ints", "outputSizes", "OUTPUT_SIZES"),
-        ("ints", "outputStrides", "OUTPUT_STRIDES"),
+    ),
+    elements=(
     ),
     scalars=(
         ("int", "r"),

@@ -47,9 +47,9 @@ def define(e: Evaluation) -> None:
 
 SHADER = Shader(
     tensors={
-        "InputTensor": ("INPUT", "input"),
-        "OutputTensor": ("OUTPUT", "output"),
-        "OutputIndicesTensor": ("OUTPUT_INDICES", "outputIndices"),
+        "InputTensor": "INPUT",
+        "OutputTensor": "OUTPUT",
+        "OutputIndicesTensor": "OUTPUT_INDICES",
     },
     kept={
     },
@@ -58,16 +58,12 @@ SHADER = Shader(
         Pass(('OutputIndicesTensor',), ()),
     ),
     lists=(
-        ("ints", "inputSizes", "INPUT_SIZES"),
-        ("ints", "inputStrides", "INPUT_STRIDES"),
-        ("ints", "outputSizes", "OUTPUT_SIZES"),
-        ("ints", "outputStrides", "OUTPUT_STRIDES"),
-        ("ints", "outputIndicesSizes", "OUTPUT_INDICES_SIZES"),
-        ("ints", "outputIndicesStrides", "OUTPUT_INDICES_STRIDES"),
         ("ints", "strides", "STRIDES"),
         ("ints", "startPadding", "START_PADDING"),
         ("ints", "spatial", "SPATIAL"),
         ("ints", "windowSize", "WINDOW_SIZE"),
+    ),
+    elements=(
     ),
     scalars=(
     ),

@@ -83,25 +83,18 @@ def define(e: Evaluation) -> None:
 
 SHADER = Shader(
     tensors={
-        "InputTensor": ("INPUT", "input"),
-        "InputGradientTensor": ("INPUT_GRADIENT", "inputGradient"),
-        "OutputGradientTensor": ("OUTPUT_GRADIENT", "outputGradient"),
+        "InputTensor": "INPUT",
+        "InputGradientTensor": "INPUT_GRADIENT",
+        "OutputGradientTensor": "OUTPUT_GRADIENT",
     },
     kept={
-        "Winner": ("KEPT_WINNER", "keptWinner", "int"),
+        "Winner": ("KEPT_WINNER", "int"),
     },
     passes=(
         Pass(('Winner',), ()),
         Pass(('OutputGradientTensor',), ('Winner',)),
     ),
     lists=(
-        ("ints", "inputSizes", "INPUT_SIZES"),
-        ("ints", "inputStrides", "INPUT_STRIDES"),
-        ("ints", "inputGradientSizes", "INPUT_GRADIENT_SIZES"),
-        ("ints", "inputGradientStrides", "INPUT_GRADIENT_STRIDES"),
-        ("ints", "outputGradientSizes", "OUTPUT_GRADIENT_SIZES"),
-        ("ints", "outputGradientStrides", "OUTPUT_GRADIENT_STRIDES"),
-        ("ints", "keptWinnerSizes", "KEPT_WINNER_SIZES"),
         ("ints", "strides", "STRIDES"),
         ("ints", "dilations", "DILATIONS"),
         ("ints", "startPadding", "START_PADDING"),
@@ -109,8 +102,9 @@ SHADER = Shader(
         ("ints", "windowSize", "WINDOW_SIZE"),
         ("ints", "inputGradientSizes2", "INPUT_GRADIENT_SIZES2"),
     ),
+    elements=(
+    ),
     scalars=(
-        ("int", "keptWinnerFirst"),
     ),
     bounds=(
         ("dims", "DIMS"),

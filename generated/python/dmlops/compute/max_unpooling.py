@@ -32,28 +32,22 @@ def define(e: Evaluation) -> None:
 
 SHADER = Shader(
     tensors={
-        "InputTensor": ("INPUT", "input"),
-        "IndicesTensor": ("INDICES", "indices"),
-        "OutputTensor": ("OUTPUT", "output"),
+        "InputTensor": "INPUT",
+        "IndicesTensor": "INDICES",
+        "OutputTensor": "OUTPUT",
     },
     kept={
-        "Last": ("KEPT_LAST", "keptLast", "int"),
+        "Last": ("KEPT_LAST", "int"),
     },
     passes=(
-        Pass(('Last',), (), over="inputSizes"),
+        Pass(('Last',), (), over=('tensor', 0)),
         Pass(('OutputTensor',), ('Last',)),
     ),
     lists=(
-        ("ints", "inputSizes", "INPUT_SIZES"),
-        ("ints", "inputStrides", "INPUT_STRIDES"),
-        ("ints", "indicesSizes", "INDICES_SIZES"),
-        ("ints", "indicesStrides", "INDICES_STRIDES"),
-        ("ints", "outputSizes", "OUTPUT_SIZES"),
-        ("ints", "outputStrides", "OUTPUT_STRIDES"),
-        ("ints", "keptLastSizes", "KEPT_LAST_SIZES"),
+    ),
+    elements=(
     ),
     scalars=(
-        ("int", "keptLastFirst"),
     ),
     bounds=(
     ),

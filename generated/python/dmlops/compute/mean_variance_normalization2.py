@@ -86,39 +86,27 @@ def define(e: Evaluation) -> None:
 
 SHADER = Shader(
     tensors={
-        "InputTensor": ("INPUT", "input"),
-        "ScaleTensor": ("SCALE", "scale"),
-        "BiasTensor": ("BIAS", "bias"),
-        "OutputTensor": ("OUTPUT", "output"),
+        "InputTensor": "INPUT",
+        "ScaleTensor": "SCALE",
+        "BiasTensor": "BIAS",
+        "OutputTensor": "OUTPUT",
     },
     kept={
-        "Mean": ("KEPT_MEAN", "keptMean", "REAL_VALUE"),
-        "Centre": ("KEPT_CENTRE", "keptCentre", "REAL_VALUE"),
-        "Variance": ("KEPT_VARIANCE", "keptVariance", "REAL_VALUE"),
+        "Mean": ("KEPT_MEAN", "REAL_VALUE"),
+        "Centre": ("KEPT_CENTRE", "REAL_VALUE"),
+        "Variance": ("KEPT_VARIANCE", "REAL_VALUE"),
     },
     passes=(
         Pass(('Mean', 'Centre', 'Variance'), ('Centre', 'Mean')),
         Pass(('OutputTensor',), ('Centre', 'Variance')),
     ),
     lists=(
-        ("ints", "inputSizes", "INPUT_SIZES"),
-        ("ints", "inputStrides", "INPUT_STRIDES"),
-        ("ints", "scaleSizes", "SCALE_SIZES"),
-        ("ints", "scaleStrides", "SCALE_STRIDES"),
-        ("ints", "biasSizes", "BIAS_SIZES"),
-        ("ints", "biasStrides", "BIAS_STRIDES"),
-        ("ints", "outputSizes", "OUTPUT_SIZES"),
-        ("ints", "outputStrides", "OUTPUT_STRIDES"),
-        ("ints", "keptMeanSizes", "KEPT_MEAN_SIZES"),
-        ("ints", "keptCentreSizes", "KEPT_CENTRE_SIZES"),
-        ("ints", "keptVarianceSizes", "KEPT_VARIANCE_SIZES"),
         ("ints", "axes", "AXES"),
         ("ints", "extent", "EXTENT"),
     ),
+    elements=(
+    ),
     scalars=(
-        ("int", "keptMeanFirst"),
-        ("int", "keptCentreFirst"),
-        ("int", "keptVarianceFirst"),
         ("int", "len"),
         ("int", "product"),
         ("int", "useMean"),

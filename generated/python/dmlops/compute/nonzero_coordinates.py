@@ -8,6 +8,13 @@ from typing import Any
 
 from ..kernels.nonzero import Nonzero
 
+MACROS = {
+    "OutputCountTensor": "OUTPUT_COUNT",
+    "InputTensor": "INPUT",
+    "OutputCoordinatesTensor": "OUTPUT_COORDINATES",
+}
+"""What the macros of a tensor begin with."""
+
 
 def computation(desc: Any) -> Nonzero:
     """The computation, to be run on arrays or planned for a GPU."""

@@ -117,12 +117,12 @@ def define(e: Evaluation) -> None:
 
 SHADER = Shader(
     tensors={
-        "InputTensor": ("INPUT", "input"),
-        "InputScaleTensor": ("INPUT_SCALE", "inputScale"),
-        "InputZeroPointTensor": ("INPUT_ZERO_POINT", "inputZeroPoint"),
-        "OutputScaleTensor": ("OUTPUT_SCALE", "outputScale"),
-        "OutputZeroPointTensor": ("OUTPUT_ZERO_POINT", "outputZeroPoint"),
-        "OutputTensor": ("OUTPUT", "output"),
+        "InputTensor": "INPUT",
+        "InputScaleTensor": "INPUT_SCALE",
+        "InputZeroPointTensor": "INPUT_ZERO_POINT",
+        "OutputScaleTensor": "OUTPUT_SCALE",
+        "OutputZeroPointTensor": "OUTPUT_ZERO_POINT",
+        "OutputTensor": "OUTPUT",
     },
     kept={
     },
@@ -130,24 +130,14 @@ SHADER = Shader(
         Pass(('OutputTensor',), ()),
     ),
     lists=(
-        ("ints", "inputSizes", "INPUT_SIZES"),
-        ("ints", "inputStrides", "INPUT_STRIDES"),
-        ("ints", "inputScaleSizes", "INPUT_SCALE_SIZES"),
-        ("ints", "inputScaleStrides", "INPUT_SCALE_STRIDES"),
-        ("ints", "inputZeroPointSizes", "INPUT_ZERO_POINT_SIZES"),
-        ("ints", "inputZeroPointStrides", "INPUT_ZERO_POINT_STRIDES"),
-        ("ints", "outputScaleSizes", "OUTPUT_SCALE_SIZES"),
-        ("ints", "outputScaleStrides", "OUTPUT_SCALE_STRIDES"),
-        ("ints", "outputZeroPointSizes", "OUTPUT_ZERO_POINT_SIZES"),
-        ("ints", "outputZeroPointStrides", "OUTPUT_ZERO_POINT_STRIDES"),
-        ("ints", "outputSizes", "OUTPUT_SIZES"),
-        ("ints", "outputStrides", "OUTPUT_STRIDES"),
         ("ints", "strides", "STRIDES"),
         ("ints", "dilations", "DILATIONS"),
         ("ints", "startPadding", "START_PADDING"),
         ("ints", "spatial", "SPATIAL"),
         ("ints", "windowSize", "WINDOW_SIZE"),
         ("ints", "paddedSizes", "PADDED_SIZES"),
+    ),
+    elements=(
     ),
     scalars=(
         ("int", "channels"),

@@ -8,6 +8,13 @@ from typing import Any
 
 from ..kernels.philox import Philox
 
+MACROS = {
+    "OutputTensor": "OUTPUT",
+    "InputStateTensor": "INPUT_STATE",
+    "OutputStateTensor": "OUTPUT_STATE",
+}
+"""What the macros of a tensor begin with."""
+
 
 def computation(desc: Any) -> Philox:
     """The computation, to be run on arrays or planned for a GPU."""

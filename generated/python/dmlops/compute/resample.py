@@ -85,8 +85,8 @@ def define(e: Evaluation) -> None:
 
 SHADER = Shader(
     tensors={
-        "InputTensor": ("INPUT", "input"),
-        "OutputTensor": ("OUTPUT", "output"),
+        "InputTensor": "INPUT",
+        "OutputTensor": "OUTPUT",
     },
     kept={
     },
@@ -94,11 +94,9 @@ SHADER = Shader(
         Pass(('OutputTensor',), ()),
     ),
     lists=(
-        ("ints", "inputSizes", "INPUT_SIZES"),
-        ("ints", "inputStrides", "INPUT_STRIDES"),
-        ("ints", "outputSizes", "OUTPUT_SIZES"),
-        ("ints", "outputStrides", "OUTPUT_STRIDES"),
         ("floats", "scales", "SCALES"),
+    ),
+    elements=(
     ),
     scalars=(
         ("int", "isLinear"),

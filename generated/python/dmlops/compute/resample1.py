@@ -87,8 +87,8 @@ def define(e: Evaluation) -> None:
 
 SHADER = Shader(
     tensors={
-        "InputTensor": ("INPUT", "input"),
-        "OutputTensor": ("OUTPUT", "output"),
+        "InputTensor": "INPUT",
+        "OutputTensor": "OUTPUT",
     },
     kept={
     },
@@ -96,13 +96,11 @@ SHADER = Shader(
         Pass(('OutputTensor',), ()),
     ),
     lists=(
-        ("ints", "inputSizes", "INPUT_SIZES"),
-        ("ints", "inputStrides", "INPUT_STRIDES"),
-        ("ints", "outputSizes", "OUTPUT_SIZES"),
-        ("ints", "outputStrides", "OUTPUT_STRIDES"),
         ("floats", "scales", "SCALES"),
         ("floats", "outputPixelOffsets", "OUTPUT_PIXEL_OFFSETS"),
         ("floats", "inputPixelOffsets", "INPUT_PIXEL_OFFSETS"),
+    ),
+    elements=(
     ),
     scalars=(
         ("int", "isLinear"),

@@ -88,8 +88,8 @@ def define(e: Evaluation) -> None:
 
 SHADER = Shader(
     tensors={
-        "InputTensor": ("INPUT", "input"),
-        "OutputTensor": ("OUTPUT", "output"),
+        "InputTensor": "INPUT",
+        "OutputTensor": "OUTPUT",
     },
     kept={
     },
@@ -97,13 +97,11 @@ SHADER = Shader(
         Pass(('OutputTensor',), ()),
     ),
     lists=(
-        ("ints", "inputSizes", "INPUT_SIZES"),
-        ("ints", "inputStrides", "INPUT_STRIDES"),
-        ("ints", "outputSizes", "OUTPUT_SIZES"),
-        ("ints", "outputStrides", "OUTPUT_STRIDES"),
         ("floats", "scales", "SCALES"),
         ("floats", "outputPixelOffsets", "OUTPUT_PIXEL_OFFSETS"),
         ("floats", "inputPixelOffsets", "INPUT_PIXEL_OFFSETS"),
+    ),
+    elements=(
     ),
     scalars=(
         ("int", "isLinear"),

@@ -97,8 +97,8 @@ def define(e: Evaluation) -> None:
 
 SHADER = Shader(
     tensors={
-        "InputGradientTensor": ("INPUT_GRADIENT", "inputGradient"),
-        "OutputGradientTensor": ("OUTPUT_GRADIENT", "outputGradient"),
+        "InputGradientTensor": "INPUT_GRADIENT",
+        "OutputGradientTensor": "OUTPUT_GRADIENT",
     },
     kept={
     },
@@ -106,13 +106,11 @@ SHADER = Shader(
         Pass(('OutputGradientTensor',), ()),
     ),
     lists=(
-        ("ints", "inputGradientSizes", "INPUT_GRADIENT_SIZES"),
-        ("ints", "inputGradientStrides", "INPUT_GRADIENT_STRIDES"),
-        ("ints", "outputGradientSizes", "OUTPUT_GRADIENT_SIZES"),
-        ("ints", "outputGradientStrides", "OUTPUT_GRADIENT_STRIDES"),
         ("floats", "scales", "SCALES"),
         ("floats", "outputPixelOffsets", "OUTPUT_PIXEL_OFFSETS"),
         ("floats", "inputPixelOffsets", "INPUT_PIXEL_OFFSETS"),
+    ),
+    elements=(
     ),
     scalars=(
         ("int", "isLinear"),

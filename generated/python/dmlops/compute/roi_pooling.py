@@ -45,9 +45,9 @@ def define(e: Evaluation) -> None:
 
 SHADER = Shader(
     tensors={
-        "InputTensor": ("INPUT", "input"),
-        "ROITensor": ("ROI", "rOI"),
-        "OutputTensor": ("OUTPUT", "output"),
+        "InputTensor": "INPUT",
+        "ROITensor": "ROI",
+        "OutputTensor": "OUTPUT",
     },
     kept={
     },
@@ -55,13 +55,9 @@ SHADER = Shader(
         Pass(('OutputTensor',), ()),
     ),
     lists=(
-        ("ints", "inputSizes", "INPUT_SIZES"),
-        ("ints", "inputStrides", "INPUT_STRIDES"),
-        ("ints", "rOISizes", "ROI_SIZES"),
-        ("ints", "rOIStrides", "ROI_STRIDES"),
-        ("ints", "outputSizes", "OUTPUT_SIZES"),
-        ("ints", "outputStrides", "OUTPUT_STRIDES"),
         ("ints", "pooled", "POOLED"),
+    ),
+    elements=(
     ),
     scalars=(
         ("float", "spatialScale"),

@@ -16,6 +16,15 @@ def place(desc: Any, at: Coordinates, load: Load) -> Coordinates:
     return replace(at, desc.Axis, index)
 
 
+MACROS = {
+    "OutputTensor": "OUTPUT",
+    "InputTensor": "INPUT",
+    "IndicesTensor": "INDICES",
+    "UpdatesTensor": "UPDATES",
+}
+"""What the macros of a tensor begin with."""
+
+
 def computation(desc: Any) -> Scatter:
     """The computation, to be run on arrays or planned for a GPU."""
     return Scatter(

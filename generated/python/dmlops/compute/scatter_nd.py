@@ -19,6 +19,15 @@ def place(desc: Any, at: Coordinates, load: Load) -> Coordinates:
     return align(indexed + scattered[max(desc.IndicesDimensionCount - 1, 0) :], desc.OutputTensor.DimensionCount, 0)  # fmt: skip
 
 
+MACROS = {
+    "OutputTensor": "OUTPUT",
+    "InputTensor": "INPUT",
+    "IndicesTensor": "INDICES",
+    "UpdatesTensor": "UPDATES",
+}
+"""What the macros of a tensor begin with."""
+
+
 def computation(desc: Any) -> Scatter:
     """The computation, to be run on arrays or planned for a GPU."""
     return Scatter(

@@ -8,6 +8,13 @@ from typing import Any
 
 from ..kernels.top_k import TopK
 
+MACROS = {
+    "OutputValueTensor": "OUTPUT_VALUE",
+    "InputTensor": "INPUT",
+    "OutputIndexTensor": "OUTPUT_INDEX",
+}
+"""What the macros of a tensor begin with."""
+
 
 def computation(desc: Any) -> TopK:
     """The computation, to be run on arrays or planned for a GPU."""

@@ -11,6 +11,13 @@ from ..kernels.top_k import TopK
 
 AXIS_DIRECTION_DECREASING = AxisDirection.DECREASING
 
+MACROS = {
+    "OutputValueTensor": "OUTPUT_VALUE",
+    "InputTensor": "INPUT",
+    "OutputIndexTensor": "OUTPUT_INDEX",
+}
+"""What the macros of a tensor begin with."""
+
 
 def computation(desc: Any) -> TopK:
     """The computation, to be run on arrays or planned for a GPU."""

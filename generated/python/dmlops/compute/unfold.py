@@ -52,8 +52,8 @@ def define(e: Evaluation) -> None:
 
 SHADER = Shader(
     tensors={
-        "InputTensor": ("INPUT", "input"),
-        "OutputTensor": ("OUTPUT", "output"),
+        "InputTensor": "INPUT",
+        "OutputTensor": "OUTPUT",
     },
     kept={
     },
@@ -61,16 +61,14 @@ SHADER = Shader(
         Pass(('OutputTensor',), ()),
     ),
     lists=(
-        ("ints", "inputSizes", "INPUT_SIZES"),
-        ("ints", "inputStrides", "INPUT_STRIDES"),
-        ("ints", "outputSizes", "OUTPUT_SIZES"),
-        ("ints", "outputStrides", "OUTPUT_STRIDES"),
         ("ints", "blocksPerDimension", "BLOCKS_PER_DIMENSION"),
         ("ints", "strides", "STRIDES"),
         ("ints", "inputSizes2", "INPUT_SIZES2"),
         ("ints", "dilations", "DILATIONS"),
         ("ints", "startPadding", "START_PADDING"),
         ("ints", "inputSizes3", "INPUT_SIZES3"),
+    ),
+    elements=(
     ),
     scalars=(
     ),

@@ -152,16 +152,18 @@ class Device:
             for number, (code, dispatch) in enumerate(programs):
                 bindings = [*(named[name] for name in dispatch.buffers), named[number]]
                 kernel = self.kernel(code, len(dispatch.buffers)).bind(bindings)
-                kernels.append((bound_kernels.enter_context(kernel), dispatch.groups))
+                kernels.append((bound_kernels.enter_context(kernel), dispatch))
 
             def record(commands: Any) -> None:
                 copy(commands, upload, work, uploaded)
                 for name in cleared:
                     clear(commands, named[name])
                 barrier(commands, vk.VK_ACCESS_UNIFORM_READ_BIT)  # the constants have been copied, too
-                for kernel, groups in kernels:
-                    kernel.record(commands, (*groups, 1))
-                    barrier(commands)
+                for kernel, dispatch in kernels:
+                    if dispatch.waits:
+                        barrier(commands)
+                    kernel.record(commands, (*dispatch.groups, 1))
+                barrier(commands)
                 for place, at in zip(wanted, result_offsets, strict=True):
                     copy(commands, work, download, place.size, place.offset, at)
 

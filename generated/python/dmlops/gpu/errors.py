@@ -2,10 +2,22 @@
 # SPDX-License-Identifier: MIT
 """What can keep a valid description from running on a GPU."""
 
+from __future__ import annotations
+
+from .plans.reasons import Reason
+
 
 class GpuUnavailable(RuntimeError):
     """No usable GPU, driver, Vulkan loader or shader compiler; the message says what to install."""
 
 
 class Unsupported(ValueError):
-    """The operator, or tensors of this shape or size, cannot run through the shaders."""
+    """The operator, or tensors of this shape or size, cannot run through the shaders.
+
+    `reason` is that of the plans, DEVICE where there is a plan; `member` names the member concerned, if any.
+    """
+
+    def __init__(self, message: str, reason: Reason = Reason.DEVICE, member: str | None = None) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.member = member

@@ -35,9 +35,9 @@ _SINCE_3_0 = {
 class ActivationCelu(Description):
     """Gives max(0, x) + min(0, Alpha * (exp(x / Alpha) - 1)), ELU with a continuous slope; Alpha is usually 1.0.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    Alpha: The parameter of the function.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Alpha (FLOAT): The parameter of the function.
 
     Rules: DML-ACTIVATION_CELU-same-rank, DML-ACTIVATION_CELU-same-type, DML-ACTIVATION_CELU-same-sizes.
     """
@@ -48,7 +48,7 @@ class ActivationCelu(Description):
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("Alpha", "FLOAT"),
+        Member("Alpha", "FLOAT", default=1.0),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ACTIVATION_CELU-same-rank", "docs"),

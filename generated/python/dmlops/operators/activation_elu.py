@@ -57,9 +57,9 @@ _SINCE_3_0 = {
 class ActivationElu(Description):
     """Keeps x from 0 on and gives Alpha * (exp(x) - 1) below; Alpha is usually 1.0.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    Alpha: The parameter of the function.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Alpha (FLOAT): The parameter of the function.
 
     Rules: DML-ACTIVATION_ELU-same-rank, DML-ACTIVATION_ELU-same-type, DML-ACTIVATION_ELU-same-sizes.
     """
@@ -70,7 +70,7 @@ class ActivationElu(Description):
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("Alpha", "FLOAT"),
+        Member("Alpha", "FLOAT", default=1.0),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ACTIVATION_ELU-same-rank", "docs"),

@@ -35,8 +35,8 @@ _SINCE_5_1 = {
 class ActivationGelu(Description):
     """Gives 0.5 * x * (1 + erf(x / sqrt(2))).
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
 
     Rules: DML-ACTIVATION_GELU-same-rank, DML-ACTIVATION_GELU-same-type, DML-ACTIVATION_GELU-same-sizes.
     """

@@ -57,10 +57,10 @@ _SINCE_3_0 = {
 class ActivationHardSigmoid(Description):
     """Gives Alpha * x + Beta, limited to 0 and 1; Alpha is usually 0.2, Beta 0.5.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    Alpha: The first parameter of the function.
-    Beta: The second parameter of the function.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Alpha (FLOAT): The first parameter of the function.
+    Beta (FLOAT): The second parameter of the function.
 
     Rules: DML-ACTIVATION_HARD_SIGMOID-same-rank, DML-ACTIVATION_HARD_SIGMOID-same-type,
     DML-ACTIVATION_HARD_SIGMOID-same-sizes.
@@ -72,8 +72,8 @@ class ActivationHardSigmoid(Description):
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("Alpha", "FLOAT"),
-        Member("Beta", "FLOAT"),
+        Member("Alpha", "FLOAT", default=0.2),
+        Member("Beta", "FLOAT", default=0.5),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ACTIVATION_HARD_SIGMOID-same-rank", "docs"),

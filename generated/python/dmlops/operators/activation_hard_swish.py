@@ -35,10 +35,10 @@ _SINCE_6_2 = {
 class ActivationHardSwish(Description):
     """Gives x times Alpha * x + Beta, the latter limited to 0 and 1; Alpha is usually 1/6, Beta 0.5.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    Alpha: The first parameter of the function.
-    Beta: The second parameter of the function.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Alpha (FLOAT): The first parameter of the function.
+    Beta (FLOAT): The second parameter of the function.
 
     Rules: DML-ACTIVATION_HARD_SWISH-same-rank, DML-ACTIVATION_HARD_SWISH-same-type,
     DML-ACTIVATION_HARD_SWISH-same-sizes.

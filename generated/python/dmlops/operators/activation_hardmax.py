@@ -57,8 +57,8 @@ _SINCE_3_0 = {
 class ActivationHardmax(Description):
     """Gives 1 for the first of the largest elements of each row and 0 for all others.
 
-    InputTensor: Rows of values; at most the last two sizes differ from 1.
-    OutputTensor: The results, one for each element of the input.
+    InputTensor (input tensor): Rows of values; at most the last two sizes differ from 1.
+    OutputTensor (output tensor): The results, one for each element of the input.
 
     Rules: DML-ACTIVATION_HARDMAX-same-rank, DML-ACTIVATION_HARDMAX-same-type,
     DML-ACTIVATION_HARDMAX-effective-rank, DML-ACTIVATION_HARDMAX-same-sizes.

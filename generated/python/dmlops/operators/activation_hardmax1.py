@@ -35,10 +35,10 @@ _SINCE_5_1 = {
 class ActivationHardmax1(Description):
     """Gives 1 for the first of the largest elements along the axes and 0 for all others.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    AxisCount: How many axes there are.
-    Axes: The dimensions whose elements belong together.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    AxisCount (UINT): How many axes there are.
+    Axes (UINT array): The dimensions whose elements belong together.
 
     Rules: DML-ACTIVATION_HARDMAX1-same-rank, DML-ACTIVATION_HARDMAX1-axes-range,
     DML-ACTIVATION_HARDMAX1-same-type, DML-ACTIVATION_HARDMAX1-same-sizes.

@@ -57,8 +57,8 @@ _SINCE_3_0 = {
 class ActivationIdentity(Description):
     """Copies every element.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
 
     Rules: DML-ACTIVATION_IDENTITY-same-rank, DML-ACTIVATION_IDENTITY-same-type,
     DML-ACTIVATION_IDENTITY-same-sizes.

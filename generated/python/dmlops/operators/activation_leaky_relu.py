@@ -57,9 +57,9 @@ _SINCE_3_0 = {
 class ActivationLeakyRelu(Description):
     """Keeps x from 0 on and gives Alpha * x below; Alpha is usually 0.01.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    Alpha: The parameter of the function.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Alpha (FLOAT): The parameter of the function.
 
     Rules: DML-ACTIVATION_LEAKY_RELU-same-rank, DML-ACTIVATION_LEAKY_RELU-same-type,
     DML-ACTIVATION_LEAKY_RELU-same-sizes.
@@ -71,7 +71,7 @@ class ActivationLeakyRelu(Description):
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("Alpha", "FLOAT"),
+        Member("Alpha", "FLOAT", default=0.01),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ACTIVATION_LEAKY_RELU-same-rank", "docs"),

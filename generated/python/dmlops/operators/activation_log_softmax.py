@@ -57,8 +57,8 @@ _SINCE_3_0 = {
 class ActivationLogSoftmax(Description):
     """Gives the natural logarithm of each element's softmax within its row.
 
-    InputTensor: Rows of values; at most the last two sizes differ from 1.
-    OutputTensor: The results, one for each element of the input.
+    InputTensor (input tensor): Rows of values; at most the last two sizes differ from 1.
+    OutputTensor (output tensor): The results, one for each element of the input.
 
     Rules: DML-ACTIVATION_LOG_SOFTMAX-same-rank, DML-ACTIVATION_LOG_SOFTMAX-same-type,
     DML-ACTIVATION_LOG_SOFTMAX-effective-rank, DML-ACTIVATION_LOG_SOFTMAX-same-sizes.

@@ -75,9 +75,9 @@ _SINCE_5_1 = {
 class ActivationParameterizedRelu(Description):
     """Keeps x from 0 on and gives slope * x below, with a slope for every element.
 
-    InputTensor: The elements that the function is applied to.
-    SlopeTensor: The slopes, one for each element of the input.
-    OutputTensor: The results, one for each element of the input.
+    InputTensor (input tensor): The elements that the function is applied to.
+    SlopeTensor (input tensor): The slopes, one for each element of the input.
+    OutputTensor (output tensor): The results, one for each element of the input.
 
     Rules: DML-ACTIVATION_PARAMETERIZED_RELU-same-rank, DML-ACTIVATION_PARAMETERIZED_RELU-same-type,
     DML-ACTIVATION_PARAMETERIZED_RELU-same-sizes.

@@ -57,10 +57,10 @@ _SINCE_3_0 = {
 class ActivationParametricSoftplus(Description):
     """Gives Alpha * ln(1 + exp(Beta * x)).
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    Alpha: The first parameter of the function.
-    Beta: The second parameter of the function.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Alpha (FLOAT): The first parameter of the function.
+    Beta (FLOAT): The second parameter of the function.
 
     Rules: DML-ACTIVATION_PARAMETRIC_SOFTPLUS-same-rank, DML-ACTIVATION_PARAMETRIC_SOFTPLUS-same-type,
     DML-ACTIVATION_PARAMETRIC_SOFTPLUS-same-sizes.

@@ -71,8 +71,8 @@ _SINCE_5_1 = {
 class ActivationRelu(Description):
     """Gives max(0, x).
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
 
     Rules: DML-ACTIVATION_RELU-same-rank, DML-ACTIVATION_RELU-same-type, DML-ACTIVATION_RELU-same-sizes.
     """

@@ -51,9 +51,9 @@ _SINCE_5_1 = {
 class ActivationReluGrad(Description):
     """Gradient of RELU: passes the incoming gradient on where the input is above 0, and gives 0 elsewhere.
 
-    InputTensor: The input of the forward pass.
-    InputGradientTensor: The gradient with respect to the output of the forward pass.
-    OutputGradientTensor: The gradient with respect to the input of the forward pass.
+    InputTensor (input tensor): The input of the forward pass.
+    InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass.
+    OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass.
 
     Rules: DML-ACTIVATION_RELU_GRAD-same-rank, DML-ACTIVATION_RELU_GRAD-same-type,
     DML-ACTIVATION_RELU_GRAD-same-sizes.

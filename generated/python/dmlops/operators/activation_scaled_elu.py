@@ -57,10 +57,10 @@ _SINCE_3_0 = {
 class ActivationScaledElu(Description):
     """Gives Gamma * x above 0 and Gamma * Alpha * (exp(x) - 1) elsewhere.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    Alpha: Factor of the exponential part, usually 1.6732.
-    Gamma: Factor of the whole, usually 1.0507.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Alpha (FLOAT): Factor of the exponential part, usually 1.6732.
+    Gamma (FLOAT): Factor of the whole, usually 1.0507.
 
     Rules: DML-ACTIVATION_SCALED_ELU-same-rank, DML-ACTIVATION_SCALED_ELU-same-type,
     DML-ACTIVATION_SCALED_ELU-same-sizes.
@@ -72,8 +72,8 @@ class ActivationScaledElu(Description):
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("Alpha", "FLOAT"),
-        Member("Gamma", "FLOAT"),
+        Member("Alpha", "FLOAT", default=1.6732631921768188),
+        Member("Gamma", "FLOAT", default=1.0507010221481323),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ACTIVATION_SCALED_ELU-same-rank", "docs"),

@@ -63,10 +63,10 @@ _SINCE_5_1 = {
 class ActivationShrink(Description):
     """Moves elements beyond Threshold by Bias towards 0 and gives 0 for all others.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    Bias: How far elements are moved, usually 0.0.
-    Threshold: Elements up to this magnitude become 0, usually 0.5.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Bias (FLOAT): How far elements are moved, usually 0.0.
+    Threshold (FLOAT): Elements up to this magnitude become 0, usually 0.5.
 
     Rules: DML-ACTIVATION_SHRINK-same-rank, DML-ACTIVATION_SHRINK-same-type, DML-ACTIVATION_SHRINK-same-sizes.
     """
@@ -77,8 +77,8 @@ class ActivationShrink(Description):
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("Bias", "FLOAT"),
-        Member("Threshold", "FLOAT"),
+        Member("Bias", "FLOAT", default=0.0),
+        Member("Threshold", "FLOAT", default=0.5),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ACTIVATION_SHRINK-same-rank", "docs"),

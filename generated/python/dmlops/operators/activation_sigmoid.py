@@ -57,8 +57,8 @@ _SINCE_3_0 = {
 class ActivationSigmoid(Description):
     """Gives 1 / (1 + exp(-x)).
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
 
     Rules: DML-ACTIVATION_SIGMOID-same-rank, DML-ACTIVATION_SIGMOID-same-type,
     DML-ACTIVATION_SIGMOID-same-sizes.

@@ -35,10 +35,10 @@ _SINCE_5_1 = {
 class ActivationSoftmax1(Description):
     """Gives each element's exponential divided by the sum of the exponentials along the axes.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    AxisCount: How many axes there are.
-    Axes: The dimensions whose elements belong together.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    AxisCount (UINT): How many axes there are.
+    Axes (UINT array): The dimensions whose elements belong together.
 
     Rules: DML-ACTIVATION_SOFTMAX1-same-rank, DML-ACTIVATION_SOFTMAX1-axes-range,
     DML-ACTIVATION_SOFTMAX1-same-type, DML-ACTIVATION_SOFTMAX1-same-sizes.

@@ -59,9 +59,9 @@ _SINCE_3_0 = {
 class ActivationSoftplus(Description):
     """Gives ln(1 + exp(Steepness * x)) / Steepness.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    Steepness: How sharply the function bends at 0, usually 1.0.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Steepness (FLOAT): How sharply the function bends at 0, usually 1.0.
 
     Rules: DML-ACTIVATION_SOFTPLUS-same-rank, DML-ACTIVATION_SOFTPLUS-same-type,
     DML-ACTIVATION_SOFTPLUS-same-sizes, DML-ACTIVATION_SOFTPLUS-steepness-range.
@@ -73,7 +73,7 @@ class ActivationSoftplus(Description):
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("Steepness", "FLOAT"),
+        Member("Steepness", "FLOAT", default=1.0),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ACTIVATION_SOFTPLUS-same-rank", "docs"),

@@ -57,8 +57,8 @@ _SINCE_3_0 = {
 class ActivationSoftsign(Description):
     """Gives x / (1 + abs(x)).
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
 
     Rules: DML-ACTIVATION_SOFTSIGN-same-rank, DML-ACTIVATION_SOFTSIGN-same-type,
     DML-ACTIVATION_SOFTSIGN-same-sizes.

@@ -35,9 +35,9 @@ _SINCE_6_2 = {
 class ActivationSwish(Description):
     """Gives x times the sigmoid of SigmoidInputScale * x.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    SigmoidInputScale: Factor inside the sigmoid, usually 1.0.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    SigmoidInputScale (FLOAT): Factor inside the sigmoid, usually 1.0.
 
     Rules: DML-ACTIVATION_SWISH-same-rank, DML-ACTIVATION_SWISH-same-type, DML-ACTIVATION_SWISH-same-sizes.
     """

@@ -46,18 +46,18 @@ _SINCE_3_0 = {
 class AdamOptimizer(Description):
     """Updates parameters, and the estimates of both moments of their gradient, by one step of the Adam method.
 
-    InputParametersTensor: The parameters before the step.
-    InputFirstMomentTensor: Running mean of the gradient, from the step before; 0 at first.
-    InputSecondMomentTensor: Running mean of the squared gradient, from the step before; 0 at first.
-    GradientTensor: The gradient with respect to each parameter.
-    TrainingStepTensor: The number of this step, a single element; no output may share its buffer.
-    OutputParametersTensor: The parameters after the step.
-    OutputFirstMomentTensor: The running mean of the gradient after the step.
-    OutputSecondMomentTensor: The running mean of the squared gradient after the step.
-    LearningRate: How far a step moves the parameters.
-    Beta1: Decay rate of the first moment, between 0 and 1; 0.9 is usual.
-    Beta2: Decay rate of the second moment, between 0 and 1; 0.999 is usual.
-    Epsilon: Small number that keeps the divisor from being 0; 1e-8 is usual.
+    InputParametersTensor (input tensor): The parameters before the step.
+    InputFirstMomentTensor (input tensor): Running mean of the gradient, from the step before; 0 at first.
+    InputSecondMomentTensor (input tensor): Running mean of the squared gradient, from the step before; 0 at first.
+    GradientTensor (input tensor): The gradient with respect to each parameter.
+    TrainingStepTensor (input tensor): The number of this step, a single element; no output may share its buffer.
+    OutputParametersTensor (output tensor): The parameters after the step.
+    OutputFirstMomentTensor (output tensor): The running mean of the gradient after the step.
+    OutputSecondMomentTensor (output tensor): The running mean of the squared gradient after the step.
+    LearningRate (FLOAT): How far a step moves the parameters.
+    Beta1 (FLOAT): Decay rate of the first moment, between 0 and 1; 0.9 is usual.
+    Beta2 (FLOAT): Decay rate of the second moment, between 0 and 1; 0.999 is usual.
+    Epsilon (FLOAT): Small number that keeps the divisor from being 0; 1e-8 is usual.
 
     Rules: DML-ADAM_OPTIMIZER-same-type, DML-ADAM_OPTIMIZER-same-sizes, DML-ADAM_OPTIMIZER-training-step-sizes.
 

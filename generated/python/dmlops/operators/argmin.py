@@ -70,11 +70,11 @@ _SINCE_4_1 = {
 class Argmin(Description):
     """Finds the index of the smallest value along one or more axes.
 
-    InputTensor: The values to compare.
-    OutputTensor: Indices of the values chosen, counted over the reduced axes in row-major order.
-    AxisCount: How many axes are reduced.
-    Axes: The dimensions to reduce.
-    AxisDirection: Which of equal values counts: INCREASING the first, DECREASING the last.
+    InputTensor (input tensor): The values to compare.
+    OutputTensor (output tensor): Indices of the values chosen, counted over the reduced axes in row-major order.
+    AxisCount (UINT): How many axes are reduced.
+    Axes (UINT array): The dimensions to reduce.
+    AxisDirection (AXIS_DIRECTION): Which of equal values counts: INCREASING the first, DECREASING the last.
 
     Rules: DML-ARGMIN-same-rank, DML-ARGMIN-axes-range, DML-ARGMIN-output-sizes.
 

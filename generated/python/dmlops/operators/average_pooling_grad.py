@@ -36,14 +36,14 @@ _SINCE_3_0 = {
 class AveragePoolingGrad(Description):
     """Gradient of AVERAGE_POOLING: spreads the gradient of every window evenly over the elements of the window.
 
-    InputGradientTensor: The gradient with respect to the output of the forward pass, one element a window.
-    OutputGradientTensor: The gradient with respect to the input of the forward pass.
-    DimensionCount: Number of spatial dimensions, those after batch and channel.
-    Strides: Distance between neighbouring windows in each spatial dimension.
-    WindowSize: Size of the window in each spatial dimension.
-    StartPadding: Elements of padding before each spatial dimension.
-    EndPadding: Elements of padding after each spatial dimension.
-    IncludePadding: Whether padding counts in the number that a window's sum is divided by.
+    InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass, one element a window.
+    OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass.
+    DimensionCount (UINT): Number of spatial dimensions, those after batch and channel.
+    Strides (UINT array): Distance between neighbouring windows in each spatial dimension.
+    WindowSize (UINT array): Size of the window in each spatial dimension.
+    StartPadding (UINT array): Elements of padding before each spatial dimension.
+    EndPadding (UINT array): Elements of padding after each spatial dimension.
+    IncludePadding (BOOL): Whether padding counts in the number that a window's sum is divided by.
 
     Rules: DML-AVERAGE_POOLING_GRAD-same-rank, DML-AVERAGE_POOLING_GRAD-dimension-count,
     DML-AVERAGE_POOLING_GRAD-strides-range, DML-AVERAGE_POOLING_GRAD-window-size-range,

@@ -55,15 +55,15 @@ _SINCE_3_1 = {
 class BatchNormalization(Description):
     """Normalizes the input by means and variances that are given, then scales and shifts it.
 
-    InputTensor: The elements to normalize.
-    MeanTensor: The means to subtract from the elements.
-    VarianceTensor: The variances; the elements are then divided by their roots.
-    ScaleTensor: Factors of the normalized elements.
-    BiasTensor: What is added to the scaled elements.
-    OutputTensor: The results, one for each element of the input.
-    Spatial: Whether means and variances may be broadcast along height and width; of no effect from feature level 4.0 on.
-    Epsilon: Small number added to the variance to keep it from being 0.
-    FusedActivation: An activation to apply to the result.
+    InputTensor (input tensor): The elements to normalize.
+    MeanTensor (input tensor): The means to subtract from the elements.
+    VarianceTensor (input tensor): The variances; the elements are then divided by their roots.
+    ScaleTensor (input tensor): Factors of the normalized elements.
+    BiasTensor (input tensor): What is added to the scaled elements.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Spatial (BOOL): Whether means and variances may be broadcast along height and width; of no effect from feature level 4.0 on.
+    Epsilon (FLOAT): Small number added to the variance to keep it from being 0.
+    FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
 
     Rules: DML-BATCH_NORMALIZATION-same-rank, DML-BATCH_NORMALIZATION-same-type,
     DML-BATCH_NORMALIZATION-mean-broadcast, DML-BATCH_NORMALIZATION-variance-broadcast,

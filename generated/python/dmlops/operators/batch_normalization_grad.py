@@ -41,15 +41,15 @@ _SINCE_3_1 = {
 class BatchNormalizationGrad(Description):
     """Gradients of BATCH_NORMALIZATION with respect to input, scale and bias, with mean and variance held fixed.
 
-    InputTensor: The input of the forward pass.
-    InputGradientTensor: The gradient with respect to the output of the forward pass.
-    MeanTensor: The mean of the forward pass.
-    VarianceTensor: The variance of the forward pass.
-    ScaleTensor: The scale of the forward pass.
-    OutputGradientTensor: The gradient with respect to the input.
-    OutputScaleGradientTensor: The gradient with respect to the scale, summed over the dimensions where MeanTensor has size 1.
-    OutputBiasGradientTensor: The gradient with respect to the bias, summed over the dimensions where MeanTensor has size 1.
-    Epsilon: Small number added to the variance to keep it from being 0.
+    InputTensor (input tensor): The input of the forward pass.
+    InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass.
+    MeanTensor (input tensor): The mean of the forward pass.
+    VarianceTensor (input tensor): The variance of the forward pass.
+    ScaleTensor (input tensor): The scale of the forward pass.
+    OutputGradientTensor (output tensor): The gradient with respect to the input.
+    OutputScaleGradientTensor (output tensor): The gradient with respect to the scale, summed over the dimensions where MeanTensor has size 1.
+    OutputBiasGradientTensor (output tensor): The gradient with respect to the bias, summed over the dimensions where MeanTensor has size 1.
+    Epsilon (FLOAT): Small number added to the variance to keep it from being 0.
 
     Rules: DML-BATCH_NORMALIZATION_GRAD-same-rank, DML-BATCH_NORMALIZATION_GRAD-same-type,
     DML-BATCH_NORMALIZATION_GRAD-input-sizes, DML-BATCH_NORMALIZATION_GRAD-mean-broadcast,

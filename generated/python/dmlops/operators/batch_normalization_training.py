@@ -41,15 +41,15 @@ _SINCE_4_1 = {
 class BatchNormalizationTraining(Description):
     """Normalizes the input by its own means and variances, which it also returns, then scales and shifts it and may add another tensor.
 
-    InputTensor: The elements to normalize.
-    ScaleTensor: Factors of the normalized elements; mean and variance are taken along the dimensions where it has size 1.
-    BiasTensor: What is added to the scaled elements.
-    FusedAddTensor: What is added to the result before the activation; nothing if absent.
-    OutputTensor: The results, one for each element of the input.
-    OutputMeanTensor: The means of the input.
-    OutputVarianceTensor: The variances of the input.
-    Epsilon: Small number added to the variance to keep it from being 0.
-    FusedActivation: An activation to apply to the result.
+    InputTensor (input tensor): The elements to normalize.
+    ScaleTensor (input tensor): Factors of the normalized elements; mean and variance are taken along the dimensions where it has size 1.
+    BiasTensor (input tensor): What is added to the scaled elements.
+    FusedAddTensor (input tensor, optional): What is added to the result before the activation; nothing if absent.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    OutputMeanTensor (output tensor): The means of the input.
+    OutputVarianceTensor (output tensor): The variances of the input.
+    Epsilon (FLOAT): Small number added to the variance to keep it from being 0.
+    FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
 
     Rules: DML-BATCH_NORMALIZATION_TRAINING-same-rank, DML-BATCH_NORMALIZATION_TRAINING-same-type,
     DML-BATCH_NORMALIZATION_TRAINING-scale-broadcast, DML-BATCH_NORMALIZATION_TRAINING-scale-sizes,

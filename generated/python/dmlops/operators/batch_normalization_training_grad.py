@@ -41,15 +41,15 @@ _SINCE_4_1 = {
 class BatchNormalizationTrainingGrad(Description):
     """Gradients of BATCH_NORMALIZATION_TRAINING with respect to input, scale and bias, through mean and variance as well.
 
-    InputTensor: The input of the forward pass.
-    InputGradientTensor: The gradient with respect to the output of the forward pass.
-    MeanTensor: The mean that the forward pass computed.
-    VarianceTensor: The variance that the forward pass computed.
-    ScaleTensor: The scale of the forward pass.
-    OutputGradientTensor: The gradient with respect to the input.
-    OutputScaleGradientTensor: The gradient with respect to the scale, summed over the dimensions where MeanTensor has size 1.
-    OutputBiasGradientTensor: The gradient with respect to the bias, summed over the dimensions where MeanTensor has size 1.
-    Epsilon: Small number added to the variance to keep it from being 0.
+    InputTensor (input tensor): The input of the forward pass.
+    InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass.
+    MeanTensor (input tensor): The mean that the forward pass computed.
+    VarianceTensor (input tensor): The variance that the forward pass computed.
+    ScaleTensor (input tensor): The scale of the forward pass.
+    OutputGradientTensor (output tensor): The gradient with respect to the input.
+    OutputScaleGradientTensor (output tensor): The gradient with respect to the scale, summed over the dimensions where MeanTensor has size 1.
+    OutputBiasGradientTensor (output tensor): The gradient with respect to the bias, summed over the dimensions where MeanTensor has size 1.
+    Epsilon (FLOAT): Small number added to the variance to keep it from being 0.
 
     Rules: DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank, DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type,
     DML-BATCH_NORMALIZATION_TRAINING_GRAD-input-sizes,

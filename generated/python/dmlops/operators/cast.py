@@ -97,8 +97,8 @@ _SINCE_4_1 = {
 class Cast(Description):
     """Converts every element to the data type of the output.
 
-    InputTensor: The elements to convert.
-    OutputTensor: The converted elements, in the data type they are converted to.
+    InputTensor (input tensor): The elements to convert.
+    OutputTensor (output tensor): The converted elements, in the data type they are converted to.
 
     Rules: DML-CAST-same-rank, DML-CAST-same-sizes.
     """

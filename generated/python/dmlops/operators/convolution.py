@@ -53,20 +53,20 @@ _SINCE_4_0 = {
 class Convolution(Description):
     """Convolves the input with a filter, forward or transposed, in groups of channels, and adds a bias.
 
-    InputTensor: Batches, channels, then one to three spatial dimensions.
-    FilterTensor: The filters. FORWARD: output channels, input channels of one group, spatial; BACKWARD: input channels, output channels of one group, spatial.
-    BiasTensor: One value to add for each output channel.
-    OutputTensor: The result; its spatial sizes follow from all the members below, or are the caller's choice.
-    Mode: Whether the filter is applied as it is, CROSS_CORRELATION, or mirrored along each spatial dimension, CONVOLUTION; BACKWARD swaps the two.
-    Direction: FORWARD, or BACKWARD for the transposed convolution.
-    DimensionCount: How many spatial dimensions there are, all but batch and channel.
-    Strides: Steps of the filter, in elements; BACKWARD spreads the input by them.
-    Dilations: Distances between neighbouring filter elements; 1 for a filter without gaps.
-    StartPadding: Zeros before the input; BACKWARD cuts that many from the start of the result.
-    EndPadding: Zeros after the input; BACKWARD cuts that many from the end of the result.
-    OutputPadding: Zeros after the end of the result.
-    GroupCount: Into how many independent groups the channels are divided; as many as input channels for a depthwise convolution.
-    FusedActivation: An activation to apply to the result.
+    InputTensor (input tensor): Batches, channels, then one to three spatial dimensions.
+    FilterTensor (input tensor): The filters. FORWARD: output channels, input channels of one group, spatial; BACKWARD: input channels, output channels of one group, spatial.
+    BiasTensor (input tensor, optional): One value to add for each output channel.
+    OutputTensor (output tensor): The result; its spatial sizes follow from all the members below, or are the caller's choice.
+    Mode (CONVOLUTION_MODE): Whether the filter is applied as it is, CROSS_CORRELATION, or mirrored along each spatial dimension, CONVOLUTION; BACKWARD swaps the two.
+    Direction (CONVOLUTION_DIRECTION): FORWARD, or BACKWARD for the transposed convolution.
+    DimensionCount (UINT): How many spatial dimensions there are, all but batch and channel.
+    Strides (UINT array): Steps of the filter, in elements; BACKWARD spreads the input by them.
+    Dilations (UINT array): Distances between neighbouring filter elements; 1 for a filter without gaps.
+    StartPadding (UINT array): Zeros before the input; BACKWARD cuts that many from the start of the result.
+    EndPadding (UINT array): Zeros after the input; BACKWARD cuts that many from the end of the result.
+    OutputPadding (UINT array): Zeros after the end of the result.
+    GroupCount (UINT): Into how many independent groups the channels are divided; as many as input channels for a depthwise convolution.
+    FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
 
     Rules: DML-CONVOLUTION-same-rank, DML-CONVOLUTION-dimension-count, DML-CONVOLUTION-group-count,
     DML-CONVOLUTION-strides, DML-CONVOLUTION-dilations, DML-CONVOLUTION-same-type,
@@ -81,15 +81,15 @@ class Convolution(Description):
         Member("FilterTensor", "tensor", role="input", pointer=True),
         Member("BiasTensor", "tensor", role="input", pointer=True, optional=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("Mode", "CONVOLUTION_MODE"),
-        Member("Direction", "CONVOLUTION_DIRECTION"),
+        Member("Mode", "CONVOLUTION_MODE", default="CROSS_CORRELATION"),
+        Member("Direction", "CONVOLUTION_DIRECTION", default="FORWARD"),
         Member("DimensionCount", "UINT"),
-        Member("Strides", "UINT", count="DimensionCount", pointer=True),
-        Member("Dilations", "UINT", count="DimensionCount", pointer=True),
-        Member("StartPadding", "UINT", count="DimensionCount", pointer=True),
-        Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
-        Member("OutputPadding", "UINT", count="DimensionCount", pointer=True),
-        Member("GroupCount", "UINT"),
+        Member("Strides", "UINT", count="DimensionCount", pointer=True, default=1),
+        Member("Dilations", "UINT", count="DimensionCount", pointer=True, default=1),
+        Member("StartPadding", "UINT", count="DimensionCount", pointer=True, default=0),
+        Member("EndPadding", "UINT", count="DimensionCount", pointer=True, default=0),
+        Member("OutputPadding", "UINT", count="DimensionCount", pointer=True, default=0),
+        Member("GroupCount", "UINT", default=1),
         Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (

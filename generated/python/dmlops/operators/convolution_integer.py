@@ -68,17 +68,17 @@ _SINCE_4_0 = {
 class ConvolutionInteger(Description):
     """Convolves an integer input with an integer filter, both less their zero points.
 
-    InputTensor: Batches, channels, then one or two spatial dimensions.
-    InputZeroPointTensor: What to subtract from the input, one value; 0 if absent.
-    FilterTensor: The filters: output channels, input channels of one group, spatial dimensions.
-    FilterZeroPointTensor: What to subtract from the filter, one value or one for each output channel; 0 if absent.
-    OutputTensor: The sums of products; its spatial sizes follow from all the members below.
-    DimensionCount: How many spatial dimensions there are, all but batch and channel.
-    Strides: Steps of the filter, in elements.
-    Dilations: Distances between neighbouring filter elements; 1 for a filter without gaps.
-    StartPadding: Elements before the input that stand for 0.
-    EndPadding: Elements after the input that stand for 0.
-    GroupCount: Into how many independent groups the channels are divided; as many as input channels for a depthwise convolution.
+    InputTensor (input tensor): Batches, channels, then one or two spatial dimensions.
+    InputZeroPointTensor (input tensor, optional): What to subtract from the input, one value; 0 if absent.
+    FilterTensor (input tensor): The filters: output channels, input channels of one group, spatial dimensions.
+    FilterZeroPointTensor (input tensor, optional): What to subtract from the filter, one value or one for each output channel; 0 if absent.
+    OutputTensor (output tensor): The sums of products; its spatial sizes follow from all the members below.
+    DimensionCount (UINT): How many spatial dimensions there are, all but batch and channel.
+    Strides (UINT array): Steps of the filter, in elements.
+    Dilations (UINT array): Distances between neighbouring filter elements; 1 for a filter without gaps.
+    StartPadding (UINT array): Elements before the input that stand for 0.
+    EndPadding (UINT array): Elements after the input that stand for 0.
+    GroupCount (UINT): Into how many independent groups the channels are divided; as many as input channels for a depthwise convolution.
 
     Rules: DML-CONVOLUTION_INTEGER-dimension-count, DML-CONVOLUTION_INTEGER-group-count,
     DML-CONVOLUTION_INTEGER-strides, DML-CONVOLUTION_INTEGER-dilations,

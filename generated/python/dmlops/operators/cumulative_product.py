@@ -65,11 +65,11 @@ _SINCE_5_0 = {
 class CumulativeProduct(Description):
     """Multiplies along one axis and writes each product on the way.
 
-    InputTensor: The factors.
-    OutputTensor: The products of the factors so far.
-    Axis: The dimension to go along.
-    AxisDirection: Whether to go from the first element to the last, INCREASING, or the other way, DECREASING.
-    HasExclusiveProduct: Whether a product leaves out the element in its own place, so that the first is 1.
+    InputTensor (input tensor): The factors.
+    OutputTensor (output tensor): The products of the factors so far.
+    Axis (UINT): The dimension to go along.
+    AxisDirection (AXIS_DIRECTION): Whether to go from the first element to the last, INCREASING, or the other way, DECREASING.
+    HasExclusiveProduct (BOOL): Whether a product leaves out the element in its own place, so that the first is 1.
 
     Rules: DML-CUMULATIVE_PRODUCT-same-rank, DML-CUMULATIVE_PRODUCT-axis-range,
     DML-CUMULATIVE_PRODUCT-same-type, DML-CUMULATIVE_PRODUCT-same-sizes.

@@ -65,11 +65,11 @@ _SINCE_5_0 = {
 class CumulativeSummation(Description):
     """Adds along one axis and writes each sum on the way.
 
-    InputTensor: The summands.
-    OutputTensor: The sums of the summands so far.
-    Axis: The dimension to go along.
-    AxisDirection: Whether to go from the first element to the last, INCREASING, or the other way, DECREASING.
-    HasExclusiveSum: Whether a sum leaves out the element in its own place, so that the first is 0.
+    InputTensor (input tensor): The summands.
+    OutputTensor (output tensor): The sums of the summands so far.
+    Axis (UINT): The dimension to go along.
+    AxisDirection (AXIS_DIRECTION): Whether to go from the first element to the last, INCREASING, or the other way, DECREASING.
+    HasExclusiveSum (BOOL): Whether a sum leaves out the element in its own place, so that the first is 0.
 
     Rules: DML-CUMULATIVE_SUMMATION-same-rank, DML-CUMULATIVE_SUMMATION-axis-range,
     DML-CUMULATIVE_SUMMATION-same-type, DML-CUMULATIVE_SUMMATION-same-sizes.

@@ -73,9 +73,9 @@ _SINCE_5_0 = {
 class DepthToSpace(Description):
     """Spreads channels out into square blocks of height and width.
 
-    InputTensor: Batches, channels, height and width; the channels hold the blocks.
-    OutputTensor: Batches, channels, height and width, with the blocks spread out.
-    BlockSize: Height and width of a block.
+    InputTensor (input tensor): Batches, channels, height and width; the channels hold the blocks.
+    OutputTensor (output tensor): Batches, channels, height and width, with the blocks spread out.
+    BlockSize (UINT): Height and width of a block.
 
     Rules: DML-DEPTH_TO_SPACE-block-size-range, DML-DEPTH_TO_SPACE-same-type,
     DML-DEPTH_TO_SPACE-channels-divisible, DML-DEPTH_TO_SPACE-output-sizes.

@@ -62,10 +62,10 @@ _SINCE_5_0 = {
 class DepthToSpace1(Description):
     """Spreads channels out into square blocks of height and width, in either order.
 
-    InputTensor: Batches, channels, height and width; the channels hold the blocks.
-    OutputTensor: Batches, channels, height and width, with the blocks spread out.
-    BlockSize: Height and width of a block.
-    Order: Whether the channel or the place in the block changes fastest along the deep channels.
+    InputTensor (input tensor): Batches, channels, height and width; the channels hold the blocks.
+    OutputTensor (output tensor): Batches, channels, height and width, with the blocks spread out.
+    BlockSize (UINT): Height and width of a block.
+    Order (DEPTH_SPACE_ORDER): Whether the channel or the place in the block changes fastest along the deep channels.
 
     Rules: DML-DEPTH_TO_SPACE1-block-size-range, DML-DEPTH_TO_SPACE1-same-type,
     DML-DEPTH_TO_SPACE1-channels-divisible, DML-DEPTH_TO_SPACE1-output-sizes.

@@ -59,11 +59,11 @@ _SINCE_6_3 = {
 class Dequantize(Description):
     """Subtracts a zero point and multiplies by a scale, element by element, with one scale for each block of elements.
 
-    InputTensor: The quantized values.
-    QuantizationType: Whether there is a scale alone, or a zero point too.
-    QuantizationTensorCount: 1 for a scale, 2 for a scale and a zero point.
-    QuantizationTensors: The scales, then the zero points, one for each block of the input.
-    OutputTensor: The values that the input stands for.
+    InputTensor (input tensor): The quantized values.
+    QuantizationType (QUANTIZATION_TYPE): Whether there is a scale alone, or a zero point too.
+    QuantizationTensorCount (UINT): 1 for a scale, 2 for a scale and a zero point.
+    QuantizationTensors (input tensors): The scales, then the zero points, one for each block of the input.
+    OutputTensor (output tensor): The values that the input stands for.
 
     Rules: DML-DEQUANTIZE-same-rank, DML-DEQUANTIZE-quantization-type,
     DML-DEQUANTIZE-quantization-tensor-count, DML-DEQUANTIZE-block-sizes,

@@ -84,9 +84,9 @@ _SINCE_5_1 = {
 class DiagonalMatrix(Description):
     """Writes matrices with one value along a diagonal and 0 elsewhere, one for every index of the leading dimensions.
 
-    OutputTensor: The matrices, in the last two dimensions; they need not be square.
-    Offset: Column of the diagonal in the first row; negative below the main diagonal.
-    Value: Value on the diagonal, 1 as a rule; integer types drop its fraction.
+    OutputTensor (output tensor): The matrices, in the last two dimensions; they need not be square.
+    Offset (INT): Column of the diagonal in the first row; negative below the main diagonal.
+    Value (FLOAT): Value on the diagonal, 1 as a rule; integer types drop its fraction.
 
     Rules: .
     """

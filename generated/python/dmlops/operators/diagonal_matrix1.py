@@ -44,12 +44,12 @@ _SINCE_5_1 = {
 class DiagonalMatrix1(Description):
     """Writes one value into a band of diagonals, or outside of it, and the input or 0 elsewhere.
 
-    InputTensor: What is written where Value is not; 0 when absent.
-    OutputTensor: The matrices, in the last two dimensions; they need not be square.
-    ValueDataType: Data type of Value.
-    Value: The value to fill with.
-    DiagonalFillBegin: First diagonal of the band, by its column in the first row; negative below the main diagonal.
-    DiagonalFillEnd: The diagonal after the band; below DiagonalFillBegin, all but the diagonals from it up to there are filled.
+    InputTensor (input tensor, optional): What is written where Value is not; 0 when absent.
+    OutputTensor (output tensor): The matrices, in the last two dimensions; they need not be square.
+    ValueDataType (TENSOR_DATA_TYPE): Data type of Value.
+    Value (SCALAR_UNION): The value to fill with.
+    DiagonalFillBegin (INT): First diagonal of the band, by its column in the first row; negative below the main diagonal.
+    DiagonalFillEnd (INT): The diagonal after the band; below DiagonalFillBegin, all but the diagonals from it up to there are filled.
 
     Rules: DML-DIAGONAL_MATRIX1-same-rank, DML-DIAGONAL_MATRIX1-same-type,
     DML-DIAGONAL_MATRIX1-value-data-type, DML-DIAGONAL_MATRIX1-same-sizes.

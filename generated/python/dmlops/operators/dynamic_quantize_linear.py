@@ -48,10 +48,10 @@ _SINCE_4_0 = {
 class DynamicQuantizeLinear(Description):
     """Finds the scale and the zero point that cover all values of the input, and quantizes the input with them.
 
-    InputTensor: The values to quantize.
-    OutputTensor: The quantized values.
-    OutputScaleTensor: The scale that was found, one value.
-    OutputZeroPointTensor: The zero point that was found, one value.
+    InputTensor (input tensor): The values to quantize.
+    OutputTensor (output tensor): The quantized values.
+    OutputScaleTensor (output tensor): The scale that was found, one value.
+    OutputZeroPointTensor (output tensor): The zero point that was found, one value.
 
     Rules: DML-DYNAMIC_QUANTIZE_LINEAR-same-rank, DML-DYNAMIC_QUANTIZE_LINEAR-same-type,
     DML-DYNAMIC_QUANTIZE_LINEAR-output-scale-sizes, DML-DYNAMIC_QUANTIZE_LINEAR-output-zero-point-sizes,

@@ -48,10 +48,10 @@ _SINCE_3_0 = {
 class ElementWiseAdd1(Description):
     """Adds the elements of each pair, and may apply an activation to the sums.
 
-    ATensor: Left operands.
-    BTensor: Right operands.
-    OutputTensor: The sums, one for each pair.
-    FusedActivation: An activation to apply to the sums.
+    ATensor (input tensor): Left operands.
+    BTensor (input tensor): Right operands.
+    OutputTensor (output tensor): The sums, one for each pair.
+    FusedActivation (OPERATOR_DESC, optional): An activation to apply to the sums.
 
     Rules: DML-ELEMENT_WISE_ADD1-same-rank, DML-ELEMENT_WISE_ADD1-same-type, DML-ELEMENT_WISE_ADD1-same-sizes.
     """

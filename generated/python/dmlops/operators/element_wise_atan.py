@@ -47,9 +47,9 @@ _SINCE_3_0 = {
 class ElementWiseAtan(Description):
     """Takes the arctangent of each element, in radians.
 
-    InputTensor: The elements that the function is applied to.
-    OutputTensor: The results, one for each element of the input.
-    ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
+    InputTensor (input tensor): The elements that the function is applied to.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
 
     Rules: DML-ELEMENT_WISE_ATAN-same-rank, DML-ELEMENT_WISE_ATAN-same-type, DML-ELEMENT_WISE_ATAN-same-sizes.
     """

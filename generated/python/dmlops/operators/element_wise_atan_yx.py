@@ -36,9 +36,9 @@ _SINCE_3_1 = {
 class ElementWiseAtanYx(Description):
     """Takes the angle of each point (x, y) from the x axis, in radians and by quadrant.
 
-    ATensor: The y coordinates.
-    BTensor: The x coordinates.
-    OutputTensor: The angles, from -pi to pi.
+    ATensor (input tensor): The y coordinates.
+    BTensor (input tensor): The x coordinates.
+    OutputTensor (output tensor): The angles, from -pi to pi.
 
     Rules: DML-ELEMENT_WISE_ATAN_YX-same-rank, DML-ELEMENT_WISE_ATAN_YX-same-type,
     DML-ELEMENT_WISE_ATAN_YX-same-sizes.

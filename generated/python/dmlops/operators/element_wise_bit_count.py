@@ -63,8 +63,8 @@ _SINCE_4_1 = {
 class ElementWiseBitCount(Description):
     """Counts the bits that are set in each element.
 
-    InputTensor: The elements to count in.
-    OutputTensor: The numbers of set bits, of an unsigned type of its own.
+    InputTensor (input tensor): The elements to count in.
+    OutputTensor (output tensor): The numbers of set bits, of an unsigned type of its own.
 
     Rules: DML-ELEMENT_WISE_BIT_COUNT-same-rank, DML-ELEMENT_WISE_BIT_COUNT-same-sizes.
     """
@@ -73,7 +73,7 @@ class ElementWiseBitCount(Description):
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_3_0
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
+        Member("OutputTensor", "tensor", role="output", pointer=True, default="UINT8"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ELEMENT_WISE_BIT_COUNT-same-rank", "docs"),

@@ -56,8 +56,8 @@ _SINCE_4_1 = {
 class ElementWiseBitNot(Description):
     """Inverts every bit of each element.
 
-    InputTensor: The elements to invert.
-    OutputTensor: The inverted elements.
+    InputTensor (input tensor): The elements to invert.
+    OutputTensor (output tensor): The inverted elements.
 
     Rules: DML-ELEMENT_WISE_BIT_NOT-same-rank, DML-ELEMENT_WISE_BIT_NOT-same-type,
     DML-ELEMENT_WISE_BIT_NOT-same-sizes.

@@ -58,9 +58,9 @@ _SINCE_4_1 = {
 class ElementWiseBitOr(Description):
     """Keeps the bits that are set in at least one element of a pair.
 
-    ATensor: Left operands.
-    BTensor: Right operands.
-    OutputTensor: The combined bits, one element for each pair.
+    ATensor (input tensor): Left operands.
+    BTensor (input tensor): Right operands.
+    OutputTensor (output tensor): The combined bits, one element for each pair.
 
     Rules: DML-ELEMENT_WISE_BIT_OR-same-rank, DML-ELEMENT_WISE_BIT_OR-same-type,
     DML-ELEMENT_WISE_BIT_OR-same-sizes.

@@ -64,9 +64,9 @@ _SINCE_4_1 = {
 class ElementWiseBitShiftLeft(Description):
     """Shifts the bits of each element towards the highest one.
 
-    ATensor: Elements to shift.
-    BTensor: For each element, by how many bits.
-    OutputTensor: The shifted elements, filled up with zero bits.
+    ATensor (input tensor): Elements to shift.
+    BTensor (input tensor): For each element, by how many bits.
+    OutputTensor (output tensor): The shifted elements, filled up with zero bits.
 
     Rules: DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-rank, DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-type,
     DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-sizes.

@@ -64,9 +64,9 @@ _SINCE_4_1 = {
 class ElementWiseBitShiftRight(Description):
     """Shifts the bits of each element towards the lowest one.
 
-    ATensor: Elements to shift.
-    BTensor: For each element, by how many bits.
-    OutputTensor: The shifted elements, filled up with zero bits.
+    ATensor (input tensor): Elements to shift.
+    BTensor (input tensor): For each element, by how many bits.
+    OutputTensor (output tensor): The shifted elements, filled up with zero bits.
 
     Rules: DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-rank, DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-type,
     DML-ELEMENT_WISE_BIT_SHIFT_RIGHT-same-sizes.

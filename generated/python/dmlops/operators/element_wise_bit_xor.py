@@ -58,9 +58,9 @@ _SINCE_4_1 = {
 class ElementWiseBitXor(Description):
     """Keeps the bits that are set in exactly one element of a pair.
 
-    ATensor: Left operands.
-    BTensor: Right operands.
-    OutputTensor: The combined bits, one element for each pair.
+    ATensor (input tensor): Left operands.
+    BTensor (input tensor): Right operands.
+    OutputTensor (output tensor): The combined bits, one element for each pair.
 
     Rules: DML-ELEMENT_WISE_BIT_XOR-same-rank, DML-ELEMENT_WISE_BIT_XOR-same-type,
     DML-ELEMENT_WISE_BIT_XOR-same-sizes.

@@ -89,11 +89,11 @@ _SINCE_5_0 = {
 class ElementWiseClip(Description):
     """Limits each element to the range from Min to Max, given as floats.
 
-    InputTensor: The elements to limit.
-    OutputTensor: The limited elements.
-    ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
-    Min: Lower limit; holds even where it is above Max. Other types than float get it converted, integers cut toward 0.
-    Max: Upper limit, converted as Min is.
+    InputTensor (input tensor): The elements to limit.
+    OutputTensor (output tensor): The limited elements.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
+    Min (FLOAT): Lower limit; holds even where it is above Max. Other types than float get it converted, integers cut toward 0.
+    Max (FLOAT): Upper limit, converted as Min is.
 
     Rules: DML-ELEMENT_WISE_CLIP-same-rank, DML-ELEMENT_WISE_CLIP-same-type, DML-ELEMENT_WISE_CLIP-same-sizes.
     """

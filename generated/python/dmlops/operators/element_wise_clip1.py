@@ -44,12 +44,12 @@ _SINCE_5_0 = {
 class ElementWiseClip1(Description):
     """Limits each element to the range from Min to Max, given in the tensor's own type.
 
-    InputTensor: The elements to limit.
-    OutputTensor: The limited elements.
-    ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
-    MinMaxDataType: The type of Min and Max.
-    Min: Lower limit; holds even where it is above Max.
-    Max: Upper limit.
+    InputTensor (input tensor): The elements to limit.
+    OutputTensor (output tensor): The limited elements.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
+    MinMaxDataType (TENSOR_DATA_TYPE): The type of Min and Max.
+    Min (SCALAR_UNION): Lower limit; holds even where it is above Max.
+    Max (SCALAR_UNION): Upper limit.
 
     Rules: DML-ELEMENT_WISE_CLIP1-same-rank, DML-ELEMENT_WISE_CLIP1-same-type,
     DML-ELEMENT_WISE_CLIP1-min-max-data-type, DML-ELEMENT_WISE_CLIP1-same-sizes.

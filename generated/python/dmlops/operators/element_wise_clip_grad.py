@@ -62,11 +62,11 @@ _SINCE_5_0 = {
 class ElementWiseClipGrad(Description):
     """Gradient of ELEMENT_WISE_CLIP: passes the incoming gradient on where the input lies between Min and Max, and gives 0 elsewhere.
 
-    InputTensor: The input of the forward pass.
-    InputGradientTensor: The gradient with respect to the output of the forward pass.
-    OutputGradientTensor: The gradient with respect to the input of the forward pass; may share the buffer of InputTensor.
-    Min: Inputs at or below it have gradient 0.
-    Max: Inputs at or above it have gradient 0.
+    InputTensor (input tensor): The input of the forward pass.
+    InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass.
+    OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass; may share the buffer of InputTensor.
+    Min (FLOAT): Inputs at or below it have gradient 0.
+    Max (FLOAT): Inputs at or above it have gradient 0.
 
     Rules: DML-ELEMENT_WISE_CLIP_GRAD-same-rank, DML-ELEMENT_WISE_CLIP_GRAD-same-type,
     DML-ELEMENT_WISE_CLIP_GRAD-same-sizes.

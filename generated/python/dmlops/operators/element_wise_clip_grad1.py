@@ -44,12 +44,12 @@ _SINCE_5_0 = {
 class ElementWiseClipGrad1(Description):
     """Gradient of ELEMENT_WISE_CLIP1: passes the incoming gradient on where the input lies between Min and Max, and gives 0 elsewhere.
 
-    InputTensor: The input of the forward pass.
-    InputGradientTensor: The gradient with respect to the output of the forward pass.
-    OutputGradientTensor: The gradient with respect to the input of the forward pass; may share the buffer of InputTensor.
-    MinMaxDataType: Data type of Min and Max.
-    Min: Inputs at or below it have gradient 0.
-    Max: Inputs at or above it have gradient 0.
+    InputTensor (input tensor): The input of the forward pass.
+    InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass.
+    OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass; may share the buffer of InputTensor.
+    MinMaxDataType (TENSOR_DATA_TYPE): Data type of Min and Max.
+    Min (SCALAR_UNION): Inputs at or below it have gradient 0.
+    Max (SCALAR_UNION): Inputs at or above it have gradient 0.
 
     Rules: DML-ELEMENT_WISE_CLIP_GRAD1-same-rank, DML-ELEMENT_WISE_CLIP_GRAD1-same-type,
     DML-ELEMENT_WISE_CLIP_GRAD1-min-max-data-type, DML-ELEMENT_WISE_CLIP_GRAD1-same-sizes.

@@ -53,10 +53,10 @@ _SINCE_3_0 = {
 class ElementWiseConstantPow(Description):
     """Raises each element to one and the same power.
 
-    InputTensor: The bases.
-    OutputTensor: The powers; NaN of a negative base with an exponent that is not a whole number.
-    ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
-    Exponent: The exponent of all bases.
+    InputTensor (input tensor): The bases.
+    OutputTensor (output tensor): The powers; NaN of a negative base with an exponent that is not a whole number.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
+    Exponent (FLOAT): The exponent of all bases.
 
     Rules: DML-ELEMENT_WISE_CONSTANT_POW-same-rank, DML-ELEMENT_WISE_CONSTANT_POW-same-type,
     DML-ELEMENT_WISE_CONSTANT_POW-same-sizes.

@@ -91,10 +91,10 @@ _SINCE_6_0 = {
 class ElementWiseDequantizeLinear(Description):
     """Subtracts a zero point from each element and multiplies by a scale.
 
-    InputTensor: The quantized values.
-    ScaleTensor: The scale of each element; strides of 0 share one among many.
-    ZeroPointTensor: The zero point of each element; 0 if absent, which it may be from 6.2 on.
-    OutputTensor: The values that the input stands for.
+    InputTensor (input tensor): The quantized values.
+    ScaleTensor (input tensor): The scale of each element; strides of 0 share one among many.
+    ZeroPointTensor (input tensor, optional): The zero point of each element; 0 if absent, which it may be from 6.2 on.
+    OutputTensor (output tensor): The values that the input stands for.
 
     Rules: DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given, DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank,
     DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point,
@@ -110,7 +110,7 @@ class ElementWiseDequantizeLinear(Description):
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("ScaleTensor", "tensor", role="input", pointer=True),
         Member("ZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
+        Member("OutputTensor", "tensor", role="output", pointer=True, default="FLOAT32"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given", "docs", until=FeatureLevel.LEVEL_6_2),

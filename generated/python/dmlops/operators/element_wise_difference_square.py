@@ -38,9 +38,9 @@ _SINCE_3_1 = {
 class ElementWiseDifferenceSquare(Description):
     """Squares the difference of the elements of each pair.
 
-    ATensor: Left operands.
-    BTensor: Right operands.
-    OutputTensor: The results, one for each pair.
+    ATensor (input tensor): Left operands.
+    BTensor (input tensor): Right operands.
+    OutputTensor (output tensor): The results, one for each pair.
 
     Rules: DML-ELEMENT_WISE_DIFFERENCE_SQUARE-same-rank, DML-ELEMENT_WISE_DIFFERENCE_SQUARE-same-type,
     DML-ELEMENT_WISE_DIFFERENCE_SQUARE-same-sizes.

@@ -102,9 +102,9 @@ _SINCE_6_0 = {
 class ElementWiseDivide(Description):
     """Divides the left element of each pair by the right one; integer quotients are cut toward 0.
 
-    ATensor: Left operands.
-    BTensor: Right operands.
-    OutputTensor: The results, one for each pair.
+    ATensor (input tensor): Left operands.
+    BTensor (input tensor): Right operands.
+    OutputTensor (output tensor): The results, one for each pair.
 
     Rules: DML-ELEMENT_WISE_DIVIDE-same-rank, DML-ELEMENT_WISE_DIVIDE-same-type,
     DML-ELEMENT_WISE_DIVIDE-same-sizes.

@@ -86,10 +86,10 @@ _SINCE_5_0 = {
 class ElementWiseIf(Description):
     """Takes each element from one of two tensors, as a condition says.
 
-    ConditionTensor: For each element, where it comes from; ATensor unless 0.
-    ATensor: The elements for any condition but 0.
-    BTensor: The elements for the condition 0.
-    OutputTensor: The elements taken.
+    ConditionTensor (input tensor): For each element, where it comes from; ATensor unless 0.
+    ATensor (input tensor): The elements for any condition but 0.
+    BTensor (input tensor): The elements for the condition 0.
+    OutputTensor (output tensor): The elements taken.
 
     Rules: DML-ELEMENT_WISE_IF-same-rank, DML-ELEMENT_WISE_IF-same-type, DML-ELEMENT_WISE_IF-same-sizes.
     """

@@ -54,9 +54,9 @@ _SINCE_3_0 = {
 class ElementWiseIsInfinity(Description):
     """Tells for each element whether it is infinite, of either sign or of one.
 
-    InputTensor: The values to look at.
-    OutputTensor: 1 where the input is infinite as InfinityMode asks, and 0 elsewhere.
-    InfinityMode: Which signs of infinity count.
+    InputTensor (input tensor): The values to look at.
+    OutputTensor (output tensor): 1 where the input is infinite as InfinityMode asks, and 0 elsewhere.
+    InfinityMode (IS_INFINITY_MODE): Which signs of infinity count.
 
     Rules: DML-ELEMENT_WISE_IS_INFINITY-same-rank, DML-ELEMENT_WISE_IS_INFINITY-same-sizes.
     """
@@ -65,8 +65,8 @@ class ElementWiseIsInfinity(Description):
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_1
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("InfinityMode", "IS_INFINITY_MODE"),
+        Member("OutputTensor", "tensor", role="output", pointer=True, default="UINT8"),
+        Member("InfinityMode", "IS_INFINITY_MODE", default="EITHER"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ELEMENT_WISE_IS_INFINITY-same-rank", "docs"),

@@ -60,8 +60,8 @@ _SINCE_3_0 = {
 class ElementWiseIsNan(Description):
     """Tells for each element whether it is NaN.
 
-    InputTensor: The values to look at.
-    OutputTensor: 1 where the input is NaN, and 0 elsewhere.
+    InputTensor (input tensor): The values to look at.
+    OutputTensor (output tensor): 1 where the input is NaN, and 0 elsewhere.
 
     Rules: DML-ELEMENT_WISE_IS_NAN-same-rank, DML-ELEMENT_WISE_IS_NAN-same-sizes.
     """
@@ -70,7 +70,7 @@ class ElementWiseIsNan(Description):
     SINCE: ClassVar[FeatureLevel] = FeatureLevel.LEVEL_2_0
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
+        Member("OutputTensor", "tensor", role="output", pointer=True, default="UINT8"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ELEMENT_WISE_IS_NAN-same-rank", "docs"),

@@ -57,9 +57,9 @@ _SINCE_3_0 = {
 class ElementWiseLogicalAnd(Description):
     """Tells for each pair of elements whether both are true.
 
-    ATensor: Left truth values; any number but 0 is true.
-    BTensor: Right truth values; any number but 0 is true.
-    OutputTensor: 1 for true and 0 for false, one element for each pair.
+    ATensor (input tensor): Left truth values; any number but 0 is true.
+    BTensor (input tensor): Right truth values; any number but 0 is true.
+    OutputTensor (output tensor): 1 for true and 0 for false, one element for each pair.
 
     Rules: DML-ELEMENT_WISE_LOGICAL_AND-same-rank, DML-ELEMENT_WISE_LOGICAL_AND-same-type,
     DML-ELEMENT_WISE_LOGICAL_AND-same-sizes.

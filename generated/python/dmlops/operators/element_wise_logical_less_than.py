@@ -115,9 +115,9 @@ _SINCE_4_1 = {
 class ElementWiseLogicalLessThan(Description):
     """Tells for each pair of elements whether the left one is smaller.
 
-    ATensor: Left values.
-    BTensor: Right values.
-    OutputTensor: 1 where the comparison holds and 0 elsewhere, one element for each pair.
+    ATensor (input tensor): Left values.
+    BTensor (input tensor): Right values.
+    OutputTensor (output tensor): 1 where the comparison holds and 0 elsewhere, one element for each pair.
 
     Rules: DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-rank, DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-type,
     DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-sizes.
@@ -128,7 +128,7 @@ class ElementWiseLogicalLessThan(Description):
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("ATensor", "tensor", role="input", pointer=True),
         Member("BTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
+        Member("OutputTensor", "tensor", role="output", pointer=True, default="UINT8"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ELEMENT_WISE_LOGICAL_LESS_THAN-same-rank", "docs"),

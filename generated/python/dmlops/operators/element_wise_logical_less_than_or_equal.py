@@ -69,9 +69,9 @@ _SINCE_4_1 = {
 class ElementWiseLogicalLessThanOrEqual(Description):
     """Tells for each pair of elements whether the left one is at most the right one.
 
-    ATensor: Left values.
-    BTensor: Right values.
-    OutputTensor: 1 where the comparison holds and 0 elsewhere, one element for each pair.
+    ATensor (input tensor): Left values.
+    BTensor (input tensor): Right values.
+    OutputTensor (output tensor): 1 where the comparison holds and 0 elsewhere, one element for each pair.
 
     Rules: DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank,
     DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-type,
@@ -83,7 +83,7 @@ class ElementWiseLogicalLessThanOrEqual(Description):
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("ATensor", "tensor", role="input", pointer=True),
         Member("BTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
+        Member("OutputTensor", "tensor", role="output", pointer=True, default="UINT8"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank", "docs"),

@@ -54,8 +54,8 @@ _SINCE_3_0 = {
 class ElementWiseLogicalNot(Description):
     """Turns true into false and false into true.
 
-    InputTensor: Truth values; any number but 0 is true.
-    OutputTensor: 1 where the input is 0, and 0 elsewhere.
+    InputTensor (input tensor): Truth values; any number but 0 is true.
+    OutputTensor (output tensor): 1 where the input is 0, and 0 elsewhere.
 
     Rules: DML-ELEMENT_WISE_LOGICAL_NOT-same-rank, DML-ELEMENT_WISE_LOGICAL_NOT-same-type,
     DML-ELEMENT_WISE_LOGICAL_NOT-same-sizes.

@@ -92,9 +92,9 @@ _SINCE_5_0 = {
 class ElementWiseMax(Description):
     """Takes the larger element of each pair.
 
-    ATensor: Left operands.
-    BTensor: Right operands.
-    OutputTensor: The larger or smaller elements, one for each pair.
+    ATensor (input tensor): Left operands.
+    BTensor (input tensor): Right operands.
+    OutputTensor (output tensor): The larger or smaller elements, one for each pair.
 
     Rules: DML-ELEMENT_WISE_MAX-same-rank, DML-ELEMENT_WISE_MAX-same-type, DML-ELEMENT_WISE_MAX-same-sizes.
     """

@@ -64,9 +64,9 @@ _SINCE_3_0 = {
 class ElementWiseMean(Description):
     """Takes the mean of the two elements of each pair.
 
-    ATensor: Left operands.
-    BTensor: Right operands.
-    OutputTensor: The results, one for each pair.
+    ATensor (input tensor): Left operands.
+    BTensor (input tensor): Right operands.
+    OutputTensor (output tensor): The results, one for each pair.
 
     Rules: DML-ELEMENT_WISE_MEAN-same-rank, DML-ELEMENT_WISE_MEAN-same-type, DML-ELEMENT_WISE_MEAN-same-sizes.
     """

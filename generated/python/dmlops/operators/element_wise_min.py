@@ -92,9 +92,9 @@ _SINCE_5_0 = {
 class ElementWiseMin(Description):
     """Takes the smaller element of each pair.
 
-    ATensor: Left operands.
-    BTensor: Right operands.
-    OutputTensor: The larger or smaller elements, one for each pair.
+    ATensor (input tensor): Left operands.
+    BTensor (input tensor): Right operands.
+    OutputTensor (output tensor): The larger or smaller elements, one for each pair.
 
     Rules: DML-ELEMENT_WISE_MIN-same-rank, DML-ELEMENT_WISE_MIN-same-type, DML-ELEMENT_WISE_MIN-same-sizes.
     """

@@ -80,9 +80,9 @@ _SINCE_6_0 = {
 class ElementWiseModulusFloor(Description):
     """Takes the remainder of a division that rounds down; it has the sign of the divisor.
 
-    ATensor: The dividends.
-    BTensor: The divisors.
-    OutputTensor: The remainders, one for each pair.
+    ATensor (input tensor): The dividends.
+    BTensor (input tensor): The divisors.
+    OutputTensor (output tensor): The remainders, one for each pair.
 
     Rules: DML-ELEMENT_WISE_MODULUS_FLOOR-same-rank, DML-ELEMENT_WISE_MODULUS_FLOOR-same-type,
     DML-ELEMENT_WISE_MODULUS_FLOOR-same-sizes.

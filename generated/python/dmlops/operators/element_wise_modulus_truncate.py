@@ -80,9 +80,9 @@ _SINCE_6_0 = {
 class ElementWiseModulusTruncate(Description):
     """Takes the remainder of a division that rounds toward 0; it has the sign of the dividend.
 
-    ATensor: The dividends.
-    BTensor: The divisors.
-    OutputTensor: The remainders, one for each pair.
+    ATensor (input tensor): The dividends.
+    BTensor (input tensor): The divisors.
+    OutputTensor (output tensor): The remainders, one for each pair.
 
     Rules: DML-ELEMENT_WISE_MODULUS_TRUNCATE-same-rank, DML-ELEMENT_WISE_MODULUS_TRUNCATE-same-type,
     DML-ELEMENT_WISE_MODULUS_TRUNCATE-same-sizes.

@@ -100,9 +100,9 @@ _SINCE_5_1 = {
 class ElementWiseMultiply(Description):
     """Multiplies the elements of each pair.
 
-    ATensor: Left operands.
-    BTensor: Right operands.
-    OutputTensor: The results, one for each pair.
+    ATensor (input tensor): Left operands.
+    BTensor (input tensor): Right operands.
+    OutputTensor (output tensor): The results, one for each pair.
 
     Rules: DML-ELEMENT_WISE_MULTIPLY-same-rank, DML-ELEMENT_WISE_MULTIPLY-same-type,
     DML-ELEMENT_WISE_MULTIPLY-same-sizes.

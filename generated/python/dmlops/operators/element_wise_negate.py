@@ -39,8 +39,8 @@ _SINCE_5_0 = {
 class ElementWiseNegate(Description):
     """Changes the sign of each element.
 
-    InputTensor: The elements to negate.
-    OutputTensor: The negated elements.
+    InputTensor (input tensor): The elements to negate.
+    OutputTensor (output tensor): The negated elements.
 
     Rules: DML-ELEMENT_WISE_NEGATE-same-rank, DML-ELEMENT_WISE_NEGATE-same-type,
     DML-ELEMENT_WISE_NEGATE-same-sizes.

@@ -56,10 +56,10 @@ _SINCE_3_0 = {
 class ElementWisePow(Description):
     """Raises each element to a power of its own.
 
-    InputTensor: The bases.
-    ExponentTensor: For each base, its exponent.
-    OutputTensor: The powers; exact for integers, and NaN of a negative base with an exponent that is not a whole number.
-    ScaleBias: Scale and bias to apply to the bases first, x * Scale + Bias.
+    InputTensor (input tensor): The bases.
+    ExponentTensor (input tensor): For each base, its exponent.
+    OutputTensor (output tensor): The powers; exact for integers, and NaN of a negative base with an exponent that is not a whole number.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the bases first, x * Scale + Bias.
 
     Rules: DML-ELEMENT_WISE_POW-same-rank, DML-ELEMENT_WISE_POW-same-type, DML-ELEMENT_WISE_POW-exponent-type,
     DML-ELEMENT_WISE_POW-same-sizes.

@@ -107,10 +107,10 @@ _SINCE_6_0 = {
 class ElementWiseQuantizeLinear(Description):
     """Divides each element by a scale, rounds it, adds a zero point and clamps it to the output's type.
 
-    InputTensor: The values to quantize.
-    ScaleTensor: The scale of each element; strides of 0 share one among many.
-    ZeroPointTensor: The zero point of each element; 0 if absent, which it may be from 6.2 on.
-    OutputTensor: The quantized values.
+    InputTensor (input tensor): The values to quantize.
+    ScaleTensor (input tensor): The scale of each element; strides of 0 share one among many.
+    ZeroPointTensor (input tensor, optional): The zero point of each element; 0 if absent, which it may be from 6.2 on.
+    OutputTensor (output tensor): The quantized values.
 
     Rules: DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given, DML-ELEMENT_WISE_QUANTIZE_LINEAR-same-rank,
     DML-ELEMENT_WISE_QUANTIZE_LINEAR-scale-type,
@@ -126,7 +126,7 @@ class ElementWiseQuantizeLinear(Description):
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("ScaleTensor", "tensor", role="input", pointer=True),
         Member("ZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
+        Member("OutputTensor", "tensor", role="output", pointer=True, default="UINT8"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ELEMENT_WISE_QUANTIZE_LINEAR-zero-point-given", "docs", until=FeatureLevel.LEVEL_6_2),

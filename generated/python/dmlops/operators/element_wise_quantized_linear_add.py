@@ -46,15 +46,15 @@ _SINCE_4_0 = {
 class ElementWiseQuantizedLinearAdd(Description):
     """Adds two quantized tensors element by element as if they were dequantized first and the sum quantized again.
 
-    ATensor: The left operand.
-    AScaleTensor: The scale of A, one value.
-    AZeroPointTensor: The zero point of A, one value; 0 if absent.
-    BTensor: The right operand.
-    BScaleTensor: The scale of B, one value.
-    BZeroPointTensor: The zero point of B, one value; 0 if absent.
-    OutputScaleTensor: The scale to give to the output, one value.
-    OutputZeroPointTensor: The zero point to give to the output, one value; 0 if absent.
-    OutputTensor: The quantized sums.
+    ATensor (input tensor): The left operand.
+    AScaleTensor (input tensor): The scale of A, one value.
+    AZeroPointTensor (input tensor, optional): The zero point of A, one value; 0 if absent.
+    BTensor (input tensor): The right operand.
+    BScaleTensor (input tensor): The scale of B, one value.
+    BZeroPointTensor (input tensor, optional): The zero point of B, one value; 0 if absent.
+    OutputScaleTensor (input tensor): The scale to give to the output, one value.
+    OutputZeroPointTensor (input tensor, optional): The zero point to give to the output, one value; 0 if absent.
+    OutputTensor (output tensor): The quantized sums.
 
     Rules: DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank,
     DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-a-zero-point,

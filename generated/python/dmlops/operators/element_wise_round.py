@@ -46,9 +46,9 @@ _SINCE_3_0 = {
 class ElementWiseRound(Description):
     """Rounds each element to a whole number, in one of three ways.
 
-    InputTensor: The elements to round.
-    OutputTensor: The whole numbers, in the type of the input.
-    RoundingMode: To the nearest with halves to the even one, toward 0, or to the nearest with halves away from 0 (TOWARD_INFINITY).
+    InputTensor (input tensor): The elements to round.
+    OutputTensor (output tensor): The whole numbers, in the type of the input.
+    RoundingMode (ROUNDING_MODE): To the nearest with halves to the even one, toward 0, or to the nearest with halves away from 0 (TOWARD_INFINITY).
 
     Rules: DML-ELEMENT_WISE_ROUND-same-rank, DML-ELEMENT_WISE_ROUND-same-type,
     DML-ELEMENT_WISE_ROUND-same-sizes.
@@ -60,7 +60,7 @@ class ElementWiseRound(Description):
     MEMBERS: ClassVar[tuple[Member, ...]] = (
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("RoundingMode", "ROUNDING_MODE"),
+        Member("RoundingMode", "ROUNDING_MODE", default="HALVES_TO_NEAREST_EVEN"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-ELEMENT_WISE_ROUND-same-rank", "docs"),

@@ -88,8 +88,8 @@ _SINCE_4_1 = {
 class ElementWiseSign(Description):
     """Gives 1 for positive elements, -1 for negative ones and 0 for all others.
 
-    InputTensor: The elements to look at.
-    OutputTensor: 1, -1 or 0 for each element, in the type of the input.
+    InputTensor (input tensor): The elements to look at.
+    OutputTensor (output tensor): 1, -1 or 0 for each element, in the type of the input.
 
     Rules: DML-ELEMENT_WISE_SIGN-same-rank, DML-ELEMENT_WISE_SIGN-same-type, DML-ELEMENT_WISE_SIGN-same-sizes.
     """

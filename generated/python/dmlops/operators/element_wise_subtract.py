@@ -100,9 +100,9 @@ _SINCE_5_1 = {
 class ElementWiseSubtract(Description):
     """Subtracts the right element of each pair from the left one.
 
-    ATensor: Left operands.
-    BTensor: Right operands.
-    OutputTensor: The results, one for each pair.
+    ATensor (input tensor): Left operands.
+    BTensor (input tensor): Right operands.
+    OutputTensor (output tensor): The results, one for each pair.
 
     Rules: DML-ELEMENT_WISE_SUBTRACT-same-rank, DML-ELEMENT_WISE_SUBTRACT-same-type,
     DML-ELEMENT_WISE_SUBTRACT-same-sizes.

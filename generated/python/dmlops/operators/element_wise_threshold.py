@@ -70,10 +70,10 @@ _SINCE_3_0 = {
 class ElementWiseThreshold(Description):
     """Raises each element that is below Min to Min.
 
-    InputTensor: The elements to limit.
-    OutputTensor: The limited elements.
-    ScaleBias: Scale and bias to apply to the input first, x * Scale + Bias.
-    Min: Lower limit.
+    InputTensor (input tensor): The elements to limit.
+    OutputTensor (output tensor): The limited elements.
+    ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
+    Min (FLOAT): Lower limit.
 
     Rules: DML-ELEMENT_WISE_THRESHOLD-same-rank, DML-ELEMENT_WISE_THRESHOLD-same-type,
     DML-ELEMENT_WISE_THRESHOLD-same-sizes.

@@ -75,9 +75,9 @@ _SINCE_4_1 = {
 class FillValueConstant(Description):
     """Writes one value into every element of the output.
 
-    OutputTensor: The tensor to fill.
-    ValueDataType: Data type of Value.
-    Value: The value to fill with.
+    OutputTensor (output tensor): The tensor to fill.
+    ValueDataType (TENSOR_DATA_TYPE): Data type of Value.
+    Value (SCALAR_UNION): The value to fill with.
 
     Rules: DML-FILL_VALUE_CONSTANT-value-data-type.
     """

@@ -74,10 +74,10 @@ _SINCE_5_0 = {
 class FillValueSequence(Description):
     """Fills the output with numbers in even steps, in the order of its elements.
 
-    OutputTensor: The tensor to fill.
-    ValueDataType: Data type of ValueStart and ValueDelta.
-    ValueStart: The first element.
-    ValueDelta: The step from one element to the next; in integer types sums wrap around.
+    OutputTensor (output tensor): The tensor to fill.
+    ValueDataType (TENSOR_DATA_TYPE): Data type of ValueStart and ValueDelta.
+    ValueStart (SCALAR_UNION): The first element.
+    ValueDelta (SCALAR_UNION): The step from one element to the next; in integer types sums wrap around.
 
     Rules: DML-FILL_VALUE_SEQUENCE-value-data-type.
     """

@@ -62,14 +62,14 @@ _SINCE_6_4 = {
 class Fold(Description):
     """Puts columns back to the positions of a sliding window and adds up where windows overlap.
 
-    InputTensor: The columns: batches, the elements of a window in all channels, and the windows.
-    OutputTensor: The image: batches, channels and the spatial dimensions.
-    DimensionCount: How many spatial dimensions there are.
-    WindowSizes: For each spatial dimension, how many elements a window takes.
-    Strides: For each spatial dimension, the distance from one window to the next.
-    Dilations: For each spatial dimension, the distance between neighbours within a window.
-    StartPadding: For each spatial dimension, how far windows begin before the image.
-    EndPadding: For each spatial dimension, how far windows reach past the image.
+    InputTensor (input tensor): The columns: batches, the elements of a window in all channels, and the windows.
+    OutputTensor (output tensor): The image: batches, channels and the spatial dimensions.
+    DimensionCount (UINT): How many spatial dimensions there are.
+    WindowSizes (UINT array): For each spatial dimension, how many elements a window takes.
+    Strides (UINT array): For each spatial dimension, the distance from one window to the next.
+    Dilations (UINT array): For each spatial dimension, the distance between neighbours within a window.
+    StartPadding (UINT array): For each spatial dimension, how far windows begin before the image.
+    EndPadding (UINT array): For each spatial dimension, how far windows reach past the image.
 
     Rules: DML-FOLD-spatial-dimensions, DML-FOLD-same-type, DML-FOLD-window-sizes-range,
     DML-FOLD-strides-range, DML-FOLD-dilations-range, DML-FOLD-window-fits, DML-FOLD-batch-size,

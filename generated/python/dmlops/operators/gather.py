@@ -107,11 +107,11 @@ _SINCE_4_1 = {
 class Gather(Description):
     """Picks whole slices of the input along one axis, one slice for every index.
 
-    InputTensor: The slices to pick from.
-    IndicesTensor: Positions along the axis, in the last IndexDimensions dimensions.
-    OutputTensor: The input with the axis replaced by the dimensions of the indices.
-    Axis: The input dimension that the indices replace.
-    IndexDimensions: How many trailing dimensions of IndicesTensor count.
+    InputTensor (input tensor): The slices to pick from.
+    IndicesTensor (input tensor): Positions along the axis, in the last IndexDimensions dimensions.
+    OutputTensor (output tensor): The input with the axis replaced by the dimensions of the indices.
+    Axis (UINT): The input dimension that the indices replace.
+    IndexDimensions (UINT): How many trailing dimensions of IndicesTensor count.
 
     Rules: DML-GATHER-same-rank, DML-GATHER-axis-range, DML-GATHER-index-dimensions-range,
     DML-GATHER-same-type, DML-GATHER-indices-leading-ones, DML-GATHER-output-rank,

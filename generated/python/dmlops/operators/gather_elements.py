@@ -94,10 +94,10 @@ _SINCE_4_1 = {
 class GatherElements(Description):
     """Picks one input element for every index, along one axis.
 
-    InputTensor: The elements to pick from.
-    IndicesTensor: For each output element, its position in the input along the axis.
-    OutputTensor: The picked elements, one an index.
-    Axis: The input dimension that the indices replace.
+    InputTensor (input tensor): The elements to pick from.
+    IndicesTensor (input tensor): For each output element, its position in the input along the axis.
+    OutputTensor (output tensor): The picked elements, one an index.
+    Axis (UINT): The input dimension that the indices replace.
 
     Rules: DML-GATHER_ELEMENTS-same-rank, DML-GATHER_ELEMENTS-axis-range, DML-GATHER_ELEMENTS-same-type,
     DML-GATHER_ELEMENTS-indices-sizes, DML-GATHER_ELEMENTS-output-sizes.

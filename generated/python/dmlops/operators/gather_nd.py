@@ -96,11 +96,11 @@ _SINCE_4_1 = {
 class GatherNd(Description):
     """Picks blocks of the input by tuples of coordinates.
 
-    InputTensor: The blocks to pick from.
-    IndicesTensor: Coordinate tuples; the last dimension runs along one tuple.
-    OutputTensor: One block for every tuple, right-aligned.
-    InputDimensionCount: How many trailing dimensions of InputTensor count.
-    IndicesDimensionCount: How many trailing dimensions of IndicesTensor count.
+    InputTensor (input tensor): The blocks to pick from.
+    IndicesTensor (input tensor): Coordinate tuples; the last dimension runs along one tuple.
+    OutputTensor (output tensor): One block for every tuple, right-aligned.
+    InputDimensionCount (UINT): How many trailing dimensions of InputTensor count.
+    IndicesDimensionCount (UINT): How many trailing dimensions of IndicesTensor count.
 
     Rules: DML-GATHER_ND-same-rank, DML-GATHER_ND-input-dimension-count-range,
     DML-GATHER_ND-indices-dimension-count-range, DML-GATHER_ND-same-type,

@@ -74,12 +74,12 @@ _SINCE_4_1 = {
 class GatherNd1(Description):
     """Picks blocks of the input by tuples of coordinates, batch by batch.
 
-    InputTensor: The blocks to pick from.
-    IndicesTensor: Coordinate tuples; the last dimension runs along one tuple.
-    OutputTensor: One block for every tuple, right-aligned.
-    InputDimensionCount: How many trailing dimensions of InputTensor count.
-    IndicesDimensionCount: How many trailing dimensions of IndicesTensor count.
-    BatchDimensionCount: How many of these, the leading ones, are batches that input and indices share.
+    InputTensor (input tensor): The blocks to pick from.
+    IndicesTensor (input tensor): Coordinate tuples; the last dimension runs along one tuple.
+    OutputTensor (output tensor): One block for every tuple, right-aligned.
+    InputDimensionCount (UINT): How many trailing dimensions of InputTensor count.
+    IndicesDimensionCount (UINT): How many trailing dimensions of IndicesTensor count.
+    BatchDimensionCount (UINT): How many of these, the leading ones, are batches that input and indices share.
 
     Rules: DML-GATHER_ND1-same-rank, DML-GATHER_ND1-input-dimension-count-range,
     DML-GATHER_ND1-indices-dimension-count-range, DML-GATHER_ND1-batch-dimension-count-range,

@@ -52,15 +52,15 @@ _SINCE_4_0 = {
 class Gemm(Description):
     """Multiplies matrices, scales the product and adds a scaled third matrix, one batch and channel after the other.
 
-    ATensor: The left matrices, M x K, or K x M where TransA transposes them.
-    BTensor: The right matrices, K x N, or N x K where TransB transposes them.
-    CTensor: The matrices to add, M x N; zeros if absent.
-    OutputTensor: The results, M x N.
-    TransA: What is done to A's matrices first.
-    TransB: What is done to B's matrices first.
-    Alpha: Factor of the product.
-    Beta: Factor of C; of no effect without CTensor.
-    FusedActivation: An activation to apply to the result.
+    ATensor (input tensor): The left matrices, M x K, or K x M where TransA transposes them.
+    BTensor (input tensor): The right matrices, K x N, or N x K where TransB transposes them.
+    CTensor (input tensor, optional): The matrices to add, M x N; zeros if absent.
+    OutputTensor (output tensor): The results, M x N.
+    TransA (MATRIX_TRANSFORM): What is done to A's matrices first.
+    TransB (MATRIX_TRANSFORM): What is done to B's matrices first.
+    Alpha (FLOAT): Factor of the product.
+    Beta (FLOAT): Factor of C; of no effect without CTensor.
+    FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
 
     Rules: DML-GEMM-same-rank, DML-GEMM-same-type, DML-GEMM-batch-sizes, DML-GEMM-inner-size,
     DML-GEMM-output-sizes, DML-GEMM-same-sizes.
@@ -75,10 +75,10 @@ class Gemm(Description):
         Member("BTensor", "tensor", role="input", pointer=True),
         Member("CTensor", "tensor", role="input", pointer=True, optional=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("TransA", "MATRIX_TRANSFORM"),
-        Member("TransB", "MATRIX_TRANSFORM"),
-        Member("Alpha", "FLOAT"),
-        Member("Beta", "FLOAT"),
+        Member("TransA", "MATRIX_TRANSFORM", default="NONE"),
+        Member("TransB", "MATRIX_TRANSFORM", default="NONE"),
+        Member("Alpha", "FLOAT", default=1.0),
+        Member("Beta", "FLOAT", default=1.0),
         Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (

@@ -48,18 +48,18 @@ _SINCE_1_0 = {
 class Gru(Description):
     """Runs a layer of gated recurrent units (GRU) over sequences, in one direction or both.
 
-    InputTensor: The input, step by step: 1, sequence, batch, input size.
-    WeightTensor: Weights of the input for the gates z, r and h, for each direction.
-    RecurrenceTensor: Weights of the hidden state for the gates z, r and h, for each direction.
-    BiasTensor: Biases of the input, then of the hidden state, each for the gates z, r and h, for each direction; 0 if absent.
-    HiddenInitTensor: The hidden state before the first step; 0 if absent.
-    SequenceLengthsTensor: For each batch, how many steps count; all if absent.
-    OutputSequenceTensor: The hidden states of all steps: sequence, direction, batch, hidden size.
-    OutputSingleTensor: The hidden state of the last step of each direction.
-    ActivationDescCount: How many activations there are, 2 for each direction.
-    ActivationDescs: The activations f and g; for both directions, those of the forward one first.
-    Direction: Which way the sequences are read, or both ways.
-    LinearBeforeReset: Whether the hidden gate's linear transformation comes before the multiplication by the reset gate, instead of after it.
+    InputTensor (input tensor): The input, step by step: 1, sequence, batch, input size.
+    WeightTensor (input tensor): Weights of the input for the gates z, r and h, for each direction.
+    RecurrenceTensor (input tensor): Weights of the hidden state for the gates z, r and h, for each direction.
+    BiasTensor (input tensor, optional): Biases of the input, then of the hidden state, each for the gates z, r and h, for each direction; 0 if absent.
+    HiddenInitTensor (input tensor, optional): The hidden state before the first step; 0 if absent.
+    SequenceLengthsTensor (input tensor, optional): For each batch, how many steps count; all if absent.
+    OutputSequenceTensor (output tensor, optional): The hidden states of all steps: sequence, direction, batch, hidden size.
+    OutputSingleTensor (output tensor, optional): The hidden state of the last step of each direction.
+    ActivationDescCount (UINT): How many activations there are, 2 for each direction.
+    ActivationDescs (OPERATOR_DESC array): The activations f and g; for both directions, those of the forward one first.
+    Direction (RECURRENT_NETWORK_DIRECTION): Which way the sequences are read, or both ways.
+    LinearBeforeReset (BOOL): Whether the hidden gate's linear transformation comes before the multiplication by the reset gate, instead of after it.
 
     Rules: DML-GRU-activation-desc-count, DML-GRU-same-type, DML-GRU-not-owned, DML-GRU-input-shape,
     DML-GRU-recurrence-shape, DML-GRU-direction-count, DML-GRU-weight-shape, DML-GRU-bias-shape,

@@ -111,10 +111,10 @@ _SINCE_4_1 = {
 class Join(Description):
     """Puts tensors one after the other along one axis.
 
-    InputCount: How many tensors are joined.
-    InputTensors: The tensors to join, in order along the axis.
-    OutputTensor: The joined tensor.
-    Axis: The dimension along which they are joined.
+    InputCount (UINT): How many tensors are joined.
+    InputTensors (input tensors): The tensors to join, in order along the axis.
+    OutputTensor (output tensor): The joined tensor.
+    Axis (UINT): The dimension along which they are joined.
 
     Rules: DML-JOIN-same-rank, DML-JOIN-input-count-range, DML-JOIN-axis-range, DML-JOIN-input-types,
     DML-JOIN-output-type, DML-JOIN-input-sizes-off-axis, DML-JOIN-output-sizes.

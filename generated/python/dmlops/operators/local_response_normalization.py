@@ -35,13 +35,13 @@ _SINCE_1_0 = {
 class LocalResponseNormalization(Description):
     """Divides each element by a power of the sum of squares in its neighbourhood.
 
-    InputTensor: Batches, channels, height and width.
-    OutputTensor: The results, one for each element of the input.
-    CrossChannel: Whether the neighbours of an element lie in other channels, or around it in height and width.
-    LocalSize: How many elements the neighbourhood has in each dimension that it covers, before it is cut at the edges.
-    Alpha: Factor of the sum of squares, divided by LocalSize first; 0.0001 is usual.
-    Beta: Exponent of the divisor; 0.75 is usual.
-    Bias: Added to the sum of squares; 1 is usual.
+    InputTensor (input tensor): Batches, channels, height and width.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    CrossChannel (BOOL): Whether the neighbours of an element lie in other channels, or around it in height and width.
+    LocalSize (UINT): How many elements the neighbourhood has in each dimension that it covers, before it is cut at the edges.
+    Alpha (FLOAT): Factor of the sum of squares, divided by LocalSize first; 0.0001 is usual.
+    Beta (FLOAT): Exponent of the divisor; 0.75 is usual.
+    Bias (FLOAT): Added to the sum of squares; 1 is usual.
 
     Rules: DML-LOCAL_RESPONSE_NORMALIZATION-local-size-range, DML-LOCAL_RESPONSE_NORMALIZATION-same-type,
     DML-LOCAL_RESPONSE_NORMALIZATION-same-sizes.

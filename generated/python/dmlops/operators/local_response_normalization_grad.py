@@ -37,14 +37,14 @@ _SINCE_3_1 = {
 class LocalResponseNormalizationGrad(Description):
     """Gradient of LOCAL_RESPONSE_NORMALIZATION with respect to its input.
 
-    InputTensor: The input of the forward pass: batch, channel, height and width.
-    InputGradientTensor: The gradient with respect to the output of the forward pass.
-    OutputGradientTensor: The gradient with respect to the input of the forward pass.
-    CrossChannel: Whether the neighbours of an element lie in other channels, or around it in height and width.
-    LocalSize: How many elements the neighbourhood has in each dimension that it covers, before it is cut at the edges.
-    Alpha: Factor of the sum of squares; 0.0001 is usual.
-    Beta: Exponent of the divisor; 0.75 is usual.
-    Bias: Added to the sum of squares; 1 is usual.
+    InputTensor (input tensor): The input of the forward pass: batch, channel, height and width.
+    InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass.
+    OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass.
+    CrossChannel (BOOL): Whether the neighbours of an element lie in other channels, or around it in height and width.
+    LocalSize (UINT): How many elements the neighbourhood has in each dimension that it covers, before it is cut at the edges.
+    Alpha (FLOAT): Factor of the sum of squares; 0.0001 is usual.
+    Beta (FLOAT): Exponent of the divisor; 0.75 is usual.
+    Bias (FLOAT): Added to the sum of squares; 1 is usual.
 
     Rules: DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-local-size-range,
     DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-type, DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-sizes.

@@ -46,11 +46,11 @@ _SINCE_3_1 = {
 class LpNormalization(Description):
     """Divides each element by the L1 or L2 norm of the elements along one axis.
 
-    InputTensor: The elements to normalize.
-    OutputTensor: The results, one for each element of the input.
-    Axis: The dimension along which the norm is taken.
-    Epsilon: Small number that keeps the divisor from being 0; 0.00001 is usual.
-    P: Order of the norm, 1 or 2.
+    InputTensor (input tensor): The elements to normalize.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    Axis (UINT): The dimension along which the norm is taken.
+    Epsilon (FLOAT): Small number that keeps the divisor from being 0; 0.00001 is usual.
+    P (UINT): Order of the norm, 1 or 2.
 
     Rules: DML-LP_NORMALIZATION-same-rank, DML-LP_NORMALIZATION-axis-range, DML-LP_NORMALIZATION-p-values,
     DML-LP_NORMALIZATION-same-type, DML-LP_NORMALIZATION-same-sizes.

@@ -36,14 +36,14 @@ _SINCE_1_0 = {
 class LpPooling(Description):
     """Takes the Lp norm of the elements under a window that slides over the spatial dimensions.
 
-    InputTensor: Batches, channels, then depth (in 5-D), height and width.
-    OutputTensor: One norm for each place of the window.
-    DimensionCount: How many spatial dimensions there are, 2 or 3.
-    Strides: Steps of the window, depth (in 3-D), height and width.
-    WindowSize: Sizes of the window, in the order of Strides.
-    StartPadding: Padding before the first element, in the order of Strides.
-    EndPadding: Padding after the last element, in the order of Strides.
-    P: Order of the norm, most often 1 or 2.
+    InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
+    OutputTensor (output tensor): One norm for each place of the window.
+    DimensionCount (UINT): How many spatial dimensions there are, 2 or 3.
+    Strides (UINT array): Steps of the window, depth (in 3-D), height and width.
+    WindowSize (UINT array): Sizes of the window, in the order of Strides.
+    StartPadding (UINT array): Padding before the first element, in the order of Strides.
+    EndPadding (UINT array): Padding after the last element, in the order of Strides.
+    P (UINT): Order of the norm, most often 1 or 2.
 
     Rules: DML-LP_POOLING-same-rank, DML-LP_POOLING-dimension-count, DML-LP_POOLING-strides-range,
     DML-LP_POOLING-window-size-range, DML-LP_POOLING-same-type, DML-LP_POOLING-output-batches-channels,

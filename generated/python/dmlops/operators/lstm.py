@@ -51,23 +51,23 @@ _SINCE_1_0 = {
 class Lstm(Description):
     """Runs a layer of long short-term memory (LSTM) over sequences, in one direction or both.
 
-    InputTensor: The input, step by step: 1, sequence, batch, input size.
-    WeightTensor: Weights of the input for the gates i, o, f and c, for each direction.
-    RecurrenceTensor: Weights of the hidden state for the gates i, o, f and c, for each direction.
-    BiasTensor: Biases of the input, then of the hidden state, each for the gates i, o, f and c, for each direction; 0 if absent.
-    HiddenInitTensor: The hidden state before the first step; 0 if absent.
-    CellMemInitTensor: The cell state before the first step; 0 if absent.
-    SequenceLengthsTensor: For each batch, how many steps count; all if absent.
-    PeepholeTensor: Weights of the cell state for the gates i, o and f, for each direction; 0 if absent.
-    OutputSequenceTensor: The hidden states of all steps: sequence, direction, batch, hidden size.
-    OutputSingleTensor: The hidden state of the last step of each direction.
-    OutputCellSingleTensor: The cell state of the last step of each direction.
-    ActivationDescCount: How many activations there are, 3 for each direction.
-    ActivationDescs: The activations f, g and h; for both directions, those of the forward one first.
-    Direction: Which way the sequences are read, or both ways.
-    ClipThreshold: Limit of the magnitude of what the activations get, if UseClipThreshold.
-    UseClipThreshold: Whether ClipThreshold counts.
-    CoupleInputForget: Whether the forget gate is one minus the input gate.
+    InputTensor (input tensor): The input, step by step: 1, sequence, batch, input size.
+    WeightTensor (input tensor): Weights of the input for the gates i, o, f and c, for each direction.
+    RecurrenceTensor (input tensor): Weights of the hidden state for the gates i, o, f and c, for each direction.
+    BiasTensor (input tensor, optional): Biases of the input, then of the hidden state, each for the gates i, o, f and c, for each direction; 0 if absent.
+    HiddenInitTensor (input tensor, optional): The hidden state before the first step; 0 if absent.
+    CellMemInitTensor (input tensor, optional): The cell state before the first step; 0 if absent.
+    SequenceLengthsTensor (input tensor, optional): For each batch, how many steps count; all if absent.
+    PeepholeTensor (input tensor, optional): Weights of the cell state for the gates i, o and f, for each direction; 0 if absent.
+    OutputSequenceTensor (output tensor, optional): The hidden states of all steps: sequence, direction, batch, hidden size.
+    OutputSingleTensor (output tensor, optional): The hidden state of the last step of each direction.
+    OutputCellSingleTensor (output tensor, optional): The cell state of the last step of each direction.
+    ActivationDescCount (UINT): How many activations there are, 3 for each direction.
+    ActivationDescs (OPERATOR_DESC array): The activations f, g and h; for both directions, those of the forward one first.
+    Direction (RECURRENT_NETWORK_DIRECTION): Which way the sequences are read, or both ways.
+    ClipThreshold (FLOAT): Limit of the magnitude of what the activations get, if UseClipThreshold.
+    UseClipThreshold (BOOL): Whether ClipThreshold counts.
+    CoupleInputForget (BOOL): Whether the forget gate is one minus the input gate.
 
     Rules: DML-LSTM-activation-desc-count, DML-LSTM-same-type, DML-LSTM-not-owned, DML-LSTM-input-shape,
     DML-LSTM-recurrence-shape, DML-LSTM-direction-count, DML-LSTM-weight-shape, DML-LSTM-bias-shape,

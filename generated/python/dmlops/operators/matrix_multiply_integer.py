@@ -75,11 +75,11 @@ _SINCE_5_2 = {
 class MatrixMultiplyInteger(Description):
     """Multiplies integer matrices less their zero points, one batch and channel after the other.
 
-    ATensor: The left matrices, M x K.
-    AZeroPointTensor: What to subtract from A, one value or one for each row; 0 if absent.
-    BTensor: The right matrices, K x N.
-    BZeroPointTensor: What to subtract from B, one value or one for each column; 0 if absent.
-    OutputTensor: The products, M x N.
+    ATensor (input tensor): The left matrices, M x K.
+    AZeroPointTensor (input tensor, optional): What to subtract from A, one value or one for each row; 0 if absent.
+    BTensor (input tensor): The right matrices, K x N.
+    BZeroPointTensor (input tensor, optional): What to subtract from B, one value or one for each column; 0 if absent.
+    OutputTensor (output tensor): The products, M x N.
 
     Rules: DML-MATRIX_MULTIPLY_INTEGER-same-rank, DML-MATRIX_MULTIPLY_INTEGER-same-type-a-zero-point,
     DML-MATRIX_MULTIPLY_INTEGER-same-type-b-zero-point, DML-MATRIX_MULTIPLY_INTEGER-batch-sizes,

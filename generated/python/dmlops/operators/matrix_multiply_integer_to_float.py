@@ -71,14 +71,14 @@ _SINCE_6_2 = {
 class MatrixMultiplyIntegerToFloat(Description):
     """Multiplies integer matrices less their zero points, scales the products to floating point and adds a bias.
 
-    ATensor: The left matrices, M x K.
-    AScaleTensor: The factor of A, one value or one for each row.
-    AZeroPointTensor: What to subtract from A, one value or one for each row; 0 if absent.
-    BTensor: The right matrices, K x N.
-    BScaleTensor: The factor of B, one value or one for each column.
-    BZeroPointTensor: What to subtract from B, one value or one for each column; 0 if absent.
-    BiasTensor: What to add to the products, M x N; 0 if absent.
-    OutputTensor: The results, M x N.
+    ATensor (input tensor): The left matrices, M x K.
+    AScaleTensor (input tensor): The factor of A, one value or one for each row.
+    AZeroPointTensor (input tensor, optional): What to subtract from A, one value or one for each row; 0 if absent.
+    BTensor (input tensor): The right matrices, K x N.
+    BScaleTensor (input tensor): The factor of B, one value or one for each column.
+    BZeroPointTensor (input tensor, optional): What to subtract from B, one value or one for each column; 0 if absent.
+    BiasTensor (input tensor, optional): What to add to the products, M x N; 0 if absent.
+    OutputTensor (output tensor): The results, M x N.
 
     Rules: DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank,
     DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-zero-point,

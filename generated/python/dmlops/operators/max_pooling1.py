@@ -82,14 +82,14 @@ _SINCE_5_0 = {
 class MaxPooling1(Description):
     """Takes the largest of the elements under a window that slides over the spatial dimensions, and tells where it is.
 
-    InputTensor: Batches, channels, then depth (in 5-D), height and width.
-    OutputTensor: One maximum for each place of the window.
-    OutputIndicesTensor: Where each maximum is in the input, counted through the whole packed tensor; the first of equal ones.
-    DimensionCount: How many spatial dimensions there are, 2 or 3.
-    Strides: Steps of the window, depth (in 3-D), height and width.
-    WindowSize: Sizes of the window, in the order of Strides.
-    StartPadding: Padding before the first element, in the order of Strides.
-    EndPadding: Padding after the last element, in the order of Strides.
+    InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
+    OutputTensor (output tensor): One maximum for each place of the window.
+    OutputIndicesTensor (output tensor, optional): Where each maximum is in the input, counted through the whole packed tensor; the first of equal ones.
+    DimensionCount (UINT): How many spatial dimensions there are, 2 or 3.
+    Strides (UINT array): Steps of the window, depth (in 3-D), height and width.
+    WindowSize (UINT array): Sizes of the window, in the order of Strides.
+    StartPadding (UINT array): Padding before the first element, in the order of Strides.
+    EndPadding (UINT array): Padding after the last element, in the order of Strides.
 
     Rules: DML-MAX_POOLING1-same-rank, DML-MAX_POOLING1-dimension-count, DML-MAX_POOLING1-strides-range,
     DML-MAX_POOLING1-window-size-range, DML-MAX_POOLING1-same-type,

@@ -82,15 +82,15 @@ _SINCE_5_0 = {
 class MaxPooling2(Description):
     """Takes the largest of the elements under a window that slides over the spatial dimensions and may skip elements, and tells where it is.
 
-    InputTensor: Batches, channels, then depth (in 5-D), height and width.
-    OutputTensor: One maximum for each place of the window.
-    OutputIndicesTensor: Where each maximum is in the input, counted through the whole packed tensor; the first of equal ones.
-    DimensionCount: How many spatial dimensions there are, 2 or 3.
-    Strides: Steps of the window, depth (in 3-D), height and width.
-    WindowSize: Sizes of the window, in the order of Strides.
-    StartPadding: Padding before the first element, in the order of Strides.
-    EndPadding: Padding after the last element, in the order of Strides.
-    Dilations: Distances between the elements that the window takes, in the order of Strides.
+    InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
+    OutputTensor (output tensor): One maximum for each place of the window.
+    OutputIndicesTensor (output tensor, optional): Where each maximum is in the input, counted through the whole packed tensor; the first of equal ones.
+    DimensionCount (UINT): How many spatial dimensions there are, 2 or 3.
+    Strides (UINT array): Steps of the window, depth (in 3-D), height and width.
+    WindowSize (UINT array): Sizes of the window, in the order of Strides.
+    StartPadding (UINT array): Padding before the first element, in the order of Strides.
+    EndPadding (UINT array): Padding after the last element, in the order of Strides.
+    Dilations (UINT array): Distances between the elements that the window takes, in the order of Strides.
 
     Rules: DML-MAX_POOLING2-same-rank, DML-MAX_POOLING2-dimension-count, DML-MAX_POOLING2-strides-range,
     DML-MAX_POOLING2-window-size-range, DML-MAX_POOLING2-dilations-range, DML-MAX_POOLING2-same-type,
@@ -107,11 +107,11 @@ class MaxPooling2(Description):
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("OutputIndicesTensor", "tensor", role="output", pointer=True, optional=True),
         Member("DimensionCount", "UINT"),
-        Member("Strides", "UINT", count="DimensionCount", pointer=True),
+        Member("Strides", "UINT", count="DimensionCount", pointer=True, default=1),
         Member("WindowSize", "UINT", count="DimensionCount", pointer=True),
-        Member("StartPadding", "UINT", count="DimensionCount", pointer=True),
-        Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
-        Member("Dilations", "UINT", count="DimensionCount", pointer=True),
+        Member("StartPadding", "UINT", count="DimensionCount", pointer=True, default=0),
+        Member("EndPadding", "UINT", count="DimensionCount", pointer=True, default=0),
+        Member("Dilations", "UINT", count="DimensionCount", pointer=True, default=1),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-MAX_POOLING2-same-rank", "docs"),

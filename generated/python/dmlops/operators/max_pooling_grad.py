@@ -49,15 +49,15 @@ _SINCE_4_0 = {
 class MaxPoolingGrad(Description):
     """Gradient of MAX_POOLING2: adds the gradient of every window to the window's largest element; the first wins a tie.
 
-    InputTensor: The input of the forward pass.
-    InputGradientTensor: The gradient with respect to the output of the forward pass, one element a window.
-    OutputGradientTensor: The gradient with respect to the input of the forward pass; 0 where no window has its maximum.
-    DimensionCount: Number of spatial dimensions, those after batch and channel.
-    Strides: Distance between neighbouring windows in each spatial dimension.
-    WindowSize: Elements of the window in each spatial dimension.
-    StartPadding: Elements of padding before each spatial dimension.
-    EndPadding: Elements of padding after each spatial dimension.
-    Dilations: Distance between neighbouring elements of a window in each spatial dimension; 1 for none between.
+    InputTensor (input tensor): The input of the forward pass.
+    InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass, one element a window.
+    OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass; 0 where no window has its maximum.
+    DimensionCount (UINT): Number of spatial dimensions, those after batch and channel.
+    Strides (UINT array): Distance between neighbouring windows in each spatial dimension.
+    WindowSize (UINT array): Elements of the window in each spatial dimension.
+    StartPadding (UINT array): Elements of padding before each spatial dimension.
+    EndPadding (UINT array): Elements of padding after each spatial dimension.
+    Dilations (UINT array): Distance between neighbouring elements of a window in each spatial dimension; 1 for none between.
 
     Rules: DML-MAX_POOLING_GRAD-same-rank, DML-MAX_POOLING_GRAD-dimension-count,
     DML-MAX_POOLING_GRAD-strides-range, DML-MAX_POOLING_GRAD-window-size-range,

@@ -68,9 +68,9 @@ _SINCE_5_0 = {
 class MaxUnpooling(Description):
     """Puts the maxima of a pooling back to where they were found, among zeros.
 
-    InputTensor: Maxima, in batches, channels, height and width.
-    IndicesTensor: Where each maximum goes in the output, counted through the whole packed tensor.
-    OutputTensor: The maxima at their places, 0 elsewhere; its sizes are the caller's choice.
+    InputTensor (input tensor): Maxima, in batches, channels, height and width.
+    IndicesTensor (input tensor): Where each maximum goes in the output, counted through the whole packed tensor.
+    OutputTensor (output tensor): The maxima at their places, 0 elsewhere; its sizes are the caller's choice.
 
     Rules: DML-MAX_UNPOOLING-same-type, DML-MAX_UNPOOLING-indices-sizes.
 

@@ -39,14 +39,14 @@ _SINCE_1_0 = {
 class MeanVarianceNormalization(Description):
     """Normalizes the input by its own mean and variance, over each image or each of its channels, then scales and shifts it.
 
-    InputTensor: Batches, channels, height and width.
-    ScaleTensor: Factors of the normalized elements; 1 if absent.
-    BiasTensor: What is added to the scaled elements; 0 if absent.
-    OutputTensor: The results, one for each element of the input.
-    CrossChannel: Whether mean and variance are taken over channels too, or only over height and width.
-    NormalizeVariance: Whether the elements are divided by the root of the variance, or only the mean is subtracted.
-    Epsilon: Small number added to the variance to keep it from being 0; 0.00001 is usual.
-    FusedActivation: An activation to apply to the result.
+    InputTensor (input tensor): Batches, channels, height and width.
+    ScaleTensor (input tensor, optional): Factors of the normalized elements; 1 if absent.
+    BiasTensor (input tensor, optional): What is added to the scaled elements; 0 if absent.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    CrossChannel (BOOL): Whether mean and variance are taken over channels too, or only over height and width.
+    NormalizeVariance (BOOL): Whether the elements are divided by the root of the variance, or only the mean is subtracted.
+    Epsilon (FLOAT): Small number added to the variance to keep it from being 0; 0.00001 is usual.
+    FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
 
     Rules: DML-MEAN_VARIANCE_NORMALIZATION-scale-required, DML-MEAN_VARIANCE_NORMALIZATION-bias-required,
     DML-MEAN_VARIANCE_NORMALIZATION-same-type, DML-MEAN_VARIANCE_NORMALIZATION-scale-broadcast,

@@ -53,15 +53,15 @@ _SINCE_3_1 = {
 class MeanVarianceNormalization1(Description):
     """Normalizes the input by its own mean and variance along axes of choice, then scales and shifts it.
 
-    InputTensor: The elements to normalize.
-    ScaleTensor: Factors of the normalized elements; 1 if absent.
-    BiasTensor: What is added to the scaled elements; 0 if absent.
-    OutputTensor: The results, one for each element of the input.
-    AxisCount: How many axes there are.
-    Axes: The dimensions along which mean and variance are taken.
-    NormalizeVariance: Whether the elements are divided by the root of the variance, or only the mean is subtracted.
-    Epsilon: Small number added to the variance to keep it from being 0; 0.00001 is usual.
-    FusedActivation: An activation to apply to the result.
+    InputTensor (input tensor): The elements to normalize.
+    ScaleTensor (input tensor, optional): Factors of the normalized elements; 1 if absent.
+    BiasTensor (input tensor, optional): What is added to the scaled elements; 0 if absent.
+    OutputTensor (output tensor): The results, one for each element of the input.
+    AxisCount (UINT): How many axes there are.
+    Axes (UINT array): The dimensions along which mean and variance are taken.
+    NormalizeVariance (BOOL): Whether the elements are divided by the root of the variance, or only the mean is subtracted.
+    Epsilon (FLOAT): Small number added to the variance to keep it from being 0; 0.00001 is usual.
+    FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
 
     Rules: DML-MEAN_VARIANCE_NORMALIZATION1-same-rank, DML-MEAN_VARIANCE_NORMALIZATION1-axes-range,
     DML-MEAN_VARIANCE_NORMALIZATION1-same-type, DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast,

@@ -79,24 +79,24 @@ _SINCE_6_1 = {
 class MultiheadAttention(Description):
     """Attention with several heads, which weighs values by how well queries match keys; keys and values may follow on those of earlier calls.
 
-    QueryTensor: The queries: batch, sequence, heads times head size.
-    KeyTensor: The keys: batch, key sequence, heads times head size.
-    ValueTensor: The values: batch, key sequence, heads times value head size.
-    StackedQueryKeyTensor: Queries and keys in one: batch, sequence, head, 2, head size.
-    StackedKeyValueTensor: Keys and values in one: batch, key sequence, head, 2, head size.
-    StackedQueryKeyValueTensor: Queries, keys and values in one: batch, sequence, head, 3, head size.
-    BiasTensor: What is added to queries, keys and values first, in this order in one row.
-    MaskTensor: Which keys count; MaskType says in what form.
-    RelativePositionBiasTensor: What is added to the scores: batch, head, sequence, keys of all calls.
-    PastKeyTensor: The keys of earlier calls: batch, head, past sequence, head size.
-    PastValueTensor: The values of earlier calls: batch, head, past sequence, value head size.
-    OutputTensor: The weighed values: batch, sequence, heads times value head size.
-    OutputPresentKeyTensor: The keys of all calls, for the next one.
-    OutputPresentValueTensor: The values of all calls, for the next one.
-    Scale: Factor of the scores; usually one over the root of the head size.
-    MaskFilterValue: What the scores of masked keys are set to, or have added; usually -10000.
-    HeadCount: How many heads there are.
-    MaskType: What MaskTensor holds.
+    QueryTensor (input tensor, optional): The queries: batch, sequence, heads times head size.
+    KeyTensor (input tensor, optional): The keys: batch, key sequence, heads times head size.
+    ValueTensor (input tensor, optional): The values: batch, key sequence, heads times value head size.
+    StackedQueryKeyTensor (input tensor, optional): Queries and keys in one: batch, sequence, head, 2, head size.
+    StackedKeyValueTensor (input tensor, optional): Keys and values in one: batch, key sequence, head, 2, head size.
+    StackedQueryKeyValueTensor (input tensor, optional): Queries, keys and values in one: batch, sequence, head, 3, head size.
+    BiasTensor (input tensor, optional): What is added to queries, keys and values first, in this order in one row.
+    MaskTensor (input tensor, optional): Which keys count; MaskType says in what form.
+    RelativePositionBiasTensor (input tensor, optional): What is added to the scores: batch, head, sequence, keys of all calls.
+    PastKeyTensor (input tensor, optional): The keys of earlier calls: batch, head, past sequence, head size.
+    PastValueTensor (input tensor, optional): The values of earlier calls: batch, head, past sequence, value head size.
+    OutputTensor (output tensor): The weighed values: batch, sequence, heads times value head size.
+    OutputPresentKeyTensor (output tensor, optional): The keys of all calls, for the next one.
+    OutputPresentValueTensor (output tensor, optional): The values of all calls, for the next one.
+    Scale (FLOAT): Factor of the scores; usually one over the root of the head size.
+    MaskFilterValue (FLOAT): What the scores of masked keys are set to, or have added; usually -10000.
+    HeadCount (UINT): How many heads there are.
+    MaskType (MULTIHEAD_ATTENTION_MASK_TYPE): What MaskTensor holds.
 
     Rules: DML-MULTIHEAD_ATTENTION-head-count, DML-MULTIHEAD_ATTENTION-query-given,
     DML-MULTIHEAD_ATTENTION-key-given, DML-MULTIHEAD_ATTENTION-value-given,

@@ -74,9 +74,9 @@ _SINCE_4_0 = {
 class NonzeroCoordinates(Description):
     """Lists the coordinates of all elements that are not zero, in the order of the elements.
 
-    InputTensor: The elements to test; a negative zero is zero.
-    OutputCountTensor: One element, the number of elements that are not zero.
-    OutputCoordinatesTensor: A row for each element of the input; the first ones hold the coordinates, the others are undefined.
+    InputTensor (input tensor): The elements to test; a negative zero is zero.
+    OutputCountTensor (output tensor): One element, the number of elements that are not zero.
+    OutputCoordinatesTensor (output tensor): A row for each element of the input; the first ones hold the coordinates, the others are undefined.
 
     Rules: DML-NONZERO_COORDINATES-count-scalar, DML-NONZERO_COORDINATES-coordinates-leading-ones,
     DML-NONZERO_COORDINATES-coordinates-rows, DML-NONZERO_COORDINATES-coordinates-columns.

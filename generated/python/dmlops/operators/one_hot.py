@@ -108,10 +108,10 @@ _SINCE_4_1 = {
 class OneHot(Description):
     """Writes along an axis the on value where an index says, and the off value elsewhere.
 
-    IndicesTensor: For each sequence along Axis, where the on value stands; 1 along Axis.
-    ValuesTensor: The off value, then the on value; what follows is not read.
-    OutputTensor: The encoded sequences, of any length along Axis.
-    Axis: The axis to encode along.
+    IndicesTensor (input tensor): For each sequence along Axis, where the on value stands; 1 along Axis.
+    ValuesTensor (input tensor): The off value, then the on value; what follows is not read.
+    OutputTensor (output tensor): The encoded sequences, of any length along Axis.
+    Axis (UINT): The axis to encode along.
 
     Rules: DML-ONE_HOT-same-rank, DML-ONE_HOT-axis-range, DML-ONE_HOT-same-type,
     DML-ONE_HOT-values-element-count, DML-ONE_HOT-indices-sizes.

@@ -94,13 +94,13 @@ _SINCE_5_0 = {
 class Padding(Description):
     """Enlarges the input on all sides, by a constant or by its own elements.
 
-    InputTensor: The tensor to enlarge.
-    OutputTensor: The input with its padding.
-    PaddingMode: What the padding holds: a constant, or elements of the input.
-    PaddingValue: The constant; other modes ignore it, and integer tensors take it without its fraction.
-    DimensionCount: How many dimensions the tensors have.
-    StartPadding: For each dimension, how many elements come before the input, however many.
-    EndPadding: For each dimension, how many elements come after the input, however many.
+    InputTensor (input tensor): The tensor to enlarge.
+    OutputTensor (output tensor): The input with its padding.
+    PaddingMode (PADDING_MODE): What the padding holds: a constant, or elements of the input.
+    PaddingValue (FLOAT): The constant; other modes ignore it, and integer tensors take it without its fraction.
+    DimensionCount (UINT): How many dimensions the tensors have.
+    StartPadding (UINT array): For each dimension, how many elements come before the input, however many.
+    EndPadding (UINT array): For each dimension, how many elements come after the input, however many.
 
     Rules: DML-PADDING-same-rank, DML-PADDING-dimension-count, DML-PADDING-padding-mode-symmetric,
     DML-PADDING-padding-mode-wrap, DML-PADDING-same-type, DML-PADDING-output-sizes.

@@ -47,14 +47,14 @@ _SINCE_5_0 = {
 class Padding1(Description):
     """Enlarges the input on all sides, by a constant of its data type or by its own elements.
 
-    InputTensor: The tensor to enlarge.
-    OutputTensor: The input with its padding.
-    PaddingMode: What the padding holds: a constant, or elements of the input.
-    PaddingValueDataType: The data type of PaddingValue.
-    PaddingValue: The constant; other modes ignore it.
-    DimensionCount: How many dimensions the tensors have.
-    StartPadding: For each dimension, how many elements come before the input, however many.
-    EndPadding: For each dimension, how many elements come after the input, however many.
+    InputTensor (input tensor): The tensor to enlarge.
+    OutputTensor (output tensor): The input with its padding.
+    PaddingMode (PADDING_MODE): What the padding holds: a constant, or elements of the input.
+    PaddingValueDataType (TENSOR_DATA_TYPE): The data type of PaddingValue.
+    PaddingValue (SCALAR_UNION): The constant; other modes ignore it.
+    DimensionCount (UINT): How many dimensions the tensors have.
+    StartPadding (UINT array): For each dimension, how many elements come before the input, however many.
+    EndPadding (UINT array): For each dimension, how many elements come after the input, however many.
 
     Rules: DML-PADDING1-same-rank, DML-PADDING1-dimension-count, DML-PADDING1-padding-mode-wrap,
     DML-PADDING1-same-type, DML-PADDING1-padding-value-type, DML-PADDING1-output-sizes.

@@ -59,11 +59,11 @@ _SINCE_6_3 = {
 class Quantize(Description):
     """Divides by a scale, rounds and adds a zero point, element by element, with one scale for each block of elements.
 
-    InputTensor: The values to quantize.
-    QuantizationType: Whether there is a scale alone, or a zero point too.
-    QuantizationTensorCount: 1 for a scale, 2 for a scale and a zero point.
-    QuantizationTensors: The scales, then the zero points, one for each block of the input.
-    OutputTensor: The quantized values, clamped to the range of their type.
+    InputTensor (input tensor): The values to quantize.
+    QuantizationType (QUANTIZATION_TYPE): Whether there is a scale alone, or a zero point too.
+    QuantizationTensorCount (UINT): 1 for a scale, 2 for a scale and a zero point.
+    QuantizationTensors (input tensors): The scales, then the zero points, one for each block of the input.
+    OutputTensor (output tensor): The quantized values, clamped to the range of their type.
 
     Rules: DML-QUANTIZE-same-rank, DML-QUANTIZE-quantization-type, DML-QUANTIZE-quantization-tensor-count,
     DML-QUANTIZE-block-sizes, DML-QUANTIZE-zero-point-sizes, DML-QUANTIZE-same-sizes,

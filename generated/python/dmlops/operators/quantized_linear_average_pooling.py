@@ -51,19 +51,19 @@ _SINCE_6_2 = {
 class QuantizedLinearAveragePooling(Description):
     """Averages quantized elements under a sliding window as if they were dequantized first and the averages quantized again.
 
-    InputTensor: Batches, channels, then depth (in 5-D), height and width.
-    InputScaleTensor: The scale of the input, one value or one for each channel.
-    InputZeroPointTensor: The zero point of the input, one value or one for each channel; 0 if absent.
-    OutputScaleTensor: The scale to give to the output, one value or one for each channel.
-    OutputZeroPointTensor: The zero point to give to the output, one value or one for each channel; 0 if absent.
-    OutputTensor: One quantized average for each place of the window.
-    DimensionCount: How many spatial dimensions there are, 2 or 3.
-    Strides: Steps of the window, depth (in 3-D), height and width.
-    WindowSize: Sizes of the window, in the order of Strides.
-    StartPadding: Padding before the first element, in the order of Strides.
-    EndPadding: Padding after the last element, in the order of Strides.
-    Dilations: Distances between the elements that the window takes, in the order of Strides.
-    IncludePadding: Whether padding elements count in the divisor of the average.
+    InputTensor (input tensor): Batches, channels, then depth (in 5-D), height and width.
+    InputScaleTensor (input tensor): The scale of the input, one value or one for each channel.
+    InputZeroPointTensor (input tensor, optional): The zero point of the input, one value or one for each channel; 0 if absent.
+    OutputScaleTensor (input tensor): The scale to give to the output, one value or one for each channel.
+    OutputZeroPointTensor (input tensor, optional): The zero point to give to the output, one value or one for each channel; 0 if absent.
+    OutputTensor (output tensor): One quantized average for each place of the window.
+    DimensionCount (UINT): How many spatial dimensions there are, 2 or 3.
+    Strides (UINT array): Steps of the window, depth (in 3-D), height and width.
+    WindowSize (UINT array): Sizes of the window, in the order of Strides.
+    StartPadding (UINT array): Padding before the first element, in the order of Strides.
+    EndPadding (UINT array): Padding after the last element, in the order of Strides.
+    Dilations (UINT array): Distances between the elements that the window takes, in the order of Strides.
+    IncludePadding (BOOL): Whether padding elements count in the divisor of the average.
 
     Rules: DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-rank,
     DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dimension-count,

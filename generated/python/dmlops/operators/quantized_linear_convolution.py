@@ -103,22 +103,22 @@ _SINCE_5_2 = {
 class QuantizedLinearConvolution(Description):
     """Convolves quantized data as if it were dequantized first and the result quantized again.
 
-    InputTensor: Batches, channels, then one or two spatial dimensions.
-    InputScaleTensor: The scale of the input, one value.
-    InputZeroPointTensor: The zero point of the input, one value; 0 if absent.
-    FilterTensor: The filters: output channels, input channels of one group, spatial dimensions.
-    FilterScaleTensor: The scale of the filter, one value or one for each output channel.
-    FilterZeroPointTensor: The zero point of the filter, one value or one for each output channel; 0 if absent.
-    BiasTensor: What to add, one value for each output channel, scaled as input times filter; 0 if absent.
-    OutputScaleTensor: The scale to give to the output, one value.
-    OutputZeroPointTensor: The zero point to give to the output, one value; 0 if absent.
-    OutputTensor: The quantized result; its spatial sizes follow from all the members below.
-    DimensionCount: How many spatial dimensions there are, all but batch and channel.
-    Strides: Steps of the filter, in elements.
-    Dilations: Distances between neighbouring filter elements; 1 for a filter without gaps.
-    StartPadding: Elements before the input that stand for 0.
-    EndPadding: Elements after the input that stand for 0.
-    GroupCount: Into how many independent groups the channels are divided; as many as input channels for a depthwise convolution.
+    InputTensor (input tensor): Batches, channels, then one or two spatial dimensions.
+    InputScaleTensor (input tensor): The scale of the input, one value.
+    InputZeroPointTensor (input tensor, optional): The zero point of the input, one value; 0 if absent.
+    FilterTensor (input tensor): The filters: output channels, input channels of one group, spatial dimensions.
+    FilterScaleTensor (input tensor): The scale of the filter, one value or one for each output channel.
+    FilterZeroPointTensor (input tensor, optional): The zero point of the filter, one value or one for each output channel; 0 if absent.
+    BiasTensor (input tensor, optional): What to add, one value for each output channel, scaled as input times filter; 0 if absent.
+    OutputScaleTensor (input tensor): The scale to give to the output, one value.
+    OutputZeroPointTensor (input tensor, optional): The zero point to give to the output, one value; 0 if absent.
+    OutputTensor (output tensor): The quantized result; its spatial sizes follow from all the members below.
+    DimensionCount (UINT): How many spatial dimensions there are, all but batch and channel.
+    Strides (UINT array): Steps of the filter, in elements.
+    Dilations (UINT array): Distances between neighbouring filter elements; 1 for a filter without gaps.
+    StartPadding (UINT array): Elements before the input that stand for 0.
+    EndPadding (UINT array): Elements after the input that stand for 0.
+    GroupCount (UINT): Into how many independent groups the channels are divided; as many as input channels for a depthwise convolution.
 
     Rules: DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count, DML-QUANTIZED_LINEAR_CONVOLUTION-group-count,
     DML-QUANTIZED_LINEAR_CONVOLUTION-strides, DML-QUANTIZED_LINEAR_CONVOLUTION-dilations,

@@ -76,15 +76,15 @@ _SINCE_4_0 = {
 class QuantizedLinearMatrixMultiply(Description):
     """Multiplies quantized matrices as if they were dequantized first and the products quantized again.
 
-    ATensor: The left matrices, M x K.
-    AScaleTensor: The scale of A, one value or one for each row.
-    AZeroPointTensor: The zero point of A, one value or one for each row; 0 if absent.
-    BTensor: The right matrices, K x N.
-    BScaleTensor: The scale of B, one value or one for each column.
-    BZeroPointTensor: The zero point of B, one value or one for each column; 0 if absent.
-    OutputScaleTensor: The scale to give to the output, one value or one for each row.
-    OutputZeroPointTensor: The zero point to give to the output, one value or one for each row; 0 if absent.
-    OutputTensor: The quantized products, M x N.
+    ATensor (input tensor): The left matrices, M x K.
+    AScaleTensor (input tensor): The scale of A, one value or one for each row.
+    AZeroPointTensor (input tensor, optional): The zero point of A, one value or one for each row; 0 if absent.
+    BTensor (input tensor): The right matrices, K x N.
+    BScaleTensor (input tensor): The scale of B, one value or one for each column.
+    BZeroPointTensor (input tensor, optional): The zero point of B, one value or one for each column; 0 if absent.
+    OutputScaleTensor (input tensor): The scale to give to the output, one value or one for each row.
+    OutputZeroPointTensor (input tensor, optional): The zero point to give to the output, one value or one for each row; 0 if absent.
+    OutputTensor (output tensor): The quantized products, M x N.
 
     Rules: DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank,
     DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-a-zero-point,

@@ -44,10 +44,10 @@ _SINCE_4_0 = {
 class RandomGenerator(Description):
     """Fills the output with evenly distributed pseudo-random bits that depend on the given state alone.
 
-    InputStateTensor: State of the generator: four words of counter, then two of key.
-    OutputTensor: The random bits.
-    OutputStateTensor: The state with the counter raised, for the next execution.
-    Type: Which generator is used.
+    InputStateTensor (input tensor): State of the generator: four words of counter, then two of key.
+    OutputTensor (output tensor): The random bits.
+    OutputStateTensor (output tensor, optional): The state with the counter raised, for the next execution.
+    Type (RANDOM_GENERATOR_TYPE): Which generator is used.
 
     Rules: DML-RANDOM_GENERATOR-same-rank, DML-RANDOM_GENERATOR-state-sizes, DML-RANDOM_GENERATOR-same-sizes.
 
@@ -64,7 +64,7 @@ class RandomGenerator(Description):
         Member("InputStateTensor", "tensor", role="input", pointer=True),
         Member("OutputTensor", "tensor", role="output", pointer=True),
         Member("OutputStateTensor", "tensor", role="output", pointer=True, optional=True),
-        Member("Type", "RANDOM_GENERATOR_TYPE"),
+        Member("Type", "RANDOM_GENERATOR_TYPE", default="PHILOX_4X32_10"),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-RANDOM_GENERATOR-same-rank", "docs"),

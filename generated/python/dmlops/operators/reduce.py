@@ -250,11 +250,11 @@ _CASES_SINCE_5_0 = {
 class Reduce(Description):
     """Reduces one or more axes to size 1 by a function such as sum, maximum or average.
 
-    Function: How a set of values becomes one.
-    InputTensor: The values to reduce.
-    OutputTensor: One value for each set, or its index with ARGMIN and ARGMAX.
-    AxisCount: How many axes are reduced.
-    Axes: The dimensions to reduce.
+    Function (REDUCE_FUNCTION): How a set of values becomes one.
+    InputTensor (input tensor): The values to reduce.
+    OutputTensor (output tensor): One value for each set, or its index with ARGMIN and ARGMAX.
+    AxisCount (UINT): How many axes are reduced.
+    Axes (UINT array): The dimensions to reduce.
 
     Rules: DML-REDUCE-same-rank, DML-REDUCE-axes-range, DML-REDUCE-same-type, DML-REDUCE-output-sizes.
 

@@ -60,11 +60,11 @@ _SINCE_6_2 = {
 class Resample(Description):
     """Resizes the input along any of its dimensions, by the nearest element or by linear interpolation.
 
-    InputTensor: The elements to resample.
-    OutputTensor: The result, of any sizes; what lies past the scaled input repeats its edge.
-    InterpolationMode: The nearest element, or the weighted mean of the two nearest along each dimension.
-    ScaleCount: How many dimensions the tensors have.
-    Scales: Factors of the sizes; they need not be the exact ratio of output to input.
+    InputTensor (input tensor): The elements to resample.
+    OutputTensor (output tensor): The result, of any sizes; what lies past the scaled input repeats its edge.
+    InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the two nearest along each dimension.
+    ScaleCount (UINT): How many dimensions the tensors have.
+    Scales (FLOAT array): Factors of the sizes; they need not be the exact ratio of output to input.
 
     Rules: DML-RESAMPLE-same-rank, DML-RESAMPLE-scale-count, DML-RESAMPLE-scales, DML-RESAMPLE-same-type.
 

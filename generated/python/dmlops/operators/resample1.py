@@ -60,13 +60,13 @@ _SINCE_6_2 = {
 class Resample1(Description):
     """Resizes the input along any of its dimensions, with pixel offsets of the caller's choice.
 
-    InputTensor: The elements to resample.
-    OutputTensor: The result, of any sizes; what lies past the scaled input repeats its edge.
-    InterpolationMode: The nearest element, or the weighted mean of the two nearest along each dimension.
-    DimensionCount: How many dimensions the tensors have.
-    Scales: Factors of the sizes; they need not be the exact ratio of output to input.
-    InputPixelOffsets: Added to an input coordinate before scaling; 0.5 for the centre of a pixel.
-    OutputPixelOffsets: Added to an output coordinate after scaling; -0.5 for the centre of a pixel.
+    InputTensor (input tensor): The elements to resample.
+    OutputTensor (output tensor): The result, of any sizes; what lies past the scaled input repeats its edge.
+    InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the two nearest along each dimension.
+    DimensionCount (UINT): How many dimensions the tensors have.
+    Scales (FLOAT array): Factors of the sizes; they need not be the exact ratio of output to input.
+    InputPixelOffsets (FLOAT array): Added to an input coordinate before scaling; 0.5 for the centre of a pixel.
+    OutputPixelOffsets (FLOAT array): Added to an output coordinate after scaling; -0.5 for the centre of a pixel.
 
     Rules: DML-RESAMPLE1-same-rank, DML-RESAMPLE1-dimension-count, DML-RESAMPLE1-scales,
     DML-RESAMPLE1-same-type.
@@ -82,8 +82,8 @@ class Resample1(Description):
         Member("InterpolationMode", "INTERPOLATION_MODE"),
         Member("DimensionCount", "UINT"),
         Member("Scales", "FLOAT", count="DimensionCount", pointer=True),
-        Member("InputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True),
-        Member("OutputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True),
+        Member("InputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True, default=0.5),
+        Member("OutputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True, default=-0.5),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-RESAMPLE1-same-rank", "docs"),

@@ -49,14 +49,14 @@ _SINCE_6_2 = {
 class Resample2(Description):
     """Resizes the input along any of its dimensions, with pixel offsets and rounding of the caller's choice.
 
-    InputTensor: The elements to resample.
-    OutputTensor: The result, of any sizes; what lies past the scaled input repeats its edge.
-    InterpolationMode: The nearest element, or the weighted mean of the two nearest along each dimension.
-    RoundingDirection: Where NEAREST_NEIGHBOR takes a place between two elements: INCREASING up, DECREASING down.
-    DimensionCount: How many dimensions the tensors have.
-    Scales: Factors of the sizes; they need not be the exact ratio of output to input.
-    InputPixelOffsets: Added to an input coordinate before scaling; 0.5 for the centre of a pixel.
-    OutputPixelOffsets: Added to an output coordinate after scaling; -0.5 for the centre of a pixel.
+    InputTensor (input tensor): The elements to resample.
+    OutputTensor (output tensor): The result, of any sizes; what lies past the scaled input repeats its edge.
+    InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the two nearest along each dimension.
+    RoundingDirection (AXIS_DIRECTION): Where NEAREST_NEIGHBOR takes a place between two elements: INCREASING up, DECREASING down.
+    DimensionCount (UINT): How many dimensions the tensors have.
+    Scales (FLOAT array): Factors of the sizes; they need not be the exact ratio of output to input.
+    InputPixelOffsets (FLOAT array): Added to an input coordinate before scaling; 0.5 for the centre of a pixel.
+    OutputPixelOffsets (FLOAT array): Added to an output coordinate after scaling; -0.5 for the centre of a pixel.
 
     Rules: DML-RESAMPLE2-same-rank, DML-RESAMPLE2-dimension-count, DML-RESAMPLE2-scales,
     DML-RESAMPLE2-same-type.

@@ -38,15 +38,15 @@ _SINCE_6_4 = {
 class Resample3(Description):
     """Resizes the input along any of its dimensions, with offsets, rounding and antialiasing of the caller's choice.
 
-    InputTensor: The elements to resample.
-    OutputTensor: The result, of any sizes; what lies past the scaled input repeats its edge.
-    InterpolationMode: The nearest element, or the weighted mean of the two nearest along each dimension.
-    RoundingDirection: Where NEAREST_NEIGHBOR takes a place between two elements: INCREASING up, DECREASING down.
-    DimensionCount: How many dimensions the tensors have.
-    Scales: Factors of the sizes; they need not be the exact ratio of output to input.
-    InputPixelOffsets: Added to an input coordinate before scaling; 0.5 for the centre of a pixel.
-    OutputPixelOffsets: Added to an output coordinate after scaling; -0.5 for the centre of a pixel.
-    Antialiased: Whether LINEAR takes in more input elements where it scales down, so that none is passed over.
+    InputTensor (input tensor): The elements to resample.
+    OutputTensor (output tensor): The result, of any sizes; what lies past the scaled input repeats its edge.
+    InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the two nearest along each dimension.
+    RoundingDirection (AXIS_DIRECTION): Where NEAREST_NEIGHBOR takes a place between two elements: INCREASING up, DECREASING down.
+    DimensionCount (UINT): How many dimensions the tensors have.
+    Scales (FLOAT array): Factors of the sizes; they need not be the exact ratio of output to input.
+    InputPixelOffsets (FLOAT array): Added to an input coordinate before scaling; 0.5 for the centre of a pixel.
+    OutputPixelOffsets (FLOAT array): Added to an output coordinate after scaling; -0.5 for the centre of a pixel.
+    Antialiased (BOOL): Whether LINEAR takes in more input elements where it scales down, so that none is passed over.
 
     Rules: DML-RESAMPLE3-same-rank, DML-RESAMPLE3-dimension-count, DML-RESAMPLE3-scales,
     DML-RESAMPLE3-same-type.

@@ -47,13 +47,13 @@ _SINCE_5_1 = {
 class ResampleGrad(Description):
     """Gradient of RESAMPLE1: gives every input element the gradients of the output elements it went into, weighted as they were.
 
-    InputGradientTensor: The gradient with respect to the output of the forward pass.
-    OutputGradientTensor: The gradient with respect to the input of the forward pass.
-    InterpolationMode: Whether the forward pass took the nearest element or interpolated linearly.
-    DimensionCount: Number of dimensions of the tensors.
-    Scales: Factor from input to output coordinates of the forward pass in each dimension.
-    InputPixelOffsets: Added to input coordinates before scaling; 0.5 for pixel centres.
-    OutputPixelOffsets: Added to output coordinates after scaling; -0.5 for pixel centres.
+    InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass.
+    OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass.
+    InterpolationMode (INTERPOLATION_MODE): Whether the forward pass took the nearest element or interpolated linearly.
+    DimensionCount (UINT): Number of dimensions of the tensors.
+    Scales (FLOAT array): Factor from input to output coordinates of the forward pass in each dimension.
+    InputPixelOffsets (FLOAT array): Added to input coordinates before scaling; 0.5 for pixel centres.
+    OutputPixelOffsets (FLOAT array): Added to output coordinates after scaling; -0.5 for pixel centres.
 
     Rules: DML-RESAMPLE_GRAD-same-rank, DML-RESAMPLE_GRAD-dimension-count, DML-RESAMPLE_GRAD-scales,
     DML-RESAMPLE_GRAD-same-type.
@@ -69,8 +69,8 @@ class ResampleGrad(Description):
         Member("InterpolationMode", "INTERPOLATION_MODE"),
         Member("DimensionCount", "UINT"),
         Member("Scales", "FLOAT", count="DimensionCount", pointer=True),
-        Member("InputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True),
-        Member("OutputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True),
+        Member("InputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True, default=0.5),
+        Member("OutputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True, default=-0.5),
     )
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("DML-RESAMPLE_GRAD-same-rank", "docs"),

@@ -36,14 +36,14 @@ _SINCE_5_1 = {
 class ResampleGrad1(Description):
     """Gradient of RESAMPLE2: gives every input element the gradients of the output elements it went into, weighted as they were.
 
-    InputGradientTensor: The gradient with respect to the output of the forward pass.
-    OutputGradientTensor: The gradient with respect to the input of the forward pass.
-    InterpolationMode: Whether the forward pass took the nearest element or interpolated linearly.
-    RoundingDirection: Which way coordinates are rounded to the nearest element: up (INCREASING) or down (DECREASING).
-    DimensionCount: Number of dimensions of the tensors.
-    Scales: Factor from input to output coordinates of the forward pass in each dimension.
-    InputPixelOffsets: Added to input coordinates before scaling; 0.5 for pixel centres when interpolating linearly.
-    OutputPixelOffsets: Added to output coordinates after scaling; -0.5 for pixel centres.
+    InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass.
+    OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass.
+    InterpolationMode (INTERPOLATION_MODE): Whether the forward pass took the nearest element or interpolated linearly.
+    RoundingDirection (AXIS_DIRECTION): Which way coordinates are rounded to the nearest element: up (INCREASING) or down (DECREASING).
+    DimensionCount (UINT): Number of dimensions of the tensors.
+    Scales (FLOAT array): Factor from input to output coordinates of the forward pass in each dimension.
+    InputPixelOffsets (FLOAT array): Added to input coordinates before scaling; 0.5 for pixel centres when interpolating linearly.
+    OutputPixelOffsets (FLOAT array): Added to output coordinates after scaling; -0.5 for pixel centres.
 
     Rules: DML-RESAMPLE_GRAD1-same-rank, DML-RESAMPLE_GRAD1-dimension-count, DML-RESAMPLE_GRAD1-scales,
     DML-RESAMPLE_GRAD1-same-type.

@@ -119,10 +119,10 @@ _SINCE_5_0 = {
 class ReverseSubsequences(Description):
     """Reverses the beginning of every line along one axis, up to the length given for it.
 
-    InputTensor: The elements to reorder.
-    SequenceLengthsTensor: For each line along the axis, how many of its first elements to turn round.
-    OutputTensor: The reordered elements.
-    Axis: The dimension along which the lines run.
+    InputTensor (input tensor): The elements to reorder.
+    SequenceLengthsTensor (input tensor): For each line along the axis, how many of its first elements to turn round.
+    OutputTensor (output tensor): The reordered elements.
+    Axis (UINT): The dimension along which the lines run.
 
     Rules: DML-REVERSE_SUBSEQUENCES-same-rank, DML-REVERSE_SUBSEQUENCES-axis-range,
     DML-REVERSE_SUBSEQUENCES-same-type, DML-REVERSE_SUBSEQUENCES-sequence-lengths-sizes,

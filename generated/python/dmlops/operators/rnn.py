@@ -48,17 +48,17 @@ _SINCE_1_0 = {
 class Rnn(Description):
     """Runs a layer of simple recurrent units over sequences, in one direction or both.
 
-    InputTensor: The input, step by step: 1, sequence, batch, input size.
-    WeightTensor: Weights of the input, for each direction.
-    RecurrenceTensor: Weights of the hidden state, for each direction.
-    BiasTensor: Biases of the input, then of the hidden state, for each direction; 0 if absent.
-    HiddenInitTensor: The hidden state before the first step; 0 if absent.
-    SequenceLengthsTensor: For each batch, how many steps count; all if absent.
-    OutputSequenceTensor: The hidden states of all steps: sequence, direction, batch, hidden size.
-    OutputSingleTensor: The hidden state of the last step of each direction.
-    ActivationDescCount: How many activations there are, 1 for each direction.
-    ActivationDescs: The activation f; for both directions, that of the forward one first.
-    Direction: Which way the sequences are read, or both ways.
+    InputTensor (input tensor): The input, step by step: 1, sequence, batch, input size.
+    WeightTensor (input tensor): Weights of the input, for each direction.
+    RecurrenceTensor (input tensor): Weights of the hidden state, for each direction.
+    BiasTensor (input tensor, optional): Biases of the input, then of the hidden state, for each direction; 0 if absent.
+    HiddenInitTensor (input tensor, optional): The hidden state before the first step; 0 if absent.
+    SequenceLengthsTensor (input tensor, optional): For each batch, how many steps count; all if absent.
+    OutputSequenceTensor (output tensor, optional): The hidden states of all steps: sequence, direction, batch, hidden size.
+    OutputSingleTensor (output tensor, optional): The hidden state of the last step of each direction.
+    ActivationDescCount (UINT): How many activations there are, 1 for each direction.
+    ActivationDescs (OPERATOR_DESC array): The activation f; for both directions, that of the forward one first.
+    Direction (RECURRENT_NETWORK_DIRECTION): Which way the sequences are read, or both ways.
 
     Rules: DML-RNN-activation-desc-count, DML-RNN-same-type, DML-RNN-not-owned, DML-RNN-input-shape,
     DML-RNN-recurrence-shape, DML-RNN-direction-count, DML-RNN-weight-shape, DML-RNN-bias-shape,

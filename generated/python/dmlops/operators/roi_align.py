@@ -65,17 +65,17 @@ _SINCE_5_0 = {
 class RoiAlign(Description):
     """Crops regions of interest and resamples them to one common size.
 
-    InputTensor: Batches, channels, height and width.
-    ROITensor: For each region two opposite corners: x1, y1, x2 and y2.
-    BatchIndicesTensor: For each region, the batch it lies in.
-    OutputTensor: For each region, all channels at the common size.
-    ReductionFunction: What becomes of the samples of one output element, AVERAGE or MAX.
-    InterpolationMode: How a sample between input elements is read.
-    SpatialScaleX: What x coordinates are multiplied by, to become those of the input.
-    SpatialScaleY: What y coordinates are multiplied by, to become those of the input.
-    OutOfBoundsInputValue: What a sample outside of the input reads.
-    MinimumSamplesPerOutput: The fewest samples of an output element, along x and along y.
-    MaximumSamplesPerOutput: The most samples of an output element, along x and along y.
+    InputTensor (input tensor): Batches, channels, height and width.
+    ROITensor (input tensor): For each region two opposite corners: x1, y1, x2 and y2.
+    BatchIndicesTensor (input tensor): For each region, the batch it lies in.
+    OutputTensor (output tensor): For each region, all channels at the common size.
+    ReductionFunction (REDUCE_FUNCTION): What becomes of the samples of one output element, AVERAGE or MAX.
+    InterpolationMode (INTERPOLATION_MODE): How a sample between input elements is read.
+    SpatialScaleX (FLOAT): What x coordinates are multiplied by, to become those of the input.
+    SpatialScaleY (FLOAT): What y coordinates are multiplied by, to become those of the input.
+    OutOfBoundsInputValue (FLOAT): What a sample outside of the input reads.
+    MinimumSamplesPerOutput (UINT): The fewest samples of an output element, along x and along y.
+    MaximumSamplesPerOutput (UINT): The most samples of an output element, along x and along y.
 
     Rules: DML-ROI_ALIGN-reduction-function, DML-ROI_ALIGN-maximum-samples-range, DML-ROI_ALIGN-same-type,
     DML-ROI_ALIGN-roi-sizes, DML-ROI_ALIGN-batch-indices-sizes, DML-ROI_ALIGN-output-shape.

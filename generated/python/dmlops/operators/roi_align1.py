@@ -65,20 +65,20 @@ _SINCE_5_0 = {
 class RoiAlign1(Description):
     """Crops regions of interest and resamples them to one common size, with a choice of pixel centres.
 
-    InputTensor: Batches, channels, height and width.
-    ROITensor: For each region two opposite corners: x1, y1, x2 and y2.
-    BatchIndicesTensor: For each region, the batch it lies in.
-    OutputTensor: For each region, all channels at the common size.
-    ReductionFunction: What becomes of the samples of one output element, AVERAGE or MAX.
-    InterpolationMode: How a sample between input elements is read.
-    SpatialScaleX: What x coordinates are multiplied by, to become those of the input.
-    SpatialScaleY: What y coordinates are multiplied by, to become those of the input.
-    InputPixelOffset: Where in an input pixel its sample lies, most often 0 or 0.5 (the centre).
-    OutputPixelOffset: Where in an output pixel its sample lies, negated; most often 0 or -0.5 (the centre).
-    OutOfBoundsInputValue: What a sample outside of the input reads.
-    MinimumSamplesPerOutput: The fewest samples of an output element, along x and along y.
-    MaximumSamplesPerOutput: The most samples of an output element, along x and along y.
-    AlignRegionsToCorners: Whether the outermost samples lie on the corners of the region, instead of evenly within.
+    InputTensor (input tensor): Batches, channels, height and width.
+    ROITensor (input tensor): For each region two opposite corners: x1, y1, x2 and y2.
+    BatchIndicesTensor (input tensor): For each region, the batch it lies in.
+    OutputTensor (output tensor): For each region, all channels at the common size.
+    ReductionFunction (REDUCE_FUNCTION): What becomes of the samples of one output element, AVERAGE or MAX.
+    InterpolationMode (INTERPOLATION_MODE): How a sample between input elements is read.
+    SpatialScaleX (FLOAT): What x coordinates are multiplied by, to become those of the input.
+    SpatialScaleY (FLOAT): What y coordinates are multiplied by, to become those of the input.
+    InputPixelOffset (FLOAT): Where in an input pixel its sample lies, most often 0 or 0.5 (the centre).
+    OutputPixelOffset (FLOAT): Where in an output pixel its sample lies, negated; most often 0 or -0.5 (the centre).
+    OutOfBoundsInputValue (FLOAT): What a sample outside of the input reads.
+    MinimumSamplesPerOutput (UINT): The fewest samples of an output element, along x and along y.
+    MaximumSamplesPerOutput (UINT): The most samples of an output element, along x and along y.
+    AlignRegionsToCorners (BOOL): Whether the outermost samples lie on the corners of the region, instead of evenly within.
 
     Rules: DML-ROI_ALIGN1-reduction-function, DML-ROI_ALIGN1-maximum-samples-range, DML-ROI_ALIGN1-same-type,
     DML-ROI_ALIGN1-roi-sizes, DML-ROI_ALIGN1-batch-indices-sizes, DML-ROI_ALIGN1-output-shape.

@@ -54,21 +54,21 @@ _SINCE_4_1 = {
 class RoiAlignGrad(Description):
     """Gradients of ROI_ALIGN and ROI_ALIGN1 with respect to the image, the regions, or both.
 
-    InputTensor: The image of the forward pass: batch, channel, height and width.
-    InputGradientTensor: The gradient with respect to the output of the forward pass: region, channel, height and width.
-    ROITensor: The regions, each as x1, y1, x2, y2; inverted and empty ones are allowed.
-    BatchIndicesTensor: For each region, the batch that it lies in.
-    OutputGradientTensor: The gradient with respect to the image.
-    OutputROIGradientTensor: The gradient with respect to the regions.
-    ReductionFunction: Whether the samples of an output element were averaged or the largest was taken.
-    InterpolationMode: Whether samples took the nearest element or interpolated linearly.
-    SpatialScaleX: Factor from x coordinates of regions to those of the image.
-    SpatialScaleY: Factor from y coordinates of regions to those of the image.
-    InputPixelOffset: Offset of pixel centres in the image; 0.5 or 0 is usual.
-    OutputPixelOffset: Offset of pixel centres in the output of the forward pass; -0.5 or 0 is usual.
-    MinimumSamplesPerOutput: The fewest samples an output element had in each dimension.
-    MaximumSamplesPerOutput: The most samples an output element had in each dimension.
-    AlignRegionsToCorners: Whether samples reached into a region's corners rather than lying evenly within.
+    InputTensor (input tensor, optional): The image of the forward pass: batch, channel, height and width.
+    InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass: region, channel, height and width.
+    ROITensor (input tensor): The regions, each as x1, y1, x2, y2; inverted and empty ones are allowed.
+    BatchIndicesTensor (input tensor): For each region, the batch that it lies in.
+    OutputGradientTensor (output tensor, optional): The gradient with respect to the image.
+    OutputROIGradientTensor (output tensor, optional): The gradient with respect to the regions.
+    ReductionFunction (REDUCE_FUNCTION): Whether the samples of an output element were averaged or the largest was taken.
+    InterpolationMode (INTERPOLATION_MODE): Whether samples took the nearest element or interpolated linearly.
+    SpatialScaleX (FLOAT): Factor from x coordinates of regions to those of the image.
+    SpatialScaleY (FLOAT): Factor from y coordinates of regions to those of the image.
+    InputPixelOffset (FLOAT): Offset of pixel centres in the image; 0.5 or 0 is usual.
+    OutputPixelOffset (FLOAT): Offset of pixel centres in the output of the forward pass; -0.5 or 0 is usual.
+    MinimumSamplesPerOutput (UINT): The fewest samples an output element had in each dimension.
+    MaximumSamplesPerOutput (UINT): The most samples an output element had in each dimension.
+    AlignRegionsToCorners (BOOL): Whether samples reached into a region's corners rather than lying evenly within.
 
     Rules: DML-ROI_ALIGN_GRAD-some-output, DML-ROI_ALIGN_GRAD-reduction-function,
     DML-ROI_ALIGN_GRAD-input-for-roi-gradient, DML-ROI_ALIGN_GRAD-input-for-max,

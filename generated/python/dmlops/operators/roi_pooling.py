@@ -38,11 +38,11 @@ _SINCE_1_0 = {
 class RoiPooling(Description):
     """Divides each region of interest into a grid and takes the largest element of every cell.
 
-    InputTensor: Batches, channels, height and width.
-    ROITensor: For each region its batch and its corners, x1, y1, x2 and y2, which belong to it.
-    OutputTensor: For each region, all channels of its grid.
-    SpatialScale: What a region's coordinates are multiplied by, to become those of the input.
-    PooledSize: Height and width of the grid.
+    InputTensor (input tensor): Batches, channels, height and width.
+    ROITensor (input tensor): For each region its batch and its corners, x1, y1, x2 and y2, which belong to it.
+    OutputTensor (output tensor): For each region, all channels of its grid.
+    SpatialScale (FLOAT): What a region's coordinates are multiplied by, to become those of the input.
+    PooledSize (SIZE_2D): Height and width of the grid.
 
     Rules: DML-ROI_POOLING-same-type, DML-ROI_POOLING-roi-shape, DML-ROI_POOLING-output-shape.
 

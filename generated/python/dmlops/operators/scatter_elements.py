@@ -110,11 +110,11 @@ _SINCE_4_1 = {
 class ScatterElements(Description):
     """Copies the input and overwrites one element for every index, along one axis.
 
-    InputTensor: The elements to start from.
-    IndicesTensor: For each update, its position in the output along the axis.
-    UpdatesTensor: The elements to write, one an index.
-    OutputTensor: The input with the updates written over it.
-    Axis: The output dimension that the indices replace.
+    InputTensor (input tensor): The elements to start from.
+    IndicesTensor (input tensor): For each update, its position in the output along the axis.
+    UpdatesTensor (input tensor): The elements to write, one an index.
+    OutputTensor (output tensor): The input with the updates written over it.
+    Axis (UINT): The output dimension that the indices replace.
 
     Rules: DML-SCATTER_ELEMENTS-same-rank, DML-SCATTER_ELEMENTS-axis-range, DML-SCATTER_ELEMENTS-same-type,
     DML-SCATTER_ELEMENTS-indices-within, DML-SCATTER_ELEMENTS-updates-sizes,

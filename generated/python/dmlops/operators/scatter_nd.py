@@ -99,12 +99,12 @@ _SINCE_4_1 = {
 class ScatterNd(Description):
     """Copies the input and overwrites blocks of it by tuples of coordinates.
 
-    InputTensor: The blocks to start from.
-    IndicesTensor: Coordinate tuples; the last dimension runs along one tuple.
-    UpdatesTensor: The blocks to write, one for every tuple, right-aligned.
-    OutputTensor: The input with the updates written over it.
-    InputDimensionCount: How many trailing dimensions of InputTensor count.
-    IndicesDimensionCount: How many trailing dimensions of IndicesTensor count.
+    InputTensor (input tensor): The blocks to start from.
+    IndicesTensor (input tensor): Coordinate tuples; the last dimension runs along one tuple.
+    UpdatesTensor (input tensor): The blocks to write, one for every tuple, right-aligned.
+    OutputTensor (output tensor): The input with the updates written over it.
+    InputDimensionCount (UINT): How many trailing dimensions of InputTensor count.
+    IndicesDimensionCount (UINT): How many trailing dimensions of IndicesTensor count.
 
     Rules: DML-SCATTER_ND-same-rank, DML-SCATTER_ND-input-dimension-count-range,
     DML-SCATTER_ND-indices-dimension-count-range, DML-SCATTER_ND-same-type,

@@ -94,12 +94,12 @@ _SINCE_4_1 = {
 class Slice(Description):
     """Copies evenly spaced elements of a part of the input.
 
-    InputTensor: The tensor to copy from.
-    OutputTensor: The copied elements.
-    DimensionCount: How many dimensions the tensors have.
-    Offsets: For each dimension, the position of the first element.
-    Sizes: For each dimension, how many elements to copy.
-    Strides: For each dimension, the distance from one element to the next.
+    InputTensor (input tensor): The tensor to copy from.
+    OutputTensor (output tensor): The copied elements.
+    DimensionCount (UINT): How many dimensions the tensors have.
+    Offsets (UINT array): For each dimension, the position of the first element.
+    Sizes (UINT array): For each dimension, how many elements to copy.
+    Strides (UINT array): For each dimension, the distance from one element to the next.
 
     Rules: DML-SLICE-same-rank, DML-SLICE-dimension-count, DML-SLICE-same-type, DML-SLICE-slice-bounds,
     DML-SLICE-output-sizes.

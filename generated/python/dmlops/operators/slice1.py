@@ -79,12 +79,12 @@ _SINCE_4_1 = {
 class Slice1(Description):
     """Copies evenly spaced elements of a window of the input, forwards or backwards.
 
-    InputTensor: The tensor to copy from.
-    OutputTensor: The copied elements, as many as its sizes ask for.
-    DimensionCount: How many dimensions the tensors have.
-    InputWindowOffsets: For each dimension, where the window begins.
-    InputWindowSizes: For each dimension, the extent of the window.
-    InputWindowStrides: For each dimension, the distance from one element to the next; negative from the window's end backwards.
+    InputTensor (input tensor): The tensor to copy from.
+    OutputTensor (output tensor): The copied elements, as many as its sizes ask for.
+    DimensionCount (UINT): How many dimensions the tensors have.
+    InputWindowOffsets (UINT array): For each dimension, where the window begins.
+    InputWindowSizes (UINT array): For each dimension, the extent of the window.
+    InputWindowStrides (INT array): For each dimension, the distance from one element to the next; negative from the window's end backwards.
 
     Rules: DML-SLICE1-same-rank, DML-SLICE1-dimension-count, DML-SLICE1-window-sizes-range,
     DML-SLICE1-strides-range, DML-SLICE1-same-type, DML-SLICE1-window-bounds, DML-SLICE1-output-sizes.

@@ -79,12 +79,12 @@ _SINCE_4_1 = {
 class SliceGrad(Description):
     """Gradient of SLICE1: puts the incoming gradients where the slice was taken from, and 0 elsewhere.
 
-    InputGradientTensor: The gradient with respect to the slice.
-    OutputGradientTensor: The gradient with respect to the tensor that was sliced.
-    DimensionCount: Number of dimensions of the tensors.
-    InputWindowOffsets: First element of the window in each dimension of the sliced tensor.
-    InputWindowSizes: Elements of the window in each dimension, skipped ones included.
-    InputWindowStrides: Distance between elements taken in each dimension; a negative one goes from the window's end to its start.
+    InputGradientTensor (input tensor): The gradient with respect to the slice.
+    OutputGradientTensor (output tensor): The gradient with respect to the tensor that was sliced.
+    DimensionCount (UINT): Number of dimensions of the tensors.
+    InputWindowOffsets (UINT array): First element of the window in each dimension of the sliced tensor.
+    InputWindowSizes (UINT array): Elements of the window in each dimension, skipped ones included.
+    InputWindowStrides (INT array): Distance between elements taken in each dimension; a negative one goes from the window's end to its start.
 
     Rules: DML-SLICE_GRAD-same-rank, DML-SLICE_GRAD-dimension-count, DML-SLICE_GRAD-window-sizes-range,
     DML-SLICE_GRAD-strides-range, DML-SLICE_GRAD-same-type, DML-SLICE_GRAD-window-bounds,

@@ -73,9 +73,9 @@ _SINCE_5_0 = {
 class SpaceToDepth(Description):
     """Gathers square blocks of height and width into channels.
 
-    InputTensor: Batches, channels, height and width; the last two hold the blocks.
-    OutputTensor: Batches, channels, height and width, with the blocks in the channels.
-    BlockSize: Height and width of a block.
+    InputTensor (input tensor): Batches, channels, height and width; the last two hold the blocks.
+    OutputTensor (output tensor): Batches, channels, height and width, with the blocks in the channels.
+    BlockSize (UINT): Height and width of a block.
 
     Rules: DML-SPACE_TO_DEPTH-block-size-range, DML-SPACE_TO_DEPTH-same-type, DML-SPACE_TO_DEPTH-blocks-divide,
     DML-SPACE_TO_DEPTH-output-sizes.

@@ -62,10 +62,10 @@ _SINCE_5_0 = {
 class SpaceToDepth1(Description):
     """Gathers square blocks of height and width into channels, in either order.
 
-    InputTensor: Batches, channels, height and width; the last two hold the blocks.
-    OutputTensor: Batches, channels, height and width, with the blocks in the channels.
-    BlockSize: Height and width of a block.
-    Order: Whether the channel or the place in the block changes fastest along the deep channels.
+    InputTensor (input tensor): Batches, channels, height and width; the last two hold the blocks.
+    OutputTensor (output tensor): Batches, channels, height and width, with the blocks in the channels.
+    BlockSize (UINT): Height and width of a block.
+    Order (DEPTH_SPACE_ORDER): Whether the channel or the place in the block changes fastest along the deep channels.
 
     Rules: DML-SPACE_TO_DEPTH1-block-size-range, DML-SPACE_TO_DEPTH1-same-type,
     DML-SPACE_TO_DEPTH1-blocks-divide, DML-SPACE_TO_DEPTH1-output-sizes.

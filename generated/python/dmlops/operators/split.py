@@ -94,10 +94,10 @@ _SINCE_4_1 = {
 class Split(Description):
     """Cuts the input into parts along one axis.
 
-    InputTensor: The tensor to cut.
-    OutputCount: How many parts there are.
-    OutputTensors: The parts, in order along the axis.
-    Axis: The dimension that is cut.
+    InputTensor (input tensor): The tensor to cut.
+    OutputCount (UINT): How many parts there are.
+    OutputTensors (output tensors): The parts, in order along the axis.
+    Axis (UINT): The dimension that is cut.
 
     Rules: DML-SPLIT-same-rank, DML-SPLIT-output-count-range, DML-SPLIT-axis-range, DML-SPLIT-same-type,
     DML-SPLIT-output-sizes-off-axis, DML-SPLIT-axis-size.

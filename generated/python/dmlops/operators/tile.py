@@ -89,10 +89,10 @@ _SINCE_4_1 = {
 class Tile(Description):
     """Repeats the whole input along each dimension.
 
-    InputTensor: The tile.
-    OutputTensor: The tiles side by side.
-    RepeatsCount: How many dimensions the tensors have.
-    Repeats: For each dimension, how often the input appears along it.
+    InputTensor (input tensor): The tile.
+    OutputTensor (output tensor): The tiles side by side.
+    RepeatsCount (UINT): How many dimensions the tensors have.
+    Repeats (UINT array): For each dimension, how often the input appears along it.
 
     Rules: DML-TILE-same-rank, DML-TILE-repeats-count, DML-TILE-same-type, DML-TILE-repeats-range,
     DML-TILE-output-sizes.

@@ -108,11 +108,11 @@ _SINCE_5_0 = {
 class TopK(Description):
     """Picks the K largest elements of each sequence along an axis, with their indices, largest first.
 
-    InputTensor: The elements to pick from.
-    OutputValueTensor: The picked elements; K along Axis.
-    OutputIndexTensor: Their indices along Axis; of equal elements the first comes first.
-    Axis: The axis to pick along.
-    K: How many elements to pick from each sequence.
+    InputTensor (input tensor): The elements to pick from.
+    OutputValueTensor (output tensor): The picked elements; K along Axis.
+    OutputIndexTensor (output tensor): Their indices along Axis; of equal elements the first comes first.
+    Axis (UINT): The axis to pick along.
+    K (UINT): How many elements to pick from each sequence.
 
     Rules: DML-TOP_K-same-rank, DML-TOP_K-axis-range, DML-TOP_K-k-positive, DML-TOP_K-same-type,
     DML-TOP_K-k-range, DML-TOP_K-output-value-sizes, DML-TOP_K-output-index-sizes.

@@ -96,12 +96,12 @@ _SINCE_5_0 = {
 class TopK1(Description):
     """Picks the K largest or smallest elements of each sequence along an axis, with their indices, in order.
 
-    InputTensor: The elements to pick from.
-    OutputValueTensor: The picked elements; K along Axis.
-    OutputIndexTensor: Their indices along Axis; of equal elements the first comes first.
-    Axis: The axis to pick along.
-    K: How many elements to pick from each sequence.
-    AxisDirection: INCREASING for the smallest, smallest first; DECREASING for the largest, largest first.
+    InputTensor (input tensor): The elements to pick from.
+    OutputValueTensor (output tensor): The picked elements; K along Axis.
+    OutputIndexTensor (output tensor): Their indices along Axis; of equal elements the first comes first.
+    Axis (UINT): The axis to pick along.
+    K (UINT): How many elements to pick from each sequence.
+    AxisDirection (AXIS_DIRECTION): INCREASING for the smallest, smallest first; DECREASING for the largest, largest first.
 
     Rules: DML-TOP_K1-same-rank, DML-TOP_K1-axis-range, DML-TOP_K1-k-positive, DML-TOP_K1-same-type,
     DML-TOP_K1-k-range, DML-TOP_K1-output-value-sizes, DML-TOP_K1-output-index-sizes.

@@ -62,14 +62,14 @@ _SINCE_6_4 = {
 class Unfold(Description):
     """Copies every position of a sliding window into a column of its own.
 
-    InputTensor: The image: batches, channels and the spatial dimensions.
-    OutputTensor: The columns: batches, the elements of a window in all channels, and the windows.
-    DimensionCount: How many spatial dimensions there are.
-    WindowSizes: For each spatial dimension, how many elements a window takes.
-    Strides: For each spatial dimension, the distance from one window to the next.
-    Dilations: For each spatial dimension, the distance between neighbours within a window.
-    StartPadding: For each spatial dimension, how many zeros come before the image.
-    EndPadding: For each spatial dimension, how many zeros come after the image.
+    InputTensor (input tensor): The image: batches, channels and the spatial dimensions.
+    OutputTensor (output tensor): The columns: batches, the elements of a window in all channels, and the windows.
+    DimensionCount (UINT): How many spatial dimensions there are.
+    WindowSizes (UINT array): For each spatial dimension, how many elements a window takes.
+    Strides (UINT array): For each spatial dimension, the distance from one window to the next.
+    Dilations (UINT array): For each spatial dimension, the distance between neighbours within a window.
+    StartPadding (UINT array): For each spatial dimension, how many zeros come before the image.
+    EndPadding (UINT array): For each spatial dimension, how many zeros come after the image.
 
     Rules: DML-UNFOLD-spatial-dimensions, DML-UNFOLD-same-type, DML-UNFOLD-window-sizes-range,
     DML-UNFOLD-strides-range, DML-UNFOLD-dilations-range, DML-UNFOLD-window-fits,

@@ -37,10 +37,10 @@ _SINCE_1_0 = {
 class Upsample2d(Description):
     """Enlarges the last two dimensions by whole factors.
 
-    InputTensor: The images: batch, channel, maybe depth, height, width.
-    OutputTensor: The enlarged images.
-    ScaleSize: The factors of height and width, at least 1.
-    InterpolationMode: The nearest element, or the weighted mean of the four nearest in height and width.
+    InputTensor (input tensor): The images: batch, channel, maybe depth, height, width.
+    OutputTensor (output tensor): The enlarged images.
+    ScaleSize (SIZE_2D): The factors of height and width, at least 1.
+    InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the four nearest in height and width.
 
     Rules: DML-UPSAMPLE_2D-same-rank, DML-UPSAMPLE_2D-scale-size, DML-UPSAMPLE_2D-same-type,
     DML-UPSAMPLE_2D-output-sizes.

@@ -36,11 +36,11 @@ _SINCE_1_0 = {
 class ValueScale2d(Description):
     """Multiplies all values by one factor and adds a bias of each channel.
 
-    InputTensor: The images: batch, channel, height, width.
-    OutputTensor: The scaled images, of the input's sizes.
-    Scale: The factor of all values.
-    ChannelCount: How many channels the images have, 1 or 3.
-    Bias: One value to add for each channel.
+    InputTensor (input tensor): The images: batch, channel, height, width.
+    OutputTensor (output tensor): The scaled images, of the input's sizes.
+    Scale (FLOAT): The factor of all values.
+    ChannelCount (UINT): How many channels the images have, 1 or 3.
+    Bias (FLOAT array): One value to add for each channel.
 
     Rules: DML-VALUE_SCALE_2D-channel-count-values, DML-VALUE_SCALE_2D-same-type,
     DML-VALUE_SCALE_2D-channel-count, DML-VALUE_SCALE_2D-same-sizes.

@@ -17,7 +17,8 @@ class Constant:
 
     `kind` is "int", "float", "element" (of a tensor's type, in two words), "ints", "floats", or "bound" for
     an integer that bounds lists and is a macro itself, so that their loops can be unrolled; `macro` is what
-    the macro begins with, `node` what the constant is, None for what belongs to a tensor.
+    the macro begins with, `node` what the constant is, None for what belongs to a tensor: sizes, strides,
+    its place.
     """
 
     kind: str
@@ -35,19 +36,9 @@ class Constants:
         self._all: dict[str, Constant] = {}
         self._known: dict[ir.Expr, str] = {}
 
-    @property
-    def lists(self) -> tuple[Constant, ...]:
-        return tuple(one for one in self._all.values() if one.kind in ("ints", "floats"))
-
-    @property
-    def scalars(self) -> tuple[Constant, ...]:
-        """Those in two words come first, so that none crosses the border of a vector of four."""
-        pairs = tuple(one for one in self._all.values() if one.kind == "element")
-        return (*pairs, *(one for one in self._all.values() if one.kind in ("int", "float")))
-
-    @property
-    def bounds(self) -> tuple[Constant, ...]:
-        return tuple(one for one in self._all.values() if one.kind == "bound")
+    def known(self, *kinds: str) -> tuple[Constant, ...]:
+        """Those of some kinds that the description alone gives and that belong to no tensor."""
+        return tuple(one for one in self._all.values() if one.node is not None and one.kind in kinds)
 
     def add_list(self, local: str, macro: str, what: str) -> None:
         """Sizes or strides of a tensor."""

@@ -11,13 +11,15 @@ from dmlgen.expr.defined import walk_through
 from dmlgen.outputs.compute import works_on_bits
 from dmlgen.outputs.hlsl import Tensor
 from dmlgen.outputs.hlsl_activation import Activation, activations_of
-from dmlgen.outputs.hlsl_definition.constants import Constant
+from dmlgen.outputs.hlsl_definition.constants import Constant as Known
 from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.outputs.hlsl_functions import Functions
 from dmlgen.outputs.render import Templates
 from dmlgen.outputs.uniforms import tensors_read
+from dmlgen.plans.model import Plans, plans_of
+from dmlgen.plans.params import Constant, Params, params_of
 from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
 from dmlgen.resolve.definition import entries_read
 from dmlgen.schedules.keyed import keyed
@@ -71,9 +73,10 @@ class DefinitionShader:
     quantized: frozenset[str]  # those among them to whose type numbers are quantized
     kept: tuple[Kept, ...]
     passes: tuple[Pass, ...]
-    lists: tuple[Constant, ...]
-    scalars: tuple[Constant, ...]
-    bounds: tuple[Constant, ...]
+    known_lists: tuple[Known, ...]
+    known_elements: tuple[Known, ...]
+    known_scalars: tuple[Known, ...]
+    bounds: tuple[Known, ...]
     texts: tuple[str, ...]
     fused: str  # the member with activations
     activations: tuple[Activation, ...]
@@ -86,6 +89,15 @@ class DefinitionShader:
     def tensors(self) -> tuple[Tensor, ...]:
         return (*self.inputs, *self.outputs)
 
+    def box(self, pass_: Pass) -> tuple[str, int] | None:
+        """What has the sizes of the box that a keyed pass goes through: "list" or "tensor", and which."""
+        if pass_.keyed is None:
+            return None
+        lists = [one.name for one in self.known_lists]
+        if pass_.keyed.sizes in lists:
+            return "list", lists.index(pass_.keyed.sizes)
+        return "tensor", [f"{one.local}Sizes" for one in self.tensors].index(pass_.keyed.sizes)
+
     @property
     def bits(self) -> tuple[int, ...]:
         return tuple(sorted({bits for tensor in self.tensors for bits in tensor.bits}))
@@ -93,14 +105,40 @@ class DefinitionShader:
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     """The shaders of all operators that have a definition."""
-    functions = Functions(templates)
+    functions, plans = Functions(templates), plans_of(templates.directory)
+    shaders = [
+        shader_of(registry, operator, functions) for operator in registry.operators if operator.is_generic
+    ]
     return {
-        f"hlsl/{operator.slug}.hlsl": templates.render(
-            "hlsl/definition.hlsl.j2", shader=shader_of(registry, operator, functions)
+        f"hlsl/{shader.operator.lower()}.hlsl": templates.render(
+            "hlsl/definition.hlsl.j2", shader=shader, params=definition_params(plans, shader)
         )
-        for operator in registry.operators
-        if operator.is_generic
+        for shader in shaders
     }
+
+
+def definition_params(plans: Plans, shader: DefinitionShader) -> Params:
+    """The constants of the shader: lists fill two vectors each."""
+    tensors = [f"{tensor.local}{what}" for tensor in shader.tensors for what in ("Sizes", "Strides")]
+    kept = [f"{kept.name}Sizes" for kept in shader.kept]
+    firsts = [Constant("int", f"{kept.name}First") for kept in shader.kept]
+    lists = [Constant("int4", name, "2", 8) for name in (*tensors, *kept)]
+    types = {"ints": "int4", "floats": "float4"}
+    lists += [Constant(types[one.kind], one.name, "2", 8) for one in shader.known_lists]
+    activations = (
+        [Constant("Activation", "activations", "ACTIVATION_COUNT", 32)] if shader.activations else []
+    )
+    return params_of(
+        plans,
+        "DefinitionParams",
+        {
+            "sizes": [Constant("int4", "sizes", "2", 8)],
+            "lists": lists,
+            "activations": activations,
+            "elements": [Constant("uint2", one.name) for one in shader.known_elements],
+            "scalars": [*firsts, *(Constant(one.kind, one.name) for one in shader.known_scalars)],
+        },
+    )
 
 
 def shader_of(registry: Registry, operator: Operator, functions: Functions | None = None) -> DefinitionShader:
@@ -126,9 +164,10 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
         quantized=frozenset(printer.quantized),
         kept=tuple(printer.kept.values()),
         passes=tuple(passes),
-        lists=printer.constants.lists,
-        scalars=printer.constants.scalars,
-        bounds=printer.constants.bounds,
+        known_lists=printer.constants.known("ints", "floats"),
+        known_elements=printer.constants.known("element"),
+        known_scalars=printer.constants.known("int", "float"),
+        bounds=printer.constants.known("bound"),
         texts=tuple(printer.texts),
         fused=printer.fused,
         activations=activations,

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from typing import Any
 
 from ..description import Description
+from ..enums import OperatorType
 from ..judgement import tensors
 from ..tensor import TensorDesc
 from .errors import Unsupported
-
-MAX_GROUPS = 65535  # in one dimension: the limit of Direct3D 12 and of many Vulkan drivers
+from .plans.planning import Planning, Refused
+from .plans.reasons import TEXTS, Reason
+from .plans.told import NO_MEMBER, SCRATCH, Buffer
+from .telling import plan
 
 
 @dataclass(frozen=True)
@@ -21,13 +23,14 @@ class Dispatch:
 
     `buffers` are the names of what its resources are, in the order of their bindings: tensors by member, as
     "InputTensor" or "InputTensors[1]", or scratch buffers. `defines` are the shader's macros, `constants` the
-    bytes of its `Params`, `groups` the thread groups along x and y.
+    bytes of its `Params`, `groups` the thread groups along x and y. `waits`: it uses what earlier ones wrote.
     """
 
     defines: Mapping[str, int | str]
     buffers: tuple[str, ...]
     constants: bytes
     groups: tuple[int, int]
+    waits: bool = False
     shader: str | None = None
 
     def renamed(self, places: Mapping[str, str]) -> Dispatch:
@@ -37,7 +40,7 @@ class Dispatch:
 
 @dataclass(frozen=True)
 class Work:
-    """Dispatches, each of which sees what those before it wrote.
+    """Dispatches, each of which sees what those before it wrote where it waits.
 
     `scratch` gives the sizes in bytes of buffers that are no tensors; buffers in `cleared` start as zeros,
     the content of other scratch buffers and of outputs is undefined.
@@ -47,23 +50,50 @@ class Work:
     scratch: Mapping[str, int] = field(default_factory=dict)
     cleared: tuple[str, ...] = ()
 
-    def renamed(self, places: Mapping[str, str]) -> Work:
-        """The same over other buffers: `places` gives the new names of some."""
-        return Work(
-            tuple(dispatch.renamed(places) for dispatch in self.dispatches),
-            {places.get(name, name): size for name, size in self.scratch.items()},
-            tuple(places.get(name, name) for name in self.cleared),
-        )
-
 
 def work_of(computation: Any) -> Work:
-    """The work that a computation is on a GPU: each module of `kernels` has one of the same name here.
+    """The work that a computation is on a GPU. Raises Unsupported for what the shaders cannot do."""
+    desc: Description = computation.desc
+    planning = Planning()
+    try:
+        plan(planning, computation)
+    except Refused as refused:
+        raise unsupported(desc.OPERATOR, refused, desc) from None
+    buffers = planning.held + [buffer for step in planning.steps for buffer in step.buffers]
+    names = {buffer: _name(desc, buffer) for buffer in dict.fromkeys(buffers)}
+    scratch = {_scratch(place): buffer.size for place, buffer in enumerate(planning.scratches)}
+    cleared = [_scratch(place) for place, buffer in enumerate(planning.scratches) if buffer.cleared]
+    return Work(
+        tuple(
+            Dispatch(step.defines, tuple(map(names.__getitem__, step.buffers)), *step[2:])
+            for step in planning.steps
+        ),
+        scratch,
+        (*cleared, *(names[buffer] for buffer in planning.held)),
+    )
 
-    Raises Unsupported for what the shaders cannot do.
-    """
-    kernel = type(computation).__module__.rpartition(".")[2]
-    work: Work = import_module(f"{__package__}.{kernel}").work(computation)
-    return work
+
+def unsupported(operator: str, refused: Refused, desc: Description) -> Unsupported:
+    """What a planner says, in words."""
+    member = None if refused.member == NO_MEMBER else desc.MEMBERS[refused.member].name
+    activation = ""
+    if refused.reason == Reason.ACTIVATION:
+        activation = OperatorType(refused.number).name
+    text = TEXTS[refused.reason].format(
+        operator=operator, member=member, number=refused.number, activation=activation
+    )
+    return Unsupported(text, refused.reason, member)
+
+
+def _name(desc: Description, buffer: Buffer) -> str:
+    if buffer.member == SCRATCH:
+        return _scratch(buffer.entry)
+    member = desc.MEMBERS[buffer.member]
+    return f"{member.name}[{buffer.entry}]" if member.count else member.name
+
+
+def _scratch(place: int) -> str:
+    return f"scratch{place}"
 
 
 def tensor_names(desc: Description, role: str) -> Iterator[tuple[str, TensorDesc]]:
@@ -71,13 +101,3 @@ def tensor_names(desc: Description, role: str) -> Iterator[tuple[str, TensorDesc
     for name, member, tensor in tensors(desc):
         if member.role == role:
             yield name, tensor
-
-
-def grid(threads: int, num_threads: int) -> tuple[int, int]:
-    """Thread groups along x and y, enough for that many threads; Unsupported if 32 bits cannot count them."""
-    groups = -(-threads // num_threads)
-    rows = -(-groups // MAX_GROUPS)
-    columns = -(-groups // rows)
-    if threads >= 2**32 or rows * columns * num_threads > 2**32:
-        raise Unsupported(f"{threads} threads are more than one dispatch can count in 32 bits")
-    return columns, rows

@@ -1,0 +1,226 @@
+"""The JSON Schema of descriptions, for editors: which members an operator has, and what each may hold.
+
+It accepts what the Python package reads of a single description, its members in a "desc". What depends on
+several members is a rule, and no schema's business; so is the range of an integer written as a string.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TypeAlias
+
+from dmlgen.banner import banner
+from dmlgen.outputs.render import Templates
+from dmlgen.registry import Enum, Member, NumberType, Operator, Registry
+from dmlgen.text import Text
+
+Schema: TypeAlias = dict[str, Any]
+
+TENSOR, WRAPPED, ACTIVATION = "BUFFER_TENSOR_DESC", "TENSOR_DESC", "OPERATOR_DESC"
+MOST_DIMENSIONS = "DML_TENSOR_DIMENSION_COUNT_MAX1"
+NOT_FINITE = "^([nN][aA][nN]|-?[iI][nN][fF])$"
+DIGITS = "^-?[0-9]{16,20}$"  # an integer beyond 2**53, which many readers of JSON would round
+OF_DISPATCHABLES = ("bindings", "dmlCompileType", "executionFlags")
+
+
+def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
+    """The schema, as data of the Python package."""
+    del templates  # it is a value, not a text
+    return {"python/dmlops/schema.json": f"{_text(schema(registry))}\n".encode()}
+
+
+def _text(value: Any, depth: int = 2) -> str:
+    """JSON with a line for each definition and each case."""
+    if depth and isinstance(value, dict) and value:
+        parts = [f"{json.dumps(name)}: {_text(one, depth - 1)}" for name, one in value.items()]
+        return "{\n" + ",\n".join(parts) + "\n}"
+    if depth and isinstance(value, list) and value:
+        return "[\n" + ",\n".join(_text(one, depth - 1) for one in value) + "\n]"
+    return json.dumps(value)
+
+
+def schema(registry: Registry) -> Schema:
+    """The schema of a description of any operator."""
+    used = {member.type for operator in registry.operators for member in operator.members}
+    fields = {field.type for field in registry.structs[TENSOR].members}
+    enums = [enum for name, enum in registry.enums.items() if name in used | fields | {"TENSOR_TYPE"}]
+    structs = [name for name in registry.structs if name in used and name != ACTIVATION]
+    definitions = {
+        **{f"enum.{enum.name}": _enum(enum) for enum in enums},
+        **{
+            f"number.{one.name}": _number(one) for one in registry.types.values() if one.name in used | fields
+        },
+        **{f"struct.{name}": _struct(registry, name) for name in structs if not registry.structs[name].union},
+        "number.any": _any_number(registry),
+        "tensor": _tensor(registry),
+        "activation": _activation(registry),
+        **{operator.name: _operator(registry, operator) for operator in registry.operators},
+    }
+    return {
+        "$comment": banner("specs/"),
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "The description of a DirectML operator",
+        "type": "object",
+        "properties": {
+            "$schema": {"type": "string"},
+            "id": {"description": "A name for results to repeat."},
+            "type": {
+                "description": "The operator.",
+                "enum": [name for operator in registry.operators for name in _names(operator)],
+            },
+            "desc": {"description": "The operator's members.", "type": "object"},
+            **{name: {"description": "How DxDispatch runs it."} for name in OF_DISPATCHABLES},
+        },
+        "required": ["type", "desc"],
+        "additionalProperties": False,
+        "allOf": [
+            _case("type", operator, {"desc": _definition(operator.name)}) for operator in registry.operators
+        ],
+        "$defs": definitions,
+    }
+
+
+def _names(operator: Operator) -> list[str]:
+    """The spellings of an operator's name that JSON takes."""
+    names = [operator.name, *([operator.alias] if operator.alias else [])]
+    return [prefix + name for prefix in ("DML_OPERATOR_", "") for name in names]
+
+
+def _case(key: str, operator: Operator, properties: Schema) -> Schema:
+    """What holds for descriptions of one operator."""
+    named = {"properties": {key: {"enum": _names(operator)}}, "required": [key]}
+    return {"if": named, "then": {"properties": properties}}
+
+
+def _operator(registry: Registry, operator: Operator) -> Schema:
+    counts = {member.count for member in operator.members}
+    required = [one.name for one in operator.members if not one.optional and one.name not in counts]
+    return {
+        **_described(operator.summary),
+        "type": "object",
+        "properties": {member.name: _member(registry, member) for member in operator.members},
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def _member(registry: Registry, member: Member) -> Schema:
+    value = _value(registry, member)
+    if member.count:
+        value = {"type": "array", "items": value}
+    if member.optional:
+        value = {"anyOf": [value, {"type": "null"}]}
+    return {**_described(member.summary), **value}
+
+
+def _value(registry: Registry, member: Member) -> Schema:
+    """What one entry of a member may be."""
+    if member.is_tensor:
+        return _definition("tensor")
+    if member.type == ACTIVATION:
+        return _definition("activation")
+    if member.typed_by:
+        return _definition("number.any")
+    if member.type in registry.enums:
+        return _definition(f"enum.{member.type}")
+    if member.type in registry.types:
+        return _definition(f"number.{member.type}")
+    return _definition(f"struct.{member.type}")
+
+
+def _enum(enum: Enum) -> Schema:
+    """By name, with or without prefix, or by number; flags also together, as "A|B" or as a list."""
+    names = [prefix + entry.name for prefix in ("", enum.prefix) for entry in enum.entries]
+    numbers = [entry.value for entry in enum.entries]
+    if not enum.flags:
+        return {**_described(enum.summary), "enum": [*names, *numbers]}
+    one = f"({enum.prefix})?({'|'.join(entry.name for entry in enum.entries)})"
+    together = {"type": "string", "pattern": rf"^\s*{one}\s*(\|\s*{one}\s*)*$"}
+    number = {"type": "integer", "minimum": 0, "maximum": sum(numbers)}
+    either = [{"enum": names}, together, number]
+    return {**_described(enum.summary), "anyOf": [*either, {"type": "array", "items": {"anyOf": either}}]}
+
+
+def _number(one: NumberType) -> Schema:
+    if one.kind == "float":
+        return {"anyOf": [{"type": "number"}, {"type": "string", "pattern": NOT_FINITE}]}
+    if one.name == "BOOL":
+        return {"type": ["boolean", "integer"]}
+    least, most = one.range
+    integer = {"type": "integer", "minimum": least, "maximum": most}
+    return integer if one.bits < 64 else {"anyOf": [integer, {"type": "string", "pattern": DIGITS}]}
+
+
+def _any_number(registry: Registry) -> Schema:
+    """A number of the type that another member names; DxDispatch has an object with the union's field."""
+    fields = [member.name for member in registry.structs["SCALAR_UNION"].members]
+    text = {"type": "string", "pattern": f"{NOT_FINITE}|{DIGITS}"}
+    union = {"type": "object", "propertyNames": {"enum": fields}, "minProperties": 1, "maxProperties": 1}
+    return {"anyOf": [{"type": "number"}, text, union]}
+
+
+def _struct(registry: Registry, name: str) -> Schema:
+    members = registry.structs[name].members
+    return {
+        **_described(registry.structs[name].summary),
+        "type": "object",
+        "properties": {member.name: _member(registry, member) for member in members},
+        "required": [member.name for member in members],
+        "additionalProperties": False,
+    }
+
+
+def _tensor(registry: Registry) -> Schema:
+    """A buffer tensor, alone or in a DML_TENSOR_DESC."""
+    fields = {field.name: _member(registry, field) for field in registry.structs[TENSOR].members}
+    most = next(one.value for one in registry.constants if one.name == MOST_DIMENSIONS)
+    size = {**_definition("number.UINT"), "minimum": 1}
+    fields["Sizes"] = {"type": "array", "items": size, "minItems": 1, "maxItems": most}
+    buffer = {
+        "properties": fields,
+        "required": ["DataType", "Sizes"],
+        "additionalProperties": False,
+    }
+    wrapped = {
+        "properties": {"Type": _definition("enum.TENSOR_TYPE"), "Desc": buffer},
+        "required": ["Desc"],
+        "additionalProperties": False,
+    }
+    return {"type": "object", "if": {"required": ["Desc"]}, "then": wrapped, "else": buffer}
+
+
+def _activation(registry: Registry) -> Schema:
+    """An operator without tensors, its members in a "desc" or, as DxDispatch has them, beside the type."""
+    fusable = [operator for operator in registry.operators if operator.fused_into]
+    names = [name for operator in fusable for name in _names(operator)]
+    cases = []
+    for operator in fusable:
+        parameters = {member.name: _member(registry, member) for member in operator.attributes}
+        tensors = {member.name: {"type": "null"} for member in operator.tensors}
+        required = [member.name for member in operator.attributes if not member.optional]
+        known = {**parameters, **tensors}
+        inside = {"properties": known, "required": required, "additionalProperties": False}
+        for type_, desc in (("type", "desc"), ("Type", "Desc")):
+            case = _case(type_, operator, {})
+            beside = {
+                "properties": {type_: True, **known},
+                "required": required,
+                "additionalProperties": False,
+            }
+            nested = {"properties": {type_: True, desc: inside}, "additionalProperties": False}
+            case["then"] = {"if": {"required": [desc]}, "then": nested, "else": beside}
+            cases.append(case)
+    return {
+        "type": "object",
+        "properties": {"type": {"enum": names}, "Type": {"enum": names}},
+        "oneOf": [{"required": ["type"]}, {"required": ["Type"]}],
+        "allOf": cases,
+    }
+
+
+def _described(summary: Text) -> Schema:
+    return {"description": summary.plain} if summary else {}
+
+
+def _definition(name: str) -> Schema:
+    return {"$ref": f"#/$defs/{name}"}

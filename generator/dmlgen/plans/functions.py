@@ -1,0 +1,851 @@
+"""Planners as C: the small part of Python that they are written in, statement by statement.
+
+- `int` is `int64_t`. `+ - * // % <<`, `abs`, `min`, `max`, `gcd` and `.bit_length()` are functions of the
+  header: results beyond 64 bits saturate, quotients are rounded down, and division by 0 gives 0.
+- `bool` and `str` are `int` and `const char*`. A text is never made, but for the name of a macro,
+  f"{text}_END".
+- A record, a NamedTuple, is a struct: given by address, copied where it is kept.
+- A list with a capacity is a struct with its entries in it. An entry too many refuses the plan, and so does
+  an index beyond the end; a negative one counts from there. Nothing is read or written outside. A list
+  without a capacity is the address of static entries.
+- `==` compares lists of numbers, entry by entry.
+- `for` goes over a list, a part of it, `range`, `enumerate` or `zip`; so do comprehensions, `all` and
+  `any`. The list must not change meanwhile. `while` also ends where the plan has been refused.
+- Methods of `Planning` are functions of the header; `refuse` also returns.
+
+A variable has one type, that of its first value; an empty list needs it stated. What a conditional
+expression, `and`, `or` or the condition of `while` holds must be an expression in C, too. Lists are copied
+where Python shares them; `sharing` sees to it that this is the same.
+"""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from dmlgen.names import snake
+from dmlgen.outputs.render import c_string
+from dmlgen.plans.model import (
+    BOOL,
+    INT,
+    NOTHING,
+    PLANNING,
+    TEXT,
+    Function,
+    ListOf,
+    Module,
+    Plans,
+    Record,
+    Scalar,
+    Type,
+    constant,
+)
+from dmlgen.plans.sharing import CHANGES, check_sharing
+
+_KEYWORDS = frozenset({"switch", "default", "case", "double", "float", "int", "long", "short", "char"})
+_ARITHMETIC: dict[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "subtract",
+    ast.Mult: "multiply",
+    ast.FloorDiv: "divide",
+    ast.Mod: "modulo",
+    ast.LShift: "shift",
+}
+_BITS: dict[type[ast.operator], str] = {ast.BitOr: "|", ast.BitAnd: "&", ast.RShift: ">>"}
+_COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
+
+WIDTH = 120
+
+
+@dataclass(frozen=True)
+class Value:
+    """The text of an expression, and its type; of records and lists, of their address."""
+
+    text: str
+    type: Type
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is a number or a text."""
+        return isinstance(self.type, Scalar)
+
+    @property
+    def content(self) -> str:
+        """The text of the value itself."""
+        if self.is_whole:
+            return self.text
+        return self.text[1:] if self.text.startswith("&") else f"*{self.text}"
+
+    def member(self, name: str, type_: Type) -> Value:
+        text = f"{self.text[1:]}.{name}" if self.text.startswith("&") else f"{self.text}->{name}"
+        return Value(text if isinstance(type_, Scalar) else f"&{text}", type_)
+
+
+def c_name(name: str) -> str:
+    """A name that is no keyword of C."""
+    return f"{name}_" if name in _KEYWORDS else name
+
+
+def c_type(type_: Type) -> str:
+    """The type of a variable."""
+    match type_:
+        case Scalar(name=name):
+            return {"int": "int64_t", "bool": "int", "str": "const char*", "None": "void"}[name]
+        case Record(name=name):
+            return f"dmlops_plan_{name}"
+        case ListOf(element=element, capacity=capacity):
+            names = {"int64_t": "dmlops_plan_int", "const char*": "dmlops_plan_text"}
+            inner = c_type(element)
+            return f"{names.get(inner, inner)}_{'list' if capacity is None else capacity}"
+
+
+def declarations(plans: Plans) -> list[str]:
+    """The types of records and lists, and the functions that fill lists and constants."""
+    found: dict[str, str] = {}
+    for record in plans.records:
+        _declare(record, found)
+    for function in plans.functions:
+        for node in ast.walk(function.node):
+            if isinstance(node, ast.AnnAssign):
+                _declare(plans.type(function.module, node.annotation), found)
+        for type_ in (function.result, *(type_ for _, type_ in function.parameters)):
+            _declare(type_, found)
+    return [*found.values(), *_puts(plans)]
+
+
+def _declare(type_: Type, found: dict[str, str]) -> None:
+    name = c_type(type_) if type_ != PLANNING else ""
+    if name in found or isinstance(type_, Scalar):
+        return
+    if isinstance(type_, Record):
+        for one in type_.fields:
+            _declare(one.type, found)
+        fields = "".join(f"    {c_type(one.type)} {c_name(one.name)};\n" for one in type_.fields)
+        found[name] = f"typedef struct {name} {{\n{fields}}} {name};"
+        return
+    _declare(type_.element, found)
+    element = c_type(type_.element)
+    if type_.capacity is None:
+        const = f"{element} const" if type_.element == TEXT else f"const {element}"
+        found[name] = f"typedef struct {name} {{\n    int64_t count;\n    {const}* items;\n}} {name};"
+        return
+    item = f"{element} item" if isinstance(type_.element, Scalar) else f"const {element}* item"
+    value = "item" if isinstance(type_.element, Scalar) else "*item"
+    found[name] = f"""typedef struct {name} {{
+    int64_t count;
+    {element} items[{type_.capacity}];
+}} {name};
+
+DMLOPS_CALLED void {name}_insert(dmlops_planning* planning, {name}* list, int64_t place, {item}) {{
+    if (list->count >= {type_.capacity} || place < 0 || place > list->count) {{
+        dmlops_out_refuse(planning, DMLOPS_REASON_ROOM, -1, list->count);
+        return;
+    }}
+    for (int64_t i = list->count++; i > place; --i) {{
+        list->items[i] = list->items[i - 1];
+    }}
+    list->items[place] = {value};
+}}"""
+    if type_.element == INT:
+        found[name] += f"""
+
+DMLOPS_CALLED int {name}_equal(const {name}* a, const {name}* b) {{
+    int same = a->count == b->count;
+    for (int64_t i = 0; same && i < a->count; ++i) {{
+        same = a->items[i] == b->items[i];
+    }}
+    return same;
+}}"""
+
+
+def _puts(plans: Plans) -> Iterator[str]:
+    """A function for every layout of constants."""
+    done: set[str] = set()
+
+    def put(record: Record) -> Iterator[str]:
+        if record.name in done:
+            return
+        done.add(record.name)
+        lines: list[str] = []
+        for one in record.fields:
+            name = f"record->{c_name(one.name)}"
+            if not isinstance(one.type, ListOf):
+                lines.append(f"    dmlops_put_word(planning, {name});")
+                continue
+            lines.append(f"    for (int64_t i = 0; i < {name}.count; ++i) {{")
+            if isinstance(one.type.element, Record):
+                yield from put(one.type.element)
+                lines.append("        dmlops_put_padding(planning);")
+                lines.append(f"        dmlops_put_{one.type.element.name}(planning, &{name}.items[i]);")
+                lines.append("        dmlops_put_padding(planning);")
+            else:
+                lines.append(f"        dmlops_put_word(planning, {name}.items[i]);")
+            lines.append("    }")
+        body = "\n".join(lines)
+        yield (
+            f"DMLOPS_CALLED void dmlops_put_{record.name}(\n"
+            f"    dmlops_planning* planning, const {c_type(record)}* record) {{\n{body}\n}}"
+        )
+
+    for record in plans.records:
+        if record.name.endswith("Params"):
+            yield from put(record)
+
+
+def head(function: Function) -> str:
+    """The head of a function; records and lists are given by address."""
+    parameters = ["dmlops_planning* planning"]
+    for name, type_ in function.parameters:
+        if type_ != PLANNING:
+            space = " " if isinstance(type_, Scalar) else "* "
+            const = "" if isinstance(type_, Scalar) else "const "
+            parameters.append(f"{const}{c_type(type_)}{space}{c_name(name)}")
+    return f"DMLOPS_CALLED {c_type(function.result)} {_called(function)}({', '.join(parameters)})"
+
+
+def _called(function: Function) -> str:
+    name = snake(function.name)
+    return f"dmlops_plan_{name.removeprefix('plan_')}"
+
+
+def definition(plans: Plans, function: Function) -> str:
+    """The whole of a function, with its docstring as a comment."""
+    check_sharing(function)
+    return _Translation(plans, function).text()
+
+
+class _Translation:
+    """One function under way. `lines` is where statements go; `names` are the variables in scope."""
+
+    def __init__(self, plans: Plans, function: Function) -> None:
+        self.plans = plans
+        self.function = function
+        self.module: Module = function.module
+        self.lines: list[str] = []
+        self.names: dict[str, Value] = {}
+        self._everywhere: dict[str, Value] = {}  # variables that are declared above everything
+        self._top: list[str] = []
+        self._temporaries = 0
+        self._next_name: str | None = None  # of the record or list that is made next
+
+    def text(self) -> str:
+        for name, type_ in self.function.parameters:
+            self.names[name] = Value("planning" if type_ == PLANNING else c_name(name), type_)
+        comment = ast.get_docstring(self.function.node)
+        self.block(self.function.node.body)
+        lines = [*self._top, *self.lines]
+        if not any("planning" in line for line in lines):
+            lines.insert(0, "(void)planning;")
+        inner = "\n".join(wrapped(f"    {line}") for line in lines)
+        about = ""
+        if comment:
+            text = " ".join(comment.split()).replace("*/", "* /")
+            about = (
+                f"/* {textwrap.fill(text, WIDTH - 3, subsequent_indent='   ', break_long_words=False)} */\n"
+            )
+        return f"{about}{wrapped(head(self.function))} {{\n{inner}\n}}"
+
+    # Statements.
+
+    def block(self, body: Sequence[ast.stmt]) -> None:
+        outer = dict(self.names)
+        for node in body:
+            self.statement(node, body)
+        self.names = outer
+
+    def statement(self, node: ast.stmt, body: Sequence[ast.stmt]) -> None:
+        match node:
+            case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=ast.expr() as value):
+                self.assign_new(node, name, value, self.plans.type(self.module, annotation), body)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                self.assign_new(node, name, value, self.type_of(name), body)
+            case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)):
+                self.assign_all(node, names, values, body)
+            case ast.Assign(targets=[ast.Subscript(value=owner, slice=index)], value=value):
+                target = self.item(self.expr(owner), index)
+                new = self.expr(value, target.type)
+                self.lines.append(f"{target.content} = {new.content};")
+            case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=value):
+                whole = ast.copy_location(ast.BinOp(target, op, value), node)
+                self.assign(node, name, self.expr(whole), body)
+            case ast.Expr(value=ast.Constant(value=str())):
+                pass  # a docstring
+            case ast.Expr(value=ast.Call() as call):
+                self.call_statement(call)
+            case ast.If(test=test, body=then, orelse=otherwise):
+                self.lines.append(f"if ({_bare(self.expr(test).text)}) {{")
+                self.nested(then)
+                if otherwise:
+                    self.lines.append("} else {")
+                    self.nested(otherwise)
+                self.lines.append("}")
+            case ast.While(test=test, body=inner, orelse=[]):
+                with self.expression(test):
+                    condition = self.expr(test).text
+                self.lines.append(f"while (planning->reason == DMLOPS_REASON_NONE && {condition}) {{")
+                self.nested(inner)
+                self.lines.append("}")
+            case ast.For(target=target, iter=source, body=inner, orelse=[]):
+                with self.loop(target, source, inner):
+                    self.block(inner)
+            case ast.Return(value=None):
+                self.lines.append("return;")
+            case ast.Return(value=ast.expr() as value):
+                found = self.expr(value, self.function.result)
+                self.lines.append(f"return {_bare(found.content)};")
+            case ast.Break():
+                self.lines.append("break;")
+            case _:
+                raise self.module.refused(node, f"a statement {type(node).__name__}")
+
+    def nested(self, body: Sequence[ast.stmt]) -> None:
+        with self.indented():
+            self.block(body)
+
+    @contextmanager
+    def indented(self) -> Iterator[None]:
+        outer, self.lines = self.lines, []
+        yield
+        inner, self.lines = self.lines, outer
+        self.lines += [f"    {line}" for line in inner]
+
+    @contextmanager
+    def expression(self, node: ast.AST) -> Iterator[None]:
+        """What is translated inside must need no statements before it."""
+        before = len(self.lines)
+        yield
+        if len(self.lines) != before:
+            raise self.module.refused(node, "this where C wants an expression")
+
+    def variable(self, name: str) -> Value | None:
+        return self.names.get(name) or self._everywhere.get(name)
+
+    def type_of(self, name: str) -> Type | None:
+        known = self.variable(name)
+        return known.type if known else None
+
+    def assign_new(
+        self, node: ast.stmt, name: str, value: ast.expr, wanted: Type | None, body: Sequence[ast.stmt]
+    ) -> None:
+        """The same as `assign`; a new record or list is made in its own place."""
+        is_made = isinstance(value, ast.Call | ast.List | ast.ListComp | ast.Subscript)
+        if is_made and self.variable(name) is None and self.is_local(name, body):
+            self._next_name = c_name(name)
+            found = self.expr(value, wanted)
+            self._next_name = None
+            if found.text in (c_name(name), f"&{c_name(name)}"):
+                self.names[name] = found
+                return
+        else:
+            found = self.expr(value, wanted)
+        self.assign(node, name, found, body)
+
+    def is_local(self, name: str, body: Sequence[ast.stmt]) -> bool:
+        """Whether a variable is used in one block alone."""
+        return _uses(self.function.node.body, name) == _uses(body, name)
+
+    def assign(self, node: ast.stmt, name: str, value: Value, body: Sequence[ast.stmt]) -> None:
+        """Gives a variable a value. It is declared here, or above everything if it is used outside the
+        block."""
+        variable = c_name(name)
+        target = self.variable(name)
+        if target is None:
+            target = Value(variable if value.is_whole else f"&{variable}", value.type)
+            if self.is_local(name, body):
+                self.names[name] = target
+                self.lines.append(f"{_declared(value.type, variable)} = {_bare(value.content)};")
+                return
+            if not value.is_whole:
+                raise self.module.refused(node, f"{name}, a record or list that is used outside this block,")
+            self._everywhere[name] = target
+            self._top.append(f"{_declared(value.type, variable)} = 0;")
+        if not _fits(value.type, target.type):
+            raise self.module.refused(node, f"another type of {name}")
+        self.lines.append(f"{target.content} = {_bare(value.content)};")
+
+    def assign_all(
+        self, node: ast.stmt, names: list[ast.expr], values: list[ast.expr], body: Sequence[ast.stmt]
+    ) -> None:
+        """Several at once: all values are worked out first."""
+        plain = [name.id for name in names if isinstance(name, ast.Name)]
+        if len(plain) != len(values):
+            raise self.module.refused(node, "these targets")
+        apart = not any(_uses([value], name) for value in values for name in plain)
+        found = [self.expr(value, self.type_of(name)) for name, value in zip(plain, values, strict=True)]
+        kept = found if apart else [self.temporary(value) for value in found]
+        for name, value in zip(plain, kept, strict=True):
+            self.assign(node, name, value, body)
+
+    def temporary(self, value: Value) -> Value:
+        """A copy that nothing changes."""
+        name = self.new()
+        self.lines.append(f"{_declared(value.type, name)} = {_bare(value.content)};")
+        return Value(name if value.is_whole else f"&{name}", value.type)
+
+    def new(self) -> str:
+        if self._next_name is not None:
+            name, self._next_name = self._next_name, None
+            return name
+        self._temporaries += 1
+        return f"made_{self._temporaries}"
+
+    # Loops.
+
+    @contextmanager
+    def loop(self, target: ast.expr, source: ast.expr, body: Sequence[ast.AST]) -> Iterator[None]:
+        """Everything inside is done for each item of what is gone through."""
+        outer = dict(self.names)
+        items: list[tuple[ast.expr, Value]] = []
+        match source:
+            case ast.Call(func=ast.Name(id="range"), args=[*bounds]) if 1 <= len(bounds) <= 2:
+                first = self.expr(bounds[0]).text if len(bounds) == 2 else "0"
+                last = self.expr(bounds[-1]).text
+                counter = self.counter(target)
+                begin, end = first, last
+            case ast.Call(func=ast.Name(id="enumerate"), args=[inner]):
+                number, item = _pair(self.module, target)
+                counter = self.counter(number)
+                begin, end, items = self.span(inner, [item])
+                if begin != "0":
+                    raise self.module.refused(inner, "numbering a part that does not begin the list")
+            case ast.Call(func=ast.Name(id="zip"), args=inners):
+                if not isinstance(target, ast.Tuple):
+                    raise self.module.refused(target, "this target")
+                counter = self.counter(ast.Name("_"))
+                spans = [self.span(one, [item]) for one, item in zip(inners, target.elts, strict=True)]
+                begin, end = spans[0][:2]
+                if any(one[0] != "0" for one in spans):
+                    raise self.module.refused(source, "pairing parts that do not begin the lists")
+                items = [item for _, _, found in spans for item in found]
+            case _:
+                counter = self.counter(ast.Name("_"))
+                begin, end, items = self.span(source, [target])
+        self.lines.append(f"for (int64_t {counter} = {begin}; {counter} < {end}; ++{counter}) {{")
+        with self.indented():
+            for place, (item, value) in enumerate(items):
+                self.bind(item, self.at(value, counter, is_inside=place == 0))
+            if any(_changed(body, value.text.lstrip("&")) for _, value in items):
+                raise self.module.refused(source, "changing a list that is gone through")
+            yield
+        self.lines.append("}")
+        self.names = outer
+
+    def counter(self, target: ast.expr) -> str:
+        if not isinstance(target, ast.Name):
+            raise self.module.refused(target, "this target")
+        if target.id == "_":
+            return self.new().replace("made", "each")
+        name = c_name(target.id)
+        self.names[target.id] = Value(name, INT)
+        return name
+
+    def span(
+        self, source: ast.expr, targets: list[ast.expr]
+    ) -> tuple[str, str, list[tuple[ast.expr, Value]]]:
+        """First number, end, and the list of what is gone through: a list, or a part of it."""
+        match source:
+            case ast.Subscript(value=owner, slice=ast.Slice(lower=lower, upper=upper, step=None)):
+                whole = self.list_of(owner)
+                count = whole.member("count", INT).text
+                begin = "0" if lower is None else f"dmlops_clip({self.expr(lower).text}, {count})"
+                end = count if upper is None else f"dmlops_clip({self.expr(upper).text}, {count})"
+            case _:
+                whole = self.list_of(source)
+                begin, end = "0", whole.member("count", INT).text
+        return begin, end, [(target, whole) for target in targets]
+
+    def list_of(self, node: ast.expr) -> Value:
+        value = self.expr(node)
+        if not isinstance(value.type, ListOf):
+            raise self.module.refused(node, "going through this")
+        return value
+
+    def bind(self, target: ast.expr, value: Value) -> None:
+        """Names an item of what is gone through."""
+        if not isinstance(target, ast.Name):
+            raise self.module.refused(target, "this target")
+        name = c_name(target.id)
+        if value.is_whole:
+            self.lines.append(
+                f"const {c_type(value.type)} {name} = {value.text};".replace("const const", "const")
+            )
+        else:
+            self.lines.append(f"const {c_type(value.type)}* {name} = {value.text};")
+        self.names[target.id] = Value(name, value.type)
+
+    def at(self, whole: Value, index: str, is_inside: bool = False) -> Value:
+        assert isinstance(whole.type, ListOf)
+        count = whole.member("count", INT).text
+        items = whole.member("items", INT).text
+        text = f"{items}[{index}]" if is_inside else f"{items}[dmlops_item(planning, {index}, {count})]"
+        element = whole.type.element
+        return Value(text if isinstance(element, Scalar) else f"&{text}", element)
+
+    def item(self, whole: Value, index: ast.expr) -> Value:
+        if not isinstance(whole.type, ListOf):
+            raise self.module.refused(index, "an index here")
+        return self.at(whole, _bare(self.expr(index).text))
+
+    # Calls.
+
+    def call_statement(self, call: ast.Call) -> None:
+        match call:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method), args=arguments):
+                owner = self.variable(name)
+                if owner is not None and owner.type == PLANNING:
+                    self.tell(call, method, arguments)
+                    return
+                if owner is not None and isinstance(owner.type, ListOf) and method in CHANGES:
+                    self.insert(owner, None if method == "append" else arguments[0], arguments[-1])
+                    return
+            case ast.Call(func=ast.Name(id=name)) if name in self.module.functions:
+                function = self.module.functions[name]
+                self.lines.append(f"{self.called(call, function)};")
+                return
+        raise self.module.refused(call, "this call")
+
+    def insert(self, owner: Value, place: ast.expr | None, item: ast.expr) -> None:
+        assert isinstance(owner.type, ListOf)
+        where = owner.member("count", INT).text if place is None else self.expr(place).text
+        value = self.expr(item, owner.type.element)
+        if not _fits(value.type, owner.type.element):
+            raise self.module.refused(item, "an item of another type")
+        self.lines.append(
+            f"{c_type(owner.type)}_insert(planning, {owner.text}, {where}, {_bare(value.text)});"
+        )
+
+    def tell(self, call: ast.Call, method: str, arguments: list[ast.expr]) -> None:
+        """A method of `Planning` that gives nothing."""
+        match method, arguments:
+            case "define" | "define_text", [name, value]:
+                texts = [*self.macro(name), self.expr(value).text]
+            case "bind" | "hold", [buffer]:
+                texts = [self.expr(buffer).text]
+            case "begin" | "share", []:
+                texts = []
+            case "dispatch", [params, groups, waits]:
+                record = self.expr(params)
+                assert isinstance(record.type, Record)
+                self.lines.append(f"dmlops_put_{record.type.name}(planning, {record.text});")
+                texts = [self.expr(groups).text, self.expr(waits).text]
+            case "refuse", [ast.Attribute(attr=reason), member, number]:
+                texts = [f"DMLOPS_REASON_{reason}", self.expr(member).text, self.expr(number).text]
+            case _:
+                raise self.module.refused(call, f"{method}() like this")
+        self.lines.append(f"dmlops_out_{method}({', '.join(['planning', *map(_bare, texts)])});")
+        if method == "refuse":
+            self.lines += self.nothing()
+
+    def nothing(self) -> list[str]:
+        """Statements that return, with a value that means nothing where there must be one."""
+        result = self.function.result
+        if result == NOTHING:
+            return ["return;"]
+        if isinstance(result, Scalar):
+            return ["return 0;"]
+        name = self.new()
+        return [f"{_declared(result, name)};", f"memset(&{name}, 0, sizeof {name});", f"return {name};"]
+
+    def macro(self, name: ast.expr) -> tuple[str, str]:
+        """The two parts of a macro's name."""
+        match name:
+            case ast.Constant(value=str(text)):
+                return c_string(""), c_string(text)
+            case ast.JoinedStr(values=[ast.FormattedValue(value=start), ast.Constant(value=str(text))]):
+                return self.expr(start).text, c_string(text)
+        return c_string(""), self.expr(name).text
+
+    def called(self, call: ast.Call, function: Function) -> str:
+        given = ["planning"]
+        parameters = [one for one in function.parameters if one[1] != PLANNING]
+        arguments = call.args[len(function.parameters) - len(parameters) :]
+        if len(arguments) != len(parameters) or call.keywords:
+            raise self.module.refused(call, "a call with other arguments")
+        for node, (name, type_) in zip(arguments, parameters, strict=True):
+            value = self.expr(node, type_)
+            if not _fits(value.type, type_):
+                raise self.module.refused(node, f"{name} of another type")
+            given.append(_bare(value.text))
+        return f"{_called(function)}({', '.join(given)})"
+
+    # Expressions.
+
+    def expr(self, node: ast.expr, wanted: Type | None = None) -> Value:
+        """An expression; `wanted` is the type of lists that it writes down."""
+        number = constant(self.module, node)
+        if number is not None:
+            return Value(_number(number), INT)
+        match node:
+            case ast.Constant(value=bool(value)):
+                return Value(str(int(value)), BOOL)
+            case ast.Constant(value=str(text)):
+                return Value(c_string(text), TEXT)
+            case ast.Name(id=name):
+                found = self.variable(name)
+                if found is None:
+                    raise self.module.refused(node, f"the name {name}")
+                return found
+            case ast.Attribute(value=owner, attr=name):
+                record = self.expr(owner)
+                field = record.type.field(name) if isinstance(record.type, Record) else None
+                if field is None:
+                    raise self.module.refused(node, f"the field {name}")
+                return record.member(c_name(name), field.type)
+            case ast.Subscript(slice=ast.Slice()):
+                return self.collected(node, wanted, lambda add: self.copied(node, add))
+            case ast.Subscript(value=owner, slice=index):
+                return self.item(self.expr(owner), index)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return Value(f"dmlops_subtract(0, {_bare(self.expr(operand).text)})", INT)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return Value(f"!{self.expr(operand).text}", BOOL)
+            case ast.BinOp(left=left, op=op, right=right):
+                return self.binary(node, op, left, right)
+            case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]) if self.is_list(left):
+                first = self.expr(left)
+                second = self.expr(right, first.type)
+                if not _fits(first.type, second.type):
+                    raise self.module.refused(node, "comparing different lists")
+                return Value(f"{c_type(first.type)}_equal({first.text}, {second.text})", BOOL)
+            case ast.Compare(left=left, ops=ops, comparators=others):
+                return self.compared(left, ops, others)
+            case ast.BoolOp(op=bool_op, values=[first, *rest]):
+                glue = " && " if isinstance(bool_op, ast.And) else " || "
+                texts = [self.expr(first).text]
+                with self.expression(node):
+                    texts += [self.expr(one).text for one in rest]
+                return Value(f"({glue.join(texts)})", BOOL)
+            case ast.IfExp(test=test, body=then, orelse=otherwise):
+                condition = self.expr(test).text
+                with self.expression(node):
+                    a, b = self.expr(then), self.expr(otherwise)
+                if not _fits(a.type, b.type):
+                    raise self.module.refused(node, "a choice of different types")
+                return Value(f"({condition} ? {a.text} : {b.text})", a.type)
+            case ast.List(elts=items):
+                return self.collected(node, wanted, lambda add: self.written(items, add))
+            case ast.ListComp(elt=item, generators=[generator]):
+                return self.collected(node, wanted, lambda add: self.comprehended(generator, item, add))
+            case ast.Call():
+                return self.call(node, wanted)
+        raise self.module.refused(node, f"an expression {type(node).__name__}")
+
+    def binary(self, node: ast.expr, op: ast.operator, left: ast.expr, right: ast.expr) -> Value:
+        a, b = self.expr(left).text, self.expr(right).text
+        if type(op) in _ARITHMETIC:
+            return Value(f"dmlops_{_ARITHMETIC[type(op)]}({_bare(a)}, {_bare(b)})", INT)
+        if type(op) in _BITS:
+            return Value(f"({a} {_BITS[type(op)]} {b})", INT)
+        raise self.module.refused(node, "this operator")
+
+    def is_list(self, node: ast.expr) -> bool:
+        """Whether a name or a field is a list."""
+        return isinstance(node, ast.Name | ast.Attribute) and isinstance(self.expr(node).type, ListOf)
+
+    def compared(self, left: ast.expr, ops: list[ast.cmpop], others: list[ast.expr]) -> Value:
+        values = [self.expr(one) for one in (left, *others)]
+        pairs = zip(values, ops, values[1:], strict=False)
+        texts = [f"{a.text} {_COMPARISONS[type(op)]} {b.text}" for a, op, b in pairs]
+        return Value(f"({' && '.join(texts)})", BOOL)
+
+    def collected(
+        self, node: ast.expr, wanted: Type | None, fill: Callable[[Callable[[ast.expr], None]], object]
+    ) -> Value:
+        """A new list, which `fill` appends to."""
+        if not isinstance(wanted, ListOf):
+            raise self.module.refused(node, "a list without a stated type")
+        name = self.new()
+        self.lines += [f"{_declared(wanted, name)};", f"{name}.count = 0;"]
+        whole = Value(f"&{name}", wanted)
+        fill(lambda item: self.insert(whole, None, item))
+        return whole
+
+    def written(self, items: list[ast.expr], add: Callable[[ast.expr], None]) -> None:
+        for item in items:
+            add(item)
+
+    def comprehended(
+        self, generator: ast.comprehension, item: ast.expr, add: Callable[[ast.expr], None]
+    ) -> None:
+        with self.loop(generator.target, generator.iter, [item]):
+            if generator.ifs:
+                self.lines.append(f"if ({_bare(self.expr(generator.ifs[0]).text)}) {{")
+                with self.indented():
+                    add(item)
+                self.lines.append("}")
+            else:
+                add(item)
+
+    def copied(self, source: ast.expr, add: Callable[[ast.expr], None]) -> None:
+        item = ast.copy_location(ast.Name("item"), source)
+        with self.loop(item, source, []):
+            add(item)
+
+    def call(self, node: ast.Call, wanted: Type | None) -> Value:
+        match node:
+            case ast.Call(func=ast.Name(id="list"), args=[source]):
+                return self.collected(node, wanted, lambda add: self.copied(source, add))
+            case ast.Call(func=ast.Name(id="len"), args=[whole]):
+                return self.list_of(whole).member("count", INT)
+            case ast.Call(func=ast.Name(id="int"), args=[truth]):
+                return Value(f"(int64_t){self.expr(truth).text}", INT)
+            case ast.Call(func=ast.Name(id="abs"), args=[number]):
+                return Value(f"dmlops_abs({_bare(self.expr(number).text)})", INT)
+            case ast.Call(func=ast.Name(id="min" | "max" | "gcd" as name), args=[first, *rest]) if rest:
+                text = _bare(self.expr(first).text)
+                for other in rest:
+                    text = f"dmlops_{name}({text}, {_bare(self.expr(other).text)})"
+                return Value(text, INT)
+            case ast.Call(
+                func=ast.Name(id="all" | "any" as name),
+                args=[ast.GeneratorExp(elt=item, generators=[generator])],
+            ):
+                return self.quantified(name == "all", item, generator)
+            case ast.Call(func=ast.Attribute(value=number, attr="bit_length"), args=[]):
+                return Value(f"dmlops_bit_length({_bare(self.expr(number).text)})", INT)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr="scratch"), args=arguments):
+                if self.type_of(owner) == PLANNING and 1 <= len(arguments) <= 2:
+                    given = [_bare(self.expr(one).text) for one in arguments] + ["0"] * (2 - len(arguments))
+                    buffer = self.plans.record("Buffer")
+                    return self.result(None, f"dmlops_out_scratch(planning, {', '.join(given)})", buffer)
+            case ast.Call(func=ast.Name(id=name), args=arguments) if isinstance(
+                self.module.types.get(name), Record
+            ):
+                record = self.module.types[name]
+                assert isinstance(record, Record)
+                return self.record(node, record, arguments)
+            case ast.Call(func=ast.Name(id=name)) if name in self.module.functions:
+                function = self.module.functions[name]
+                own, self._next_name = self._next_name, None
+                return self.result(own, self.called(node, function), function.result)
+        raise self.module.refused(node, "this call")
+
+    def result(self, name: str | None, text: str, type_: Type) -> Value:
+        """What a function gives; a record or a list has an address then, that of a variable of this name."""
+        if isinstance(type_, Scalar):
+            return Value(text, type_)
+        name = name or self.new()
+        self.lines.append(f"{_declared(type_, name)} = {text};")
+        return Value(f"&{name}", type_)
+
+    def record(self, node: ast.Call, record: Record, arguments: list[ast.expr]) -> Value:
+        if len(arguments) != len(record.fields) or node.keywords:
+            raise self.module.refused(node, f"{record.name} with other fields")
+        own, self._next_name = self._next_name, None
+        values: list[Value] = []
+        for argument, field in zip(arguments, record.fields, strict=True):
+            value = self.expr(argument, field.type)
+            if not _fits(value.type, field.type):
+                raise self.module.refused(argument, f"{field.name} of another type")
+            values.append(value)
+        name = own or self.new()
+        self.lines.append(f"{_declared(record, name)};")
+        for field, value in zip(record.fields, values, strict=True):
+            self.lines.append(f"{name}.{c_name(field.name)} = {_bare(value.content)};")
+        return Value(f"&{name}", record)
+
+    def quantified(self, is_all: bool, item: ast.expr, generator: ast.comprehension) -> Value:
+        name = self.new()
+        self.lines.append(f"int {name} = {int(is_all)};")
+        with self.loop(generator.target, generator.iter, [item]):
+            text = self.expr(item).text
+            self.lines.append(f"{name} = {name} {'&&' if is_all else '||'} {text};")
+        return Value(name, BOOL)
+
+
+def wrapped(line: str) -> str:
+    """A line of C in lines that are not too long, broken at spaces outside of texts."""
+    margin = " " * (len(line) - len(line.lstrip()) + 4)
+    found: list[str] = []
+    while len(line) > WIDTH:
+        ends = [
+            at
+            for at, character in enumerate(line[:WIDTH])
+            if character == " " and line[:at].count('"') % 2 == 0
+        ]
+        ends = [at for at in ends if at > len(margin)]
+        if not ends:
+            break
+        found.append(line[: ends[-1]])
+        line = margin + line[ends[-1] + 1 :]
+    return "\n".join([*found, line])
+
+
+def _declared(type_: Type, name: str) -> str:
+    return f"{c_type(type_)} {name}"
+
+
+def _number(value: int) -> str:
+    if abs(value) < 2**31:
+        return str(value)
+    return f"INT64_C({value})" if value > 0 else f"(-INT64_C({-value}))"
+
+
+def _bare(text: str) -> str:
+    """A text without the parentheses around the whole of it."""
+    if not text.startswith("("):
+        return text
+    depth = 0
+    for place, character in enumerate(text):
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if depth == 0:
+            return text[1:-1] if place == len(text) - 1 else text
+    return text
+
+
+def _fits(given: Type, wanted: Type) -> bool:
+    """Whether a value of one type may stand for another: `hlsl` names and words say nothing of that."""
+    if isinstance(given, Scalar) and isinstance(wanted, Scalar):
+        return given.name == wanted.name
+    return given == wanted
+
+
+def _pair(module: Module, target: ast.expr) -> tuple[ast.expr, ast.expr]:
+    match target:
+        case ast.Tuple(elts=[number, item]):
+            return number, item
+    raise module.refused(target, "this target")
+
+
+def _uses(nodes: Sequence[ast.AST], name: str) -> int:
+    """How often a variable is used, loops that have one of the same name apart."""
+    count = 0
+    for node in nodes:
+        match node:
+            case ast.For(target=target, iter=source) if _binds(target, name):
+                count += _uses([source], name)
+            case ast.ListComp(generators=generators) | ast.GeneratorExp(generators=generators) if any(
+                _binds(one.target, name) for one in generators
+            ):
+                count += _uses([one.iter for one in generators], name)
+            case ast.Name(id=own):
+                count += own == name
+            case _:
+                count += _uses(list(ast.iter_child_nodes(node)), name)
+    return count
+
+
+def _binds(target: ast.expr, name: str) -> bool:
+    return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(target))
+
+
+def _changed(body: Sequence[ast.AST], name: str) -> bool:
+    """Whether a list is changed in a body."""
+    for node in (inner for one in body for inner in ast.walk(one)):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=own), attr=method)) if method in CHANGES:
+                if own == name:
+                    return True
+            case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=own))]) if own == name:
+                return True
+    return False

@@ -1,0 +1,273 @@
+"""Reads the planners: their constants, records, types of lists and functions.
+
+The modules are trees of Python's own parser and never run. What stands in them is what `functions` says.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TypeAlias
+
+from dmlgen.diagnostics import Finding, Position, SpecError
+
+FOLDER = "python/dmlops/gpu/plans"
+MACHINE, REASONS = (
+    "planning",
+    "reasons",
+)  # of which planners use a class each; the header has the first by hand
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """`int`, `bool`, `str`, `None`, or the machine, `Planning`. `hlsl`: how a shader takes it."""
+
+    name: str
+    hlsl: str = "uint"
+
+
+@dataclass(frozen=True)
+class ListOf:
+    """A list of as many entries at most; without a capacity, one that is the same for all descriptions.
+
+    `words` are what else its annotation says, for shaders: the macro that counts its entries, names of
+    strides.
+    """
+
+    element: Type
+    capacity: int | None
+    words: tuple[str, ...] = field(default=(), compare=False)
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a record, with the comment that shaders show."""
+
+    name: str
+    type: Type
+    comment: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """A NamedTuple."""
+
+    name: str
+    fields: tuple[Field, ...] = field(compare=False)
+
+    def field(self, name: str) -> Field | None:
+        return next((one for one in self.fields if one.name == name), None)
+
+
+Type: TypeAlias = Scalar | ListOf | Record
+
+INT, BOOL, TEXT, NOTHING = Scalar("int"), Scalar("bool"), Scalar("str"), Scalar("None")
+PLANNING = Scalar("Planning")
+_SCALARS = {"int": INT, "bool": BOOL, "str": TEXT, "Planning": PLANNING}
+
+
+@dataclass
+class Module:
+    """A module: what its own names stand for. Names that it imports stand for the same there."""
+
+    name: str
+    path: Path
+    tree: ast.Module
+    constants: dict[str, int] = field(default_factory=dict)
+    types: dict[str, Type] = field(default_factory=dict)
+    functions: dict[str, Function] = field(default_factory=dict)
+
+    def refused(self, node: ast.AST, what: str) -> SpecError:
+        """What to raise where the translator does not take what stands here."""
+        position = Position(
+            self.path.as_posix(), getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1
+        )
+        return SpecError([Finding(position, "plans", f"{what} is more than planners may use")])
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function: the types of what it is given, in order, and of what it gives."""
+
+    name: str
+    module: Module = field(repr=False)
+    node: ast.FunctionDef = field(repr=False)
+    parameters: tuple[tuple[str, Type], ...]
+    result: Type
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """Why there is no plan: names by number, and texts with names in braces."""
+
+    names: dict[str, int]
+    texts: dict[str, str]
+
+
+@cache
+def plans_of(templates: Path) -> Plans:
+    """The planners among the templates."""
+    return Plans(templates)
+
+
+class Plans:
+    """All modules, those that are imported before those that import them."""
+
+    def __init__(self, templates: Path) -> None:
+        self.modules: dict[str, Module] = {}
+        self._folder = templates / FOLDER
+        for path in sorted(self._folder.glob("*.py")):
+            if path.stem not in ("__init__", MACHINE, REASONS):
+                self._load(path.stem)
+        self._check_names()
+        self.reasons = _reasons(ast.parse((self._folder / f"{REASONS}.py").read_text(encoding="utf-8")))
+
+    @property
+    def records(self) -> Iterator[Record]:
+        """The records, each after those that it holds."""
+        found = (type_ for module in self.modules.values() for type_ in module.types.values())
+        yield from dict.fromkeys(type_ for type_ in found if isinstance(type_, Record))
+
+    @property
+    def functions(self) -> Iterator[Function]:
+        for module in self.modules.values():
+            yield from (one for one in module.functions.values() if one.module is module)
+
+    def record(self, name: str) -> Record:
+        return next(one for one in self.records if one.name == name)
+
+    def _check_names(self) -> None:
+        """In C all modules are one: no two may define the same name, constants and lists apart."""
+        owners: dict[str, Module] = {}
+        for module in self.modules.values():
+            for node in module.tree.body:
+                if isinstance(node, ast.ClassDef | ast.FunctionDef):
+                    if node.name in owners:
+                        raise module.refused(node, f"{node.name}, as in {owners[node.name].name},")
+                    owners[node.name] = module
+
+    def _load(self, name: str) -> Module:
+        if name in self.modules:
+            return self.modules[name]
+        path = self._folder / f"{name}.py"
+        module = Module(name, path, ast.parse(path.read_text(encoding="utf-8")))
+        for node in module.tree.body:
+            self._read(module, node)
+        self.modules[name] = module
+        return module
+
+    def _read(self, module: Module, node: ast.stmt) -> None:
+        match node:
+            case ast.ImportFrom(level=1, module=str(name), names=names) if name not in (MACHINE, REASONS):
+                source = self._load(name)
+                wanted = {alias.name for alias in names}
+                module.constants |= {k: v for k, v in source.constants.items() if k in wanted}
+                module.types |= {k: v for k, v in source.types.items() if k in wanted}
+                module.functions |= {k: v for k, v in source.functions.items() if k in wanted}
+            case ast.ImportFrom() | ast.Import() | ast.Expr():
+                pass
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Subscript() as value):
+                module.types[name] = self.type(module, value)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                module.constants[name] = _number(module, value)
+            case ast.ClassDef(name=name, bases=[ast.Name(id="NamedTuple")], body=body):
+                module.types[name] = Record(name, tuple(self._fields(module, body)))
+            case ast.FunctionDef(name=name, args=arguments, returns=returns):
+                parameters = tuple(
+                    (one.arg, self.type(module, one.annotation or one)) for one in arguments.args
+                )
+                result = NOTHING if returns is None else self.type(module, returns)
+                module.functions[name] = Function(name, module, node, parameters, result)
+            case _:
+                raise module.refused(node, type(node).__name__)
+
+    def _fields(self, module: Module, body: list[ast.stmt]) -> Iterator[Field]:
+        for place, node in enumerate(body):
+            match node:
+                case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=None):
+                    following = body[place + 1] if place + 1 < len(body) else None
+                    match following:
+                        case ast.Expr(value=ast.Constant(value=str(comment))):
+                            yield Field(name, self.type(module, annotation), comment)
+                        case _:
+                            yield Field(name, self.type(module, annotation), "")
+                case ast.Expr():
+                    pass
+                case _:
+                    raise module.refused(node, type(node).__name__)
+
+    def type(self, module: Module, node: ast.AST) -> Type:
+        """The type that an annotation names."""
+        match node:
+            case ast.Constant(value=None):
+                return NOTHING
+            case ast.Name(id=name) if name in _SCALARS:
+                return _SCALARS[name]
+            case ast.Name(id=name) if name in module.types:
+                return module.types[name]
+            case ast.Subscript(value=ast.Name(id="list" | "Sequence"), slice=element):
+                return ListOf(self.type(module, element), None)
+            case ast.Subscript(value=ast.Name(id="Annotated"), slice=ast.Tuple(elts=[inner, *rest])):
+                return _annotated(self.type(module, inner), [_constant(module, one) for one in rest])
+        raise module.refused(node, "this type")
+
+
+def _annotated(inner: Type, rest: list[int | str]) -> Type:
+    words = tuple(one for one in rest if isinstance(one, str))
+    if isinstance(inner, Scalar):
+        return Scalar(inner.name, words[0])
+    assert isinstance(inner, ListOf)
+    numbers = [one for one in rest if isinstance(one, int)]
+    return ListOf(inner.element, numbers[0] if numbers else inner.capacity, words)
+
+
+def _constant(module: Module, node: ast.AST) -> int | str:
+    """A number that is known while translating, or a text."""
+    match node:
+        case ast.Constant(value=int(value)) | ast.Constant(value=str(value)):
+            return value
+        case ast.Name(id=name) if name in module.constants:
+            return module.constants[name]
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_number(module, operand)
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            return _number(module, left) * _number(module, right)
+        case ast.BinOp(left=left, op=ast.Pow(), right=right):
+            return int(_number(module, left) ** _number(module, right))
+    raise module.refused(node, "this constant")
+
+
+def _number(module: Module, node: ast.AST) -> int:
+    value = _constant(module, node)
+    if not isinstance(value, int):
+        raise module.refused(node, "this constant")
+    return value
+
+
+def constant(module: Module, node: ast.AST) -> int | None:
+    """The value of an expression that is known while translating; None of any other."""
+    try:
+        value = _constant(module, node)
+    except SpecError:
+        return None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _reasons(tree: ast.Module) -> Reasons:
+    names: dict[str, int] = {}
+    texts: dict[str, str] = {}
+    for node in tree.body:
+        match node:
+            case ast.ClassDef(body=body):
+                for line in body:
+                    match line:
+                        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=int(value))):
+                            names[name] = value
+            case ast.Assign(value=ast.Dict(keys=keys, values=values)):
+                for key, text in zip(keys, values, strict=True):
+                    assert isinstance(key, ast.Attribute) and isinstance(text, ast.Constant)
+                    texts[key.attr] = str(text.value)
+    return Reasons(names, texts)

@@ -1,0 +1,99 @@
+"""The constant buffer of a shader, from the record that a planner fills."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from dmlgen.plans.model import Field, ListOf, Plans, Record
+
+VECTOR = 4  # words; structs and arrays in constant buffers begin at whole ones
+WORDS = {"uint": 1, "int": 1, "float": 1, "uint2": 2, "int4": 4, "float4": 4}
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A constant of one operator: an array where there is a length, of so many words then."""
+
+    type: str
+    name: str
+    length: str = ""
+    words: int = 0
+
+    @property
+    def size(self) -> int:
+        return self.words if self.length else WORDS[self.type]
+
+
+@dataclass(frozen=True)
+class Params:
+    """A constant buffer as text, the structs in it, the names of strides, and the most words that it has."""
+
+    structs: str
+    constants: str
+    strides: tuple[str, ...]
+    words: int
+
+
+def params_of(plans: Plans, record: str, own: Mapping[str, Sequence[Constant]] | None = None) -> Params:
+    """The constants of a shader; `own` are those of the operator, by the list in which a planner gives them.
+
+    The strides of a loop are "strides" there, where the planner does not name them.
+    """
+    names = own or {}
+    structs: dict[str, str] = {}
+    strides: tuple[str, ...] = ()
+    lines: list[str] = []
+    words = 0
+    for one in plans.record(record).fields:
+        match one.type:
+            case ListOf(element=Record() as element, capacity=capacity, words=(macro, *given)):
+                assert capacity is not None
+                lines += _padding(words)
+                words += -words % VECTOR
+                inner = dict(names)
+                if given:
+                    inner["strides"] = [Constant("uint", f"{name}Stride") for name in given]
+                    strides = tuple(given)
+                body = list(_lines(element, inner))
+                size = sum(_sizes(element, inner))
+                structs[element.name] = "\n".join(
+                    [f"struct {element.name}", "{", *body, *_padding(size), "};"]
+                )
+                lines.append(f"    {element.name} {one.name}[{macro}];{_comment(one)}")
+                words += capacity * (size + -size % VECTOR)
+            case _:
+                lines += _field(one, names)
+                words += _size(one, names)
+    return Params("\n\n".join(structs.values()), "\n".join(lines), strides, words + -words % VECTOR)
+
+
+def _lines(record: Record, own: Mapping[str, Sequence[Constant]]) -> Iterator[str]:
+    for one in record.fields:
+        yield from _field(one, own)
+
+
+def _sizes(record: Record, own: Mapping[str, Sequence[Constant]]) -> Iterator[int]:
+    return (_size(one, own) for one in record.fields)
+
+
+def _field(one: Field, own: Mapping[str, Sequence[Constant]]) -> Iterator[str]:
+    if isinstance(one.type, ListOf):
+        for constant in own[one.name]:
+            length = f"[{constant.length}]" if constant.length else ""
+            yield f"    {constant.type} {constant.name}{length};"
+    else:
+        assert not isinstance(one.type, Record)
+        yield f"    {one.type.hlsl} {one.name};{_comment(one)}"
+
+
+def _size(one: Field, own: Mapping[str, Sequence[Constant]]) -> int:
+    return sum(constant.size for constant in own[one.name]) if isinstance(one.type, ListOf) else 1
+
+
+def _padding(words: int) -> list[str]:
+    return [f"    uint reserved{number};" for number in range(-words % VECTOR)]
+
+
+def _comment(one: Field) -> str:
+    return f"  // {one.comment}" if one.comment else ""

@@ -1,0 +1,46 @@
+"""What members are where a caller leaves them out: numbers and names of enumerators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Map
+
+from dmlgen.diagnostics import nearest
+from dmlgen.registry import Member
+from dmlgen.resolve.general import General
+from dmlgen.resolve.nodes import fault
+from dmlgen.source import Mapping, Scalar
+
+Default = int | float | str
+
+
+def resolve_defaults(general: General, node: Mapping, members: Map[str, Member]) -> dict[str, Default]:
+    """Defaults by member: of an array each entry, of an output its data type."""
+    return {
+        entry.name: _default(general, entry.name, entry.value, members)
+        for entry in node.entries
+        if entry.name != "source" and isinstance(entry.value, Scalar)
+    }
+
+
+def _default(general: General, name: str, scalar: Scalar, members: Map[str, Member]) -> Default:
+    if name not in members:
+        message = f"{name!r} is not a member"
+        raise fault(scalar.position, "unknown-name", message, nearest(name, members))
+    member, value = members[name], scalar.value
+    if member.role == "input":
+        raise fault(scalar.position, "default", f"{name} is an input; only a caller can say what it is")
+    enum = general.enums.get("TENSOR_DATA_TYPE" if member.role == "output" else member.type)
+    if enum is not None:
+        names = [entry.name for entry in enum.entries]
+        if value not in names:
+            message = f"{value!r} is not a value of {enum.c_name}"
+            raise fault(scalar.position, "unknown-name", message, nearest(str(value), names))
+        return str(value)
+    number = general.types.get(member.type)
+    if number is None:
+        raise fault(scalar.position, "default", f"{name} is no number; it cannot have a default")
+    if number.kind == "float" and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if number.kind != "float" and isinstance(value, int) and number.range[0] <= value <= number.range[1]:
+        return int(value)
+    raise fault(scalar.position, "default", f"{value!r} is not a number that {name}, {number.name}, can be")

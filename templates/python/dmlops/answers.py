@@ -1,0 +1,97 @@
+"""Answers about descriptions for programs: JSON values."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from .description import Description
+from .enums import FeatureLevel
+from .errors import InvalidDescription, JsonError
+from .mending import Closest, closest
+from .overview import level
+from .reading import Entry
+from .violation import Violation
+
+UNREADABLE = "DML-JSON"  # stands for a rule where there is no description
+
+
+def judged(entry: Entry, at: FeatureLevel) -> dict[str, Any]:
+    """What is wrong with a description at a feature level, what is doubtful, and which level it needs."""
+    violations: list[Violation] = []
+    advice: list[Violation] = []
+    needed: FeatureLevel | None = None
+    try:
+        desc = entry.description()
+        violations = desc.validate(at)
+        advice = desc.advice(at)
+        needed = desc.min_feature_level()
+    except JsonError as error:
+        violations = [_unreadable(error)]
+    return {
+        "id": entry.identity,
+        "ok": not violations,
+        "violations": [asdict(violation) for violation in violations],
+        "advice": [asdict(one) for one in advice],
+        "min_feature_level": None if needed is None else str(needed),
+    }
+
+
+def explained(entry: Entry, at: FeatureLevel) -> dict[str, Any]:
+    """The same, with where the level it needs is to be had, and the closest valid description."""
+    answer = judged(entry, at)
+    needed = answer["min_feature_level"]
+    found = None if entry.error is not None else _closest(entry, at)
+    return {
+        **answer,
+        "needs": None if needed is None else level(FeatureLevel(needed)),
+        "closest": None if found is None else _mended(found),
+    }
+
+
+def inferred(entry: Entry) -> dict[str, Any]:
+    """A description with the outputs that follow, or the reason why they do not."""
+    violations: list[Violation] = []
+    desc: Description | None = None
+    reason: str | None = None
+    try:
+        desc = entry.description().infer()
+    except JsonError as error:
+        violations = [_unreadable(error)]
+    except InvalidDescription as error:
+        violations = list(error.violations)
+    except ValueError as error:
+        reason = str(error)  # something to infer from is absent, or something that does not follow
+    return {
+        "id": entry.identity,
+        "ok": desc is not None,
+        "violations": [asdict(violation) for violation in violations],
+        "reason": reason,
+        "description": None if desc is None else desc.to_json(),
+    }
+
+
+def _unreadable(error: JsonError) -> Violation:
+    return Violation(UNREADABLE, error.path, error.reason)
+
+
+def _closest(entry: Entry, at: FeatureLevel) -> Closest | None:
+    try:
+        return closest(entry.description(), at)
+    except JsonError:
+        return None
+
+
+def _mended(found: Closest) -> dict[str, Any]:
+    return {
+        "description": found.desc.to_json(),
+        "changes": [
+            {
+                "member": change.member,
+                "old": change.old,
+                "new": change.new,
+                "rule": None if change.because is None else change.because.rule,
+            }
+            for change in found.changes
+        ],
+    }

@@ -1,0 +1,348 @@
+"""Definitions of outputs: a dispatch for each intermediate tensor and each output, in order.
+
+All intermediate tensors lie in one scratch buffer. A recurrence takes one dispatch for each step of each of
+its tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, NamedTuple
+
+from .loops import Words, check_span, element_count, grid
+from .planning import Planning
+from .reasons import Reason
+from .told import NO_MEMBER, Buffer, Numbers, Signed, Sizes, Tensors
+from .types import define_tensor, define_type
+
+NUM_THREADS = 64
+MAX_COUNT = 2**31
+"""Elements of a tensor, and words of scratch: shaders count them as signed integers."""
+
+MAX_DISPATCHES = 2**18
+NONE = -1
+
+Eight = Annotated[list[int], 8]
+Lists = Annotated[list[int], 512]
+
+
+class Kept(NamedTuple):
+    """An intermediate tensor: `is_real`, its entries are floats; `is_wide`, they are integers of 64 bits."""
+
+    macro: str
+    is_real: bool
+    is_wide: bool
+
+
+class Pass(NamedTuple):
+    """Pass `number` of the shader.
+
+    `writes` and `reads` have a bit for each intermediate tensor, `outputs` for each tensor that it writes.
+    All of them are as large as the first, an intermediate tensor where `writes_kept`, by number. `box_list`
+    and `box_tensor`: the list or the tensor with the sizes of the box that it goes through instead, or NONE.
+    `is_along`: it is part of a recurrence with those beside it that are, too.
+    """
+
+    number: int
+    writes_kept: bool
+    target: int
+    writes: int
+    outputs: int
+    reads: int
+    is_along: bool
+    box_list: int
+    box_tensor: int
+
+
+class DefinitionShader(NamedTuple):
+    """What is the same for all descriptions: intermediate tensors, passes, the macros of further lists,
+    and of numbers that bound lists."""
+
+    kept: Sequence[Kept]
+    passes: Sequence[Pass]
+    lists: Sequence[str]
+    bounds: Sequence[str]
+    is_fused: bool
+    activations: Sequence[int]
+
+
+class Listed(NamedTuple):
+    """A list of integers, or of the bits of floats; shaders have room for eight."""
+
+    entries: Sizes
+    is_float: bool
+
+
+class Activation(NamedTuple):
+    """A fused activation: its operator, and the bits of its parameters."""
+
+    kind: int
+    parameter0: int
+    parameter1: int
+
+
+class Definition(NamedTuple):
+    """What the shader of a definition is told: the sizes of intermediate tensors, and lists and numbers that
+    the description alone gives; `elements` are those of a tensor's type, two words each. `is_double`: floats
+    are computed in double precision."""
+
+    is_double: bool
+    tensors: Tensors
+    kept_sizes: Annotated[Sequence[Sizes], 16]
+    lists: Annotated[Sequence[Listed], 16]
+    elements: Words
+    numbers: Numbers
+    bounds: Sizes
+    activations: Annotated[Sequence[Activation], 8]
+
+
+class DefinitionParams(NamedTuple):
+    sizes: Eight
+    "of the tensor that is written; lists fill two vectors"
+    lists: Lists
+    activations: Annotated[list[int], 32]
+    rank: Signed
+    "entries of sizes"
+    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    "elements to write"
+    first: int
+    "the number of the first one"
+    groupColumns: int
+    "thread groups along x"
+    elements: Words
+    scalars: Words
+
+
+class Fused(NamedTuple):
+    """Fused activations as words, and a bit for each kind of activation that is among them."""
+
+    words: Annotated[list[int], 32]
+    kinds: int
+
+
+class Space(NamedTuple):
+    """Where intermediate tensors lie in the scratch buffer: the first word of each, and the words of all."""
+
+    firsts: Words
+    words: int
+
+
+def counted(out: Planning, value: int) -> int:
+    """An integer that shaders count with. A limit beyond 31 bits, such as the greatest UINT, is none: they
+    count to less."""
+    if not -(2**31) <= value < 2**32:
+        out.refuse(Reason.LARGE_NUMBER, NO_MEMBER, value)
+    return min(value, 2**31 - 1) % 2**32
+
+
+def eight(out: Planning, entries: Sizes) -> Eight:
+    """The words of a list."""
+    words: Eight = [counted(out, entry) for entry in entries]
+    while len(words) < 8:
+        words.append(0)
+    return words
+
+
+def is_needed(told: Definition, one: Pass, wanted: int) -> bool:
+    """Whether a pass writes an output that is there, or one of the intermediate tensors that are wanted."""
+    if one.writes & wanted != 0:
+        return True
+    for place, tensor in enumerate(told.tensors):
+        if one.outputs >> place & 1 == 1 and tensor.is_present:
+            return True
+    return False
+
+
+def needed(told: Definition, shader: DefinitionShader) -> int:
+    """The intermediate tensors that lead to outputs, and those written with them, as bits."""
+    wanted, before = 0, -1
+    while before != wanted:  # recurrences read in circles; bits only ever join
+        before = wanted
+        for one in shader.passes:
+            if is_needed(told, one, wanted):
+                wanted = wanted | one.reads | one.writes
+    return wanted
+
+
+def space_of(told: Definition, shader: DefinitionShader, wanted: int) -> Space:
+    """The place of each intermediate tensor. What no output needs has none; its sizes may make no sense."""
+    firsts: Words = []
+    words = 0
+    for place, kept in enumerate(shader.kept):
+        firsts.append(words)
+        if wanted >> place & 1 == 1:
+            wide = told.is_double if kept.is_real else kept.is_wide
+            words += element_count(told.kept_sizes[place]) * (2 if wide else 1)
+    return Space(firsts, words)
+
+
+def box_of(told: Definition, one: Pass) -> Sizes:
+    """The sizes of what a pass goes through."""
+    if one.box_list != NONE:
+        return told.lists[one.box_list].entries
+    if one.box_tensor != NONE:
+        return told.tensors[one.box_tensor].sizes
+    return told.kept_sizes[one.target] if one.writes_kept else told.tensors[one.target].sizes
+
+
+def lowest(bits: int, is_float: bool, is_signed: bool) -> str:
+    """The least value of a data type, as HLSL."""
+    if is_float:
+        return "asfloat(0xff800000u)"
+    if not is_signed:
+        return "0"
+    if bits < 16:
+        return "(-7-1)" if bits == 4 else "(-127-1)"
+    return "(-32767-1)" if bits == 16 else "(-2147483647-1)" if bits == 32 else "((int64_t)1<<63)"
+
+
+def highest(bits: int, is_float: bool, is_signed: bool) -> str:
+    """The greatest value of a data type, as HLSL."""
+    if is_float:
+        return "asfloat(0x7f800000u)"
+    if is_signed:
+        if bits < 16:
+            return "7" if bits == 4 else "127"
+        return "32767" if bits == 16 else "2147483647" if bits == 32 else "(~((int64_t)1<<63))"
+    if bits < 16:
+        return "15" if bits == 4 else "255"
+    return "65535" if bits == 16 else "4294967295u" if bits == 32 else "(~(uint64_t)0)"
+
+
+def tell_tensors(out: Planning, told: Definition, stand_in: Buffer) -> Lists:
+    """The macros and resources of tensors, and the words of their sizes and strides."""
+    lists: Lists = []
+    for tensor in told.tensors:
+        define_tensor(out, tensor)
+        out.define(f"{tensor.macro}_PRESENT", int(tensor.is_present))
+        if tensor.is_limited:
+            out.define_text(f"{tensor.macro}_LOWEST", lowest(tensor.bits, tensor.is_float, tensor.is_signed))
+            out.define_text(
+                f"{tensor.macro}_HIGHEST", highest(tensor.bits, tensor.is_float, tensor.is_signed)
+            )
+            out.define(f"{tensor.macro}_FLOATS", int(tensor.is_float))
+        out.define(f"{tensor.macro}_SIZES_LENGTH", len(tensor.sizes))
+        out.define(f"{tensor.macro}_STRIDES_LENGTH", len(tensor.strides))
+        end = len(lists) + 8
+        for size in tensor.sizes:
+            lists.append(size)
+        while len(lists) < end:
+            lists.append(0)
+        for stride in tensor.strides:
+            lists.append(stride % 2**32)
+        while len(lists) < end + 8:
+            lists.append(0)
+        out.bind(tensor.buffer if tensor.is_present else stand_in)
+        if tensor.is_present and tensor.is_held:
+            out.hold(tensor.buffer)
+    return lists
+
+
+def tell_activations(out: Planning, told: Definition, shader: DefinitionShader) -> Fused:
+    """The words of fused activations, and a bit for each kind that is among them."""
+    words: Annotated[list[int], 32] = []
+    kinds = 0
+    for activation in told.activations:
+        is_known = False
+        for number, kind in enumerate(shader.activations):
+            if kind == activation.kind:
+                kinds = kinds | 1 << number
+                is_known = True
+        if not is_known:
+            out.refuse(Reason.ACTIVATION, NO_MEMBER, activation.kind)
+        words.append(activation.kind)
+        words.append(activation.parameter0)
+        words.append(activation.parameter1)
+        words.append(0)
+    while shader.is_fused and len(words) < 4:
+        words.append(0)
+    return Fused(words, kinds)
+
+
+def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -> None:
+    """The dispatches; none where every output is absent."""
+    out.begin()
+    for tensor in told.tensors:
+        if tensor.is_present:
+            check_span(out, tensor)
+    wanted = needed(told, shader)
+    passes: Annotated[list[Pass], 32] = [one for one in shader.passes if is_needed(told, one, wanted)]
+    if len(passes) == 0:
+        return
+    space = space_of(told, shader, wanted)
+    if space.words >= MAX_COUNT:
+        out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * space.words)
+    stand_in = told.tensors[passes[-1].target].buffer
+    for one in passes:
+        if not one.writes_kept:
+            stand_in = told.tensors[one.target].buffer
+            break
+
+    define_type(out, "REAL", 64 if told.is_double else 32, True, True)
+    out.define("NUM_THREADS", NUM_THREADS)
+    lists = tell_tensors(out, told, stand_in)
+    for place, kept in enumerate(shader.kept):
+        sizes: Annotated[list[int], 8] = []
+        if wanted >> place & 1 == 1:
+            for size in told.kept_sizes[place]:
+                sizes.append(size)
+        out.define(f"{kept.macro}_SIZES_LENGTH", len(sizes))
+        for size in eight(out, sizes):
+            lists.append(size)
+    for place, bound in enumerate(told.bounds):
+        out.define(f"{shader.bounds[place]}_BOUND", bound)
+    for place, listed in enumerate(told.lists):
+        out.define(f"{shader.lists[place]}_LENGTH", len(listed.entries))
+        for number in range(8):
+            entry = listed.entries[number] if number < len(listed.entries) else 0
+            lists.append(entry if listed.is_float else counted(out, entry))
+    fused = tell_activations(out, told, shader)
+    if shader.is_fused:
+        out.define("ACTIVATION_COUNT", len(fused.words) // 4)
+        out.define("ACTIVATION_KINDS", fused.kinds)
+    scalars: Words = [counted(out, first) for first in space.firsts]
+    for known in told.numbers:
+        scalars.append(known.value if known.is_float else counted(out, known.value))
+    if len(shader.kept) > 0:
+        from_zeros = any(one.box_list != NONE or one.box_tensor != NONE for one in passes)
+        out.bind(out.scratch(max(4 * space.words, 8), from_zeros))
+    out.share()
+
+    place = 0
+    dispatches = 0
+    pending = 0  # intermediate tensors that have been written since the last wait
+    while place < len(passes):
+        end = place + 1
+        steps = 1
+        if passes[place].is_along:
+            steps = told.kept_sizes[passes[place].target][0]
+            while end < len(passes) and passes[end].is_along:
+                end += 1
+        dispatches += steps * (end - place)
+        if dispatches > MAX_DISPATCHES:
+            out.refuse(Reason.MANY_DISPATCHES, NO_MEMBER, dispatches)
+        for step in range(steps):
+            for one in passes[place:end]:
+                shape = box_of(told, one)
+                whole = element_count(shape)
+                if whole >= MAX_COUNT:
+                    out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, whole)
+                count = whole // shape[0] if one.is_along else whole
+                groups = grid(out, count, NUM_THREADS, 1)
+                waits = one.reads & pending != 0
+                pending = 0 if waits else pending
+                pending = pending | one.writes
+                out.define("PASS", one.number)
+                params = DefinitionParams(
+                    eight(out, shape),
+                    lists,
+                    fused.words,
+                    len(shape),
+                    count,
+                    step * count,
+                    groups.columns,
+                    told.elements,
+                    scalars,
+                )
+                out.dispatch(params, groups, waits)
+        place = end

@@ -1,0 +1,193 @@
+"""Computation element by element: variants of the shader, and what each is told.
+
+Aligned shaders go through all tensors in step: dimensions are merged as far as every tensor allows, and
+vectors of neighbours are computed at once where the layouts have them. Others find each element from its
+coordinate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import gcd
+from typing import Annotated, NamedTuple
+
+from .loops import (
+    Dimensions,
+    Loop,
+    Loops,
+    Row,
+    Words,
+    ceil_div,
+    check_span,
+    dimension,
+    dimensions,
+    element_count,
+    grid,
+    in_steps,
+    integer,
+    lone,
+    merged,
+    repeats,
+    vector_width,
+    word,
+)
+from .planning import Planning
+from .reasons import Reason
+from .told import MAX_RANK, NO_MEMBER, Numbers, Sizes, Switches, Tensors
+from .types import define_tensor
+
+NUM_THREADS = 256
+BITS_IN_FLIGHT = 256  # that one thread writes; measured, see bench/gpu.py
+MAX_UNROLL = 4
+PATCH_HEIGHT = 16  # blocks of neighbouring threads along both dimensions of a block; measured, too
+PATCH_WIDTH = 8
+NONE = -1
+
+
+class Map(NamedTuple):
+    """What a shader that works element by element is told.
+
+    `tensors` are those that it reads, then the one that it writes; `over` is the number of the one whose
+    elements are gone through. `elements` are numbers of a tensor's type, two words each. `arrays` have a
+    number for each dimension.
+    """
+
+    is_aligned: bool
+    over: int
+    tensors: Tensors
+    switches: Switches
+    elements: Words
+    scalars: Numbers
+    arrays: Annotated[Sequence[Sizes], 16]
+
+
+class MapParams(NamedTuple):
+    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    "items"
+    groupColumns: int
+    "thread groups along x"
+    elements: Words
+    steps: Sizes
+    scalars: Words
+    dimensions: Annotated[Dimensions, "RANK"]
+    "outermost first"
+
+
+def plan_map(out: Planning, told: Map) -> None:
+    """A dispatch."""
+    for tensor in told.tensors:
+        check_span(out, tensor)
+    for switch in told.switches:
+        out.define(switch.name, switch.value)
+    for tensor in told.tensors:
+        define_tensor(out, tensor)
+        out.bind(tensor.buffer)
+    for tensor in told.tensors:
+        if tensor.is_limited and not tensor.is_float and tensor.bits <= 16:
+            lowest = -(1 << tensor.bits - 1) if tensor.is_signed else 0
+            out.define(f"{tensor.macro}_LOWEST", lowest)
+            out.define(f"{tensor.macro}_HIGHEST", lowest + (1 << tensor.bits) - 1)
+    if told.is_aligned:
+        plan_aligned(out, told)
+    else:
+        plan_coordinates(out, told)
+
+
+def plan_coordinates(out: Planning, told: Map) -> None:
+    sizes = told.tensors[told.over].sizes
+    for tensor in told.tensors:
+        if len(tensor.strides) != len(sizes):
+            out.refuse(Reason.RANKS, NO_MEMBER, len(tensor.strides))
+    count = element_count(sizes)
+    groups = grid(out, count, NUM_THREADS, 1)
+    found: Dimensions = []
+    for place, size in enumerate(sizes):
+        row: Row = [tensor.strides[place] for tensor in told.tensors]
+        for array in told.arrays:
+            row.append(integer(out, array[place]))
+        found.append(dimension(size, row))
+    out.define("RANK", len(sizes))
+    out.define("NUM_THREADS", NUM_THREADS)
+    scalars: Words = [word(out, number) for number in told.scalars]
+    out.dispatch(MapParams(count, groups.columns, told.elements, [], scalars, found), groups, False)
+
+
+def has_vectors(told: Map, loops: Loops, place: int, along: int, vector: int) -> bool:
+    """Whether vectors of a tensor are neighbours along a loop."""
+    bits = told.tensors[place].bits
+    loaded = bits * vector
+    if bits < 8 or (loaded != 32 and loaded != 64 and loaded != 128) or loops[along].strides[place] != 1:
+        return False
+    for number, loop in enumerate(loops):
+        if number != along and loop.strides[place] % vector != 0:
+            return False
+    return True
+
+
+def other_loop(told: Map, loops: Loops, vector: int) -> int:
+    """The other dimension of blocks, along which an input is better read, if they are any use."""
+    if vector > 1 and len(loops) <= MAX_RANK - 2:
+        for along in range(len(loops) - 1):
+            if loops[along].size % vector == 0:
+                for place in range(len(told.tensors) - 1):
+                    if has_vectors(told, loops, place, along, vector):
+                        return along
+    return NONE
+
+
+def patches(other: Loop, inner: Loop, vector: int) -> Loops:
+    """Loops over square blocks, neighbours along both dimensions one after the other."""
+    high = gcd(PATCH_HEIGHT, other.size // vector)
+    wide = gcd(PATCH_WIDTH, inner.size // vector)
+    found: Loops = []
+    down = in_steps(other, vector * high)
+    if down.size > 1:
+        found.append(down)
+    across = in_steps(inner, vector * wide)
+    if across.size > 1:
+        found.append(across)
+    found.append(Loop(high, in_steps(other, vector).strides))
+    found.append(Loop(wide, in_steps(inner, vector).strides))
+    return found
+
+
+def plan_aligned(out: Planning, told: Map) -> None:
+    output = told.tensors[-1]
+    loops = merged(
+        [
+            Loop(size, [tensor.strides[place] for tensor in told.tensors])
+            for place, size in enumerate(output.sizes)
+        ]
+    )
+    if len(loops) == 0:
+        loops.append(lone(len(told.tensors), 1))
+    inner = loops[-1]
+    outer: Words = [loop.strides[-1] for loop in loops[:-1]]
+    vector = vector_width(output.bits, inner.size, inner.strides[-1], outer)
+    other = other_loop(told, loops, vector)
+    for place, tensor in enumerate(told.tensors[:-1]):
+        turned = other != NONE and has_vectors(told, loops, place, other, vector)
+        straight = turned or has_vectors(told, loops, place, len(loops) - 1, vector)
+        out.define(f"{tensor.macro}_TURNED", int(turned))
+        out.define(f"{tensor.macro}_VECTOR", vector if straight else 1)
+    vectors: Loops = [loop for place, loop in enumerate(loops[:-1]) if place != other]
+    if other == NONE:
+        unroll = max(1, min(MAX_UNROLL, BITS_IN_FLIGHT // (max(output.bits, 8) * vector)))
+        apart = unroll
+        vectors.append(in_steps(inner, vector))
+    else:
+        unroll = vector
+        apart = 1
+        for loop in patches(loops[other], inner, vector):
+            vectors.append(loop)
+    count = repeats(vectors)
+    groups = grid(out, ceil_div(count, apart), NUM_THREADS, apart)
+    out.define("RANK", len(vectors))
+    out.define("VECTOR", vector)
+    out.define("UNROLL", unroll)
+    out.define("NUM_THREADS", NUM_THREADS)
+    out.define("BLOCKS", int(other != NONE))
+    steps: Sizes = list(inner.strides[:-1])
+    scalars: Words = [word(out, number) for number in told.scalars]
+    params = MapParams(count, groups.columns, told.elements, steps, scalars, dimensions(vectors))
+    out.dispatch(params, groups, False)

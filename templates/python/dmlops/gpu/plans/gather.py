@@ -1,0 +1,211 @@
+"""Elements that an index tensor chooses: which variant of the shader moves them, and what it is told."""
+
+from __future__ import annotations
+
+from math import gcd
+from typing import Annotated, NamedTuple
+
+from .loops import (
+    COUNT_LIMIT,
+    Dimensions,
+    Loop,
+    Loops,
+    Words,
+    ceil_div,
+    dimensions,
+    grid,
+    in_steps,
+    merged,
+    repeats,
+    vector_width,
+)
+from .planning import Planning
+from .reasons import Reason
+from .told import MAX_RANK, NO_MEMBER, Lookup, Lookups, Movement, Tensor
+
+NUM_THREADS = 512
+BITS_IN_FLIGHT = 256  # that one thread moves; measured, see bench/gpu.py
+MAX_UNROLL = 4
+STRIP_BYTES = 128  # a cache line of current GPUs; measured, too
+INPUT = 0  # the strides of a loop, in the order of the tensors
+INDICES = 1
+OUTPUT = 2
+
+
+class Gather(NamedTuple):
+    """What a shader that gathers is told; of the tensors, also how many bytes they have."""
+
+    input: Tensor
+    indices: Tensor
+    output: Tensor
+    input_bytes: int
+    indices_bytes: int
+    output_bytes: int
+    movement: Movement
+
+
+class GatherLookup(NamedTuple):
+    size: int
+    inputStride: int
+    indexOffset: int
+
+
+class GatherParams(NamedTuple):
+    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    "vectors in OutputTensor"
+    groupColumns: int
+    "thread groups along x"
+    inputStep: int
+    "input stride between the elements of a vector"
+    indexStep: int
+    "index stride between the elements of a vector"
+    dimensions: Annotated[Dimensions, "RANK", "input", "index", "output"]
+    "outermost first"
+    lookups: Annotated[list[GatherLookup], 8, "LOOKUPS"]
+
+
+class Moved(NamedTuple):
+    """`output[o] = input[i + sum(wrap(index[x + l.offset], l.size) * l.stride)]` in elements of so many
+    bytes.
+
+    `o`, `i` and `x` are the sums of coordinate times stride over the loops, outermost first.
+    """
+
+    bytes: int
+    loops: Loops
+    lookups: Lookups
+
+
+def check_reach(out: Planning, tensor: Tensor, bytes: int, span: int) -> None:
+    """Shaders do not check bounds, so nothing may reach beyond a tensor or count past 32 bits."""
+    if span < COUNT_LIMIT and span * tensor.bits > bytes * 8:
+        out.refuse(Reason.BEYOND, tensor.buffer.member, span - 1)
+    if span >= COUNT_LIMIT:
+        out.refuse(Reason.TOO_LARGE, tensor.buffer.member, span)
+
+
+def checked_loops(out: Planning, told: Gather) -> Loops:
+    """The loops over the output, in the order of its dimensions."""
+    movement = told.movement
+    if not movement.is_followed or len(movement.lookups) == 0:
+        out.refuse(Reason.INDICES, NO_MEMBER, 0)
+    loops: Loops = []
+    written, read, looked = 1, 1, 1
+    for place, size in enumerate(told.output.sizes):
+        loop = Loop(size, [movement.strides[place], movement.steps[place], told.output.strides[place]])
+        read += (size - 1) * loop.strides[INPUT]
+        looked += (size - 1) * loop.strides[INDICES]
+        written += (size - 1) * loop.strides[OUTPUT]
+        loops.append(loop)
+    last = 0
+    for lookup in movement.lookups:
+        read += (lookup.size - 1) * lookup.stride
+        last = max(last, lookup.offset)
+    check_reach(out, told.output, told.output_bytes, written)
+    check_reach(out, told.input, told.input_bytes, read)
+    check_reach(out, told.indices, told.indices_bytes, last + looked)
+    return loops
+
+
+def or_lone(loops: Loops) -> Loops:
+    """Loops, at least one."""
+    if len(loops) == 0:
+        return [Loop(1, [0, 0, 1])]
+    return loops
+
+
+def widened(moved: Moved) -> Moved:
+    """The same movement in elements of up to 16 bytes, where it copies runs of them."""
+    inner = moved.loops[-1]
+    if inner.strides[INPUT] != 1 or inner.strides[INDICES] != 0 or inner.strides[OUTPUT] != 1:
+        return moved
+    factor = gcd(16 // moved.bytes, inner.size)
+    for loop in moved.loops[:-1]:
+        factor = gcd(factor, gcd(loop.strides[INPUT], loop.strides[OUTPUT]))
+    for lookup in moved.lookups:
+        factor = gcd(factor, lookup.stride)
+    loops: Loops = [
+        Loop(
+            loop.size,
+            [loop.strides[INPUT] // factor, loop.strides[INDICES], loop.strides[OUTPUT] // factor],
+        )
+        for loop in moved.loops[:-1]
+    ]
+    loops.append(Loop(inner.size // factor, [1, 0, 1]))
+    return Moved(
+        moved.bytes * factor,
+        or_lone(merged(loops)),
+        [Lookup(lookup.size, lookup.stride // factor, lookup.offset) for lookup in moved.lookups],
+    )
+
+
+def striped(moved: Moved) -> Moved:
+    """The same movement down strips of a cache line, where the index chooses the row to read from.
+
+    Row by row, every element of a row may come from another row; by the time its neighbours in memory are
+    wanted, the cache has lost them. The rows of a strip fit.
+    """
+    rank = len(moved.loops)
+    if rank < 2 or rank >= MAX_RANK:
+        return moved
+    inner = moved.loops[-1]
+    width = STRIP_BYTES // moved.bytes
+    chosen = inner.strides[INPUT] == 1 and inner.strides[OUTPUT] == 1 and inner.strides[INDICES] > 0
+    if not chosen or inner.size % width != 0 or inner.size == width:
+        return moved
+    loops: Loops = moved.loops[: rank - 2]
+    loops.append(in_steps(inner, width))
+    loops.append(moved.loops[-2])
+    loops.append(Loop(width, inner.strides))
+    return Moved(moved.bytes, loops, moved.lookups)
+
+
+def moved_of(out: Planning, told: Gather) -> Moved:
+    """The movement as it is, in as few loops as possible."""
+    loops = or_lone(merged(checked_loops(out, told)))
+    return Moved(told.output.bits // 8, loops, told.movement.lookups)
+
+
+def plan_gather(out: Planning, told: Gather) -> None:
+    """The one dispatch that gathers, in the fastest variant of the shader."""
+    moved = striped(widened(moved_of(out, told)))
+    inner = moved.loops[-1]
+    bits = moved.bytes * 8
+    outer: Words = [loop.strides[OUTPUT] for loop in moved.loops[:-1]]
+    vector = vector_width(bits, inner.size, inner.strides[OUTPUT], outer)
+    index_vector = 1
+    if inner.strides[INDICES] == 1:
+        index_vector = gcd(vector, 128 // told.indices.bits)
+        for loop in moved.loops[:-1]:
+            index_vector = gcd(index_vector, loop.strides[INDICES])
+        for lookup in moved.lookups:
+            index_vector = gcd(index_vector, lookup.offset)
+    unroll = max(1, min(MAX_UNROLL, BITS_IN_FLIGHT // (bits * vector)))
+    vectors: Loops = moved.loops[:-1]
+    vectors.append(in_steps(inner, vector))
+    count = repeats(vectors)
+    groups = grid(out, ceil_div(count, unroll), NUM_THREADS, unroll)
+    out.define("ELEMENT_SIZE", moved.bytes)
+    out.define("INDEX_SIZE", told.indices.bits // 8)
+    out.define("INDEX_SIGNED", int(told.indices.is_signed))
+    out.define("RANK", len(vectors))
+    out.define("LOOKUPS", len(moved.lookups))
+    out.define("VECTOR", vector)
+    out.define("INDEX_VECTOR", index_vector)
+    out.define("UNROLL", unroll)
+    out.define("NUM_THREADS", NUM_THREADS)
+    out.bind(told.input.buffer)
+    out.bind(told.indices.buffer)
+    out.bind(told.output.buffer)
+    out.dispatch(
+        GatherParams(
+            count,
+            groups.columns,
+            inner.strides[INPUT],
+            inner.strides[INDICES],
+            dimensions(vectors),
+            [GatherLookup(lookup.size, lookup.stride, lookup.offset) for lookup in moved.lookups],
+        ),
+        groups,
+        False,
+    )

@@ -1,0 +1,182 @@
+"""Loops over dimensions, and what shaders are told of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import gcd
+from typing import Annotated, NamedTuple
+
+from .planning import Planning
+from .reasons import Reason
+from .told import NO_MEMBER, Groups, Number, Sizes, Tensor, Tensors
+
+COUNT_LIMIT = 2**32
+"""Shaders count elements in 32 bits: every tensor spans fewer elements than this."""
+
+MAX_GROUPS = 65535
+"""In one dimension: the limit of Direct3D 12 and of many Vulkan drivers."""
+
+Strides = Annotated[Sequence[int], 8]
+Row = Annotated[list[int], 16]
+Words = Annotated[list[int], 64]
+
+
+class Loop(NamedTuple):
+    """The size of a dimension, and the stride of each tensor in it."""
+
+    size: int
+    strides: Strides
+
+
+Loops = Annotated[list[Loop], 16]
+
+
+class Dimension(NamedTuple):
+    """A loop of a shader: its size, three numbers that divide by it, and strides."""
+
+    size: int
+    "elements, or vectors of them"
+    multiplier: int
+    "these three divide by size"
+    halving: int
+    shift: int
+    strides: Row
+
+
+Dimensions = Annotated[list[Dimension], 10]
+
+
+def ceil_div(number: int, divisor: int) -> int:
+    """The quotient, rounded up."""
+    return -(-number // divisor)
+
+
+def times(a: int, b: int) -> int:
+    """The product of counts; COUNT_LIMIT for all that are as large."""
+    product = a * b
+    return product if product < COUNT_LIMIT else COUNT_LIMIT
+
+
+def element_count(sizes: Sizes) -> int:
+    """The product of sizes; COUNT_LIMIT at most."""
+    count = 1
+    for size in sizes:
+        count = times(count, size)
+    return count
+
+
+def repeats(loops: Loops) -> int:
+    """How often the body of a nest of loops runs; COUNT_LIMIT at most."""
+    count = 1
+    for loop in loops:
+        count = times(count, loop.size)
+    return count
+
+
+def check_span(out: Planning, tensor: Tensor) -> None:
+    """Refuses a tensor with more elements, gaps included, than shaders count to."""
+    span, longest = 1, 1
+    for size, stride in zip(tensor.sizes, tensor.strides, strict=True):
+        span += (size - 1) * stride
+        longest = size if size > longest else longest
+    if span >= COUNT_LIMIT or longest >= COUNT_LIMIT // 2:
+        out.refuse(Reason.TOO_LARGE, tensor.buffer.member, span)
+
+
+def continues(outer: Loop, inner: Loop) -> bool:
+    """Whether one loop over both goes the same way."""
+    return outer.strides == [inner.size * step for step in inner.strides]
+
+
+def merged_in_order(loops: Loops) -> Loops:
+    """The same loops in the same order, as few as possible: none where there is one coordinate alone."""
+    found: Loops = []
+    for loop in loops:
+        if loop.size > 1:
+            if len(found) > 0 and continues(found[-1], loop):
+                found[-1] = Loop(times(found[-1].size, loop.size), loop.strides)
+            else:
+                found.append(loop)
+    return found
+
+
+def merged(loops: Loops) -> Loops:
+    """The same loops, as few as possible, the last tensor's greatest stride outermost."""
+    ordered: Loops = []
+    for loop in loops:
+        if loop.size > 1:
+            place = len(ordered)
+            while place > 0 and ordered[place - 1].strides[-1] < loop.strides[-1]:
+                place -= 1
+            ordered.insert(place, loop)
+    return merged_in_order(ordered)
+
+
+def in_steps(loop: Loop, step: int) -> Loop:
+    """A loop over every so many elements."""
+    return Loop(loop.size // step, [step * stride for stride in loop.strides])
+
+
+def dimension(size: int, strides: Row) -> Dimension:
+    """A loop as shaders take it.
+
+    With q = multiplier * n >> 32, n // size is (q + (n - q >> halving)) >> shift for every n below 2**32:
+    figure 4.1 of Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (1994).
+    """
+    bits = (size - 1).bit_length()
+    multiplier = 2**32 * ((1 << bits) - size) // size + 1
+    return Dimension(size, multiplier, int(bits > 0), bits - int(bits > 0), strides)
+
+
+def dimensions(loops: Loops) -> Dimensions:
+    """Loops as shaders take them. Negative strides become what adds up to the same in 32 bits."""
+    return [dimension(loop.size, [stride % 2**32 for stride in loop.strides]) for loop in loops]
+
+
+def lone(tensors: int, stride: int) -> Loop:
+    """The loop over one coordinate alone."""
+    return Loop(1, [stride for _ in range(tensors)])
+
+
+def vector_width(bits: int, size: int, stride: int, others: Words) -> int:
+    """Elements that one store can write: neighbours along a loop, at most 4 of them and 16 bytes."""
+    if stride != 1 or bits < 8:
+        return 1
+    vector = gcd(min(4, 128 // bits), size)
+    for other in others:
+        vector = gcd(vector, other)
+    return 1 if bits == 8 and vector < 4 else vector  # bytes are written by whole words
+
+
+def grid(out: Planning, threads: int, in_group: int, each: int) -> Groups:
+    """Thread groups for that many threads, each of which numbers so many items."""
+    groups = ceil_div(threads, in_group)
+    rows = ceil_div(groups, MAX_GROUPS)
+    columns = ceil_div(groups, rows)
+    if threads >= COUNT_LIMIT or rows * columns * in_group * each > COUNT_LIMIT:
+        out.refuse(Reason.MANY_THREADS, NO_MEMBER, threads)
+    return Groups(columns, rows)
+
+
+def integer(out: Planning, value: int) -> int:
+    """An integer as 32 bits, which it must fit with a sign."""
+    if not -(2**31) <= value < 2**31:
+        out.refuse(Reason.LARGE_NUMBER, NO_MEMBER, value)
+    return value % 2**32
+
+
+def word(out: Planning, number: Number) -> int:
+    """A number as 32 bits."""
+    return number.value if number.is_float else integer(out, number.value)
+
+
+def across(tensors: Tensors, axis: int) -> Loops:
+    """Loops over all dimensions of the first tensor but the axis, merged; there is at least one."""
+    loops: Loops = []
+    for place, size in enumerate(tensors[0].sizes):
+        if place != axis:
+            loops.append(Loop(size, [tensor.strides[place] for tensor in tensors]))
+    loops = merged(loops)
+    if len(loops) == 0:
+        loops.append(lone(len(tensors), 1))
+    return loops

@@ -1,0 +1,81 @@
+"""Coordinates of nonzero elements: counted in blocks, added up, written."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from .loops import Dimensions, Loop, Loops, ceil_div, check_span, dimensions, element_count, grid
+from .planning import Planning
+from .told import Tensor
+from .types import define_moved, define_tensor
+
+NUM_THREADS = 256
+ITEMS = 4
+
+
+class Nonzero(NamedTuple):
+    """What a shader that looks for nonzero elements is told."""
+
+    input: Tensor
+    output: Tensor
+    coordinates: Tensor
+
+
+class NonzeroParams(NamedTuple):
+    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    "elements of the input"
+    groupColumns: int
+    "thread groups along x"
+    blocks: int
+    columns: int
+    "of a row: the last dimensions of the coordinate"
+    rowStride: int
+    columnStride: int
+    dimensions: Annotated[Dimensions, "RANK", "input"]
+    "outermost first"
+
+
+def magnitude(bits: int, is_float: bool) -> str:
+    """The bits of an element that make it nonzero: all, of a float all but the sign."""
+    if is_float:
+        return "0x7fff" if bits == 16 else "0x7fffffff" if bits == 32 else "0x7fffffffffffffff"
+    if bits < 16:
+        return "0xf" if bits == 4 else "0xff"
+    return "0xffff" if bits == 16 else "0xffffffff" if bits == 32 else "0xffffffffffffffff"
+
+
+def plan_nonzero(out: Planning, told: Nonzero) -> None:
+    """Three dispatches, the second of one group."""
+    check_span(out, told.input)
+    check_span(out, told.output)
+    check_span(out, told.coordinates)
+    count = element_count(told.input.sizes)
+    blocks = ceil_div(count, ITEMS * NUM_THREADS)
+    loops: Loops = [
+        Loop(size, [stride]) for size, stride in zip(told.input.sizes, told.input.strides, strict=True)
+    ]
+    out.define_text("MAGNITUDE", magnitude(told.input.bits, told.input.is_float))
+    out.define("RANK", len(loops))
+    out.define("ITEMS", ITEMS)
+    out.define("NUM_THREADS", NUM_THREADS)
+    define_moved(out, told.input)
+    define_tensor(out, told.output)
+    define_tensor(out, told.coordinates)
+    out.bind(told.input.buffer)
+    out.bind(out.scratch(4 * (blocks + 1)))
+    out.bind(told.output.buffer)
+    out.bind(told.coordinates.buffer)
+    out.share()
+    for stage in range(3):
+        groups = grid(out, 1 if stage == 1 else blocks, 1, 1)
+        out.define("STAGE", stage)
+        params = NonzeroParams(
+            count,
+            groups.columns,
+            blocks,
+            told.coordinates.sizes[-1],
+            told.coordinates.strides[-2],
+            told.coordinates.strides[-1],
+            dimensions(loops),
+        )
+        out.dispatch(params, groups, stage > 0)

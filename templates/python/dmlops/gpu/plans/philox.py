@@ -1,0 +1,77 @@
+"""Random bits: each thread makes the block of one counter."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from .loops import Dimensions, Loop, Loops, ceil_div, check_span, dimensions, element_count, grid
+from .planning import Planning
+from .told import Tensor
+
+NUM_THREADS = 256
+WORDS = 4  # of a block: the random bits for one counter
+
+
+class Philox(NamedTuple):
+    """What a shader that makes random bits is told."""
+
+    state: Tensor
+    output: Tensor
+    next_state: Tensor
+
+
+class PhiloxParams(NamedTuple):
+    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    "elements of the output"
+    groupColumns: int
+    "thread groups along x"
+    blocks: int
+    "counters, each for four elements"
+    inputStateStride: int
+    outputStateGiven: int
+    "1 if there is a next state to write, else 0"
+    outputStateStride: int
+    dimensions: Annotated[Dimensions, "RANK", "output"]
+    "outermost first"
+
+
+def is_packed(tensor: Tensor) -> bool:
+    """Whether elements that follow one another are neighbours."""
+    stride = 1
+    for place in range(len(tensor.sizes)):
+        at = len(tensor.sizes) - 1 - place
+        if tensor.sizes[at] != 1 and tensor.strides[at] != stride:
+            return False
+        stride *= tensor.sizes[at]
+    return True
+
+
+def plan_philox(out: Planning, told: Philox) -> None:
+    """The one dispatch, which writes the next state, too."""
+    check_span(out, told.output)
+    count = element_count(told.output.sizes)
+    blocks = ceil_div(count, WORDS)
+    loops: Loops = [
+        Loop(size, [stride]) for size, stride in zip(told.output.sizes, told.output.strides, strict=True)
+    ]
+    if is_packed(told.output):
+        loops = [Loop(count, [1])]
+    is_line = len(loops) == 1 and loops[0].strides[0] == 1
+    groups = grid(out, blocks, NUM_THREADS, 1)
+    out.define("RANK", len(loops))
+    out.define("VECTOR", WORDS if is_line and count % WORDS == 0 else 1)
+    out.define("NUM_THREADS", NUM_THREADS)
+    following = told.next_state
+    out.bind(told.state.buffer)
+    out.bind(told.output.buffer)
+    out.bind(following.buffer if following.is_present else told.output.buffer)  # nothing writes it
+    params = PhiloxParams(
+        count,
+        groups.columns,
+        blocks,
+        told.state.strides[-1],
+        int(following.is_present),
+        following.strides[-1] if following.is_present else 0,
+        dimensions(loops),
+    )
+    out.dispatch(params, groups, False)

@@ -1,0 +1,134 @@
+"""What a planner tells: macros, resources, constants, dispatches, scratch buffers. The header has the same in
+C."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Any, NamedTuple, NoReturn
+
+from .reasons import Reason
+from .told import NO_MEMBER, SCRATCH, Buffer, Groups
+
+
+class Scratch(NamedTuple):
+    """A buffer of a plan's own: its size in bytes, and whether it starts as zeros."""
+
+    size: int
+    cleared: bool
+
+
+@dataclass(frozen=True)
+class Refused(Exception):
+    """There is no plan: the reason, the place of the member concerned, if any, and a number."""
+
+    reason: Reason
+    member: int
+    number: int
+
+
+class Step(NamedTuple):
+    """A dispatch: the macros of the shader, its resources, the bytes of its constants, thread groups.
+
+    `waits`: it uses what earlier ones wrote, or writes what they use. `shader` is the operator whose shader
+    it is, where that is another one.
+    """
+
+    defines: dict[str, int | str]
+    buffers: tuple[Buffer, ...]
+    constants: bytes
+    groups: Groups
+    waits: bool
+    shader: str | None
+
+
+class Planning:
+    """A plan under way. Macros and resources told before `share` are those of all dispatches after it."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.scratches: list[Scratch] = []
+        self.held: list[Buffer] = []
+        self.places: dict[Buffer, Buffer] = {}
+        self._owner: int | None = None
+        self._shader: str | None = None
+        self._waits = False
+        self._shared: dict[str, int | str] = {}
+        self._shared_buffers: list[Buffer] = []
+        self._defines: dict[str, int | str] = {}
+        self._buffers: list[Buffer] = []
+
+    def define(self, name: str, value: int) -> None:
+        """A macro of the next dispatch."""
+        self._defines[name] = value
+
+    def define_text(self, name: str, value: str) -> None:
+        """The same, of which the value is a text."""
+        self._defines[name] = value
+
+    def bind(self, buffer: Buffer) -> None:
+        """The next resource of the next dispatch."""
+        self._buffers.append(self.places.get(buffer, buffer))
+
+    def scratch(self, size: int, cleared: bool = False) -> Buffer:
+        """A new buffer of so many bytes."""
+        self.scratches.append(Scratch(size, cleared))
+        return Buffer(SCRATCH, len(self.scratches) - 1)
+
+    def hold(self, buffer: Buffer) -> None:
+        """The old content of an output is read."""
+        self.held.append(self.places.get(buffer, buffer))
+
+    def begin(self) -> None:
+        """Forgets what is shared, for the next entry of an array of tensors."""
+        self._shared, self._shared_buffers = {}, []
+        self._defines, self._buffers = {}, []
+
+    def share(self) -> None:
+        """Keeps the macros and resources so far for all following dispatches."""
+        self._shared, self._shared_buffers = self._defines, self._buffers
+        self._defines, self._buffers = dict(self._shared), list(self._shared_buffers)
+
+    def dispatch(self, params: NamedTuple, groups: Groups, waits: bool) -> None:
+        """A dispatch with what has been told since the last one."""
+        words: list[int] = []
+        _put(words, params)
+        words += _PADDING[len(words) % 4]
+        try:
+            constants = struct.pack(f"<{len(words)}I", *words)
+        except struct.error:
+            wrong = next(word for word in words if not 0 <= word < 2**32)
+            raise Refused(Reason.LARGE_NUMBER, NO_MEMBER, wrong) from None
+        waits, self._waits = waits or self._waits, False
+        self.steps.append(Step(self._defines, tuple(self._buffers), constants, groups, waits, self._shader))
+        self._defines, self._buffers = dict(self._shared), list(self._shared_buffers)
+
+    def refuse(self, reason: Reason, member: int, number: int) -> NoReturn:
+        """Ends the planning: there is no plan."""
+        known = member if member == NO_MEMBER or self._owner is None else self._owner
+        raise Refused(reason, known, number)
+
+    def follow(self, shader: str, places: dict[Buffer, Buffer], owner: int) -> None:
+        """What comes is of another operator's shader, and uses what has been written.
+
+        `places` are the buffers that stand for its own; `owner` is the member concerned where it names one.
+        """
+        self.begin()
+        self._shader, self.places, self._owner, self._waits = shader, places, owner, True
+
+
+def _put(words: list[int], record: Any) -> None:
+    """The words of a record: numbers one after the other, records in lists at whole vectors of four words."""
+    for value in record:
+        if type(value) is int:
+            words.append(value)
+        elif value and type(value[0]) is not int:
+            words += _PADDING[len(words) % 4]
+            for item in value:
+                _put(words, item)
+                words += _PADDING[len(words) % 4]
+        else:
+            words += value
+
+
+_PADDING = ((), (0, 0, 0), (0, 0), (0,))  # by the words of a vector that are there

@@ -1,0 +1,49 @@
+"""Why there is no plan, in Python and C alike."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Reason(IntEnum):
+    """Why shaders cannot compute what is described; NONE where they can."""
+
+    NONE = 0
+    INVALID = 1
+    NO_SHADER = 2
+    TOO_LARGE = 3
+    BEYOND = 4
+    MANY_THREADS = 5
+    MANY_DISPATCHES = 6
+    LARGE_SETS = 7
+    LARGE_SCRATCH = 8
+    LARGE_NUMBER = 9
+    LONG_LIST = 10
+    RANKS = 11
+    INDICES = 12
+    ACTIVATION = 13
+    ROOM = 14
+    MANY_ELEMENTS = 15
+    DEVICE = 16
+
+
+TEXTS = {
+    Reason.NONE: "there is a plan",
+    Reason.INVALID: "{operator} is not valid at the newest feature level",
+    Reason.NO_SHADER: "{operator} has no shader yet",
+    Reason.TOO_LARGE: "{member} spans {number} elements; shaders address fewer than 2**32",
+    Reason.BEYOND: "{operator} would reach element {number} of {member}, beyond its end",
+    Reason.MANY_THREADS: "{number} threads are more than one dispatch can count in 32 bits",
+    Reason.MANY_DISPATCHES: "{operator} needs {number} dispatches; plans have no more than 2**18",
+    Reason.LARGE_SETS: "sets of {number} elements are reduced; shaders count below 2**31",
+    Reason.LARGE_SCRATCH: "{operator} needs {number} bytes of scratch; shaders reach 2**33",
+    Reason.LARGE_NUMBER: "{number} is beyond the 31 bits in which shaders count",
+    Reason.LONG_LIST: "a list of {number} numbers; shaders take 8",
+    Reason.RANKS: "{operator} has tensors of different dimension counts",
+    Reason.INDICES: "{operator} moves elements in a way that its shader cannot follow",
+    Reason.ACTIVATION: "{operator} with {activation} fused has no shader yet",
+    Reason.ROOM: "{operator} needs a larger plan than there is room for",
+    Reason.MANY_ELEMENTS: "{operator} computes a tensor of {number} elements; shaders count to 2**31",
+    Reason.DEVICE: "the device cannot run it",
+}
+"""What a reason says: `member` is the member concerned, `activation` the operator type `number`."""

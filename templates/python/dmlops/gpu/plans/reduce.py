@@ -1,0 +1,237 @@
+"""Reductions: how threads share the work, and what the shader is told."""
+
+from __future__ import annotations
+
+from math import gcd
+from typing import Annotated, NamedTuple
+
+from .loops import (
+    COUNT_LIMIT,
+    Dimensions,
+    Loop,
+    Loops,
+    Words,
+    ceil_div,
+    check_span,
+    dimensions,
+    grid,
+    in_steps,
+    lone,
+    merged,
+    repeats,
+    times,
+    vector_width,
+)
+from .planning import Planning
+from .reasons import Reason
+from .told import NO_MEMBER, Sizes, Switches, Tensor
+from .types import define_tensor
+
+MIN_THREADS = 128  # in a group; measured, see bench/gpu.py
+MAX_THREADS = 512
+UNROLL = 4  # vectors that one thread has under way
+WHOLE_UNROLL = 8  # the same where that is all it has
+NEIGHBOURS = 32  # sets side by side whose elements are loaded together
+ENOUGH_GROUPS = 512  # to keep a large GPU busy
+MAX_BLOCKS = 1024  # of UNROLL vectors that one thread adds up: bounds rounding errors
+INPUT = 0  # the strides of a loop
+OUTPUT = 1
+NO_PASS = -1  # a shader that stores something for each element has one pass, which has no number
+WHOLE = 0
+PARTS = 1
+REST = 2
+
+
+class Reduce(NamedTuple):
+    """What a shader that reduces is told.
+
+    `is_each`: it stores something for each element. `chooses`: a set comes down to one of its elements.
+    `shifts`: elements are mapped after something is subtracted from all of a set.
+    """
+
+    input: Tensor
+    output: Tensor
+    axes: Sizes
+    is_each: bool
+    chooses: bool
+    shifts: bool
+    switches: Switches
+
+
+class ReduceParams(NamedTuple):
+    sets: int
+    extent: int
+    "vectors of a set"
+    partExtent: int
+    "vectors of a part of a set"
+    parts: int
+    "of a set"
+    groupColumns: int
+    "thread groups along x"
+    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    "elements of a set"
+    kept: Annotated[Dimensions, "KEPT_RANK", "input", "output"]
+    "outermost first"
+    reduced: Annotated[Dimensions, "REDUCED_RANK", "input", "output"]
+
+
+class Sets(NamedTuple):
+    """Sets of elements: loops from one set to the next, and over the vectors of a set; the same as counts."""
+
+    kept: Loops
+    reduced: Loops
+    number: int
+    extent: int
+
+
+class Sharing(NamedTuple):
+    """How threads share sets.
+
+    `is_across`: neighbours in memory belong to different sets. `unroll`: the vectors that one thread has
+    under way. `lanes`: the threads that share a set, as many as have `unroll` vectors to load. `threads`:
+    those in a group, few where neighbouring sets need no more, as all wait for one another.
+    """
+
+    is_across: bool
+    unroll: int
+    lanes: int
+    threads: int
+
+
+def power_of_two(number: int) -> int:
+    """The least power of 2 that is not below a number, 1 or more."""
+    return 1 << (number - 1).bit_length()
+
+
+def sets_of(kept: Loops, reduced: Loops) -> Sets:
+    return Sets(kept, reduced, repeats(kept), repeats(reduced))
+
+
+def shared(sets: Sets) -> Sharing:
+    """How threads share sets."""
+    is_across = sets.number > 1 and sets.kept[-1].strides[INPUT] < sets.reduced[-1].strides[INPUT]
+    is_whole = not is_across and sets.extent <= MAX_THREADS * WHOLE_UNROLL
+    unroll = WHOLE_UNROLL if is_whole else UNROLL
+    side_by_side = min(NEIGHBOURS, power_of_two(sets.number)) if is_across else 1
+    lanes = min(MAX_THREADS // side_by_side, power_of_two(ceil_div(sets.extent, unroll)))
+    return Sharing(is_across, unroll, lanes, MAX_THREADS if is_across else max(lanes, MIN_THREADS))
+
+
+def part_extent(sets: Sets, sharing: Sharing) -> int:
+    """The vectors of a part of a set: the whole of it if there are enough sets to keep a GPU busy."""
+    block = sharing.lanes * sharing.unroll
+    blocks = ceil_div(sets.extent, block)
+    groups = ceil_div(sets.number * sharing.lanes, sharing.threads)
+    parts = max(min(ceil_div(ENOUGH_GROUPS, groups), blocks // 2), ceil_div(blocks, MAX_BLOCKS), 1)
+    return ceil_div(blocks, parts) * block
+
+
+def packed(sizes: Sizes) -> Sizes:
+    """The strides of a packed array."""
+    strides: Annotated[list[int], 8] = []
+    stride = 1
+    for place in range(len(sizes)):
+        strides.insert(0, stride)
+        stride = times(stride, sizes[len(sizes) - 1 - place])
+    return strides
+
+
+def loops_over(told: Reduce, of_axes: bool) -> Loops:
+    """The dimensions that are reduced, or those that are kept; an axis given twice is reduced once.
+
+    The last stride of a loop is the one to order them by.
+    """
+    found: Annotated[list[int], 8] = []
+    for place in range(len(told.input.sizes)):
+        if any(axis == place for axis in told.axes) == of_axes:
+            found.append(place)
+    order = packed([told.input.sizes[place] for place in found])
+    loops: Loops = []
+    for number, place in enumerate(found):
+        read = told.input.strides[place]
+        # An output of one element a set does not constrain how the others are gone through.
+        written = told.output.strides[place] if not of_axes or told.is_each else read
+        in_order = of_axes and told.chooses
+        loops.append(Loop(told.input.sizes[place], [read, written, order[number] if in_order else read]))
+    loops = merged(loops)
+    if len(loops) == 0:
+        loops.append(lone(3, 1))
+    return [Loop(loop.size, [loop.strides[INPUT], loop.strides[OUTPUT]]) for loop in loops]
+
+
+def vector_of(told: Reduce, kept: Loops, reduced: Loops) -> int:
+    """The elements that make up a vector: neighbours in the input, and in the output if it has as many
+    elements."""
+    inner = reduced[-1]
+    vector = 0
+    for tensor in range(2 if told.is_each else 1):
+        others: Words = [loop.strides[tensor] for loop in kept]
+        for loop in reduced[:-1]:
+            others.append(loop.strides[tensor])
+        vector = gcd(vector, vector_width(told.input.bits, inner.size, inner.strides[tensor], others))
+    return vector
+
+
+def plan_reduce(out: Planning, told: Reduce) -> None:
+    """One dispatch; two where sets are reduced in parts."""
+    check_span(out, told.input)
+    check_span(out, told.output)
+    kept = loops_over(told, False)
+    reduced = loops_over(told, True)
+    vector = vector_of(told, kept, reduced)
+    vectors: Loops = reduced[:-1]
+    vectors.append(in_steps(reduced[-1], vector))
+    sets = sets_of(kept, vectors)
+    count = sets.extent * vector
+    if count >= COUNT_LIMIT // 2:
+        out.refuse(Reason.LARGE_SETS, NO_MEMBER, count)
+    define_tensor(out, told.input)
+    define_tensor(out, told.output)
+    for switch in told.switches:
+        out.define(switch.name, switch.value)
+    out.share()
+
+    extent = sets.extent
+    if not told.is_each:
+        extent = part_extent(sets, shared(sets))
+    parts = ceil_div(sets.extent, extent)
+    if parts == 1:
+        out.bind(told.input.buffer)
+        out.bind(told.output.buffer)
+        dispatch_sets(out, sets, sets.extent, count, vector, NO_PASS if told.is_each else WHOLE)
+        return
+    word = 8 if told.input.bits == 64 else 4
+    state = 2 * word if told.chooses or told.shifts else word
+    partials = out.scratch(sets.number * parts * state)
+    out.bind(told.input.buffer)
+    out.bind(partials)
+    dispatch_sets(out, sets, extent, count, vector, PARTS)
+    order = packed([loop.size for loop in kept])
+    places: Loops = [Loop(loop.size, [order[place], loop.strides[OUTPUT]]) for place, loop in enumerate(kept)]
+    out.bind(partials)
+    out.bind(told.output.buffer)
+    dispatch_sets(out, sets_of(places, [Loop(parts, [sets.number, 0])]), parts, count, 1, REST)
+
+
+def dispatch_sets(out: Planning, sets: Sets, extent: int, count: int, vector: int, number: int) -> None:
+    """A dispatch: pass `number` over sets in parts of so many vectors; `count` are the elements of a whole
+    set."""
+    sharing = shared(sets)
+    parts = ceil_div(sets.extent, extent)
+    block = sharing.lanes * sharing.unroll
+    groups = ceil_div(sets.number * sharing.lanes, sharing.threads) * parts
+    found = grid(out, groups * sharing.threads, sharing.threads, 1)
+    out.define("NUM_THREADS", sharing.threads)
+    out.define("LANES", sharing.lanes)
+    out.define("ACROSS", int(sharing.is_across))
+    out.define("UNROLL", sharing.unroll)
+    out.define("WHOLE", int(sets.extent <= block))
+    out.define("EVEN", int(sets.extent % block == 0))
+    out.define("KEPT_RANK", len(sets.kept))
+    out.define("REDUCED_RANK", len(sets.reduced))
+    out.define("VECTOR", vector)
+    if number != NO_PASS:
+        out.define("PASS", number)
+    kept, reduced = dimensions(sets.kept), dimensions(sets.reduced)
+    params = ReduceParams(sets.number, sets.extent, extent, parts, found.columns, count, kept, reduced)
+    out.dispatch(params, found, number == REST)

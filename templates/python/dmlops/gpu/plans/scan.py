@@ -1,0 +1,172 @@
+"""Scans: a thread or a thread group for each line, or several groups a line in three dispatches."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from .loops import (
+    Dimensions,
+    Loop,
+    Loops,
+    across,
+    ceil_div,
+    check_span,
+    dimensions,
+    grid,
+    repeats,
+)
+from .planning import Planning
+from .told import Tensor
+from .types import define_scratch, define_tensor
+
+NUM_THREADS = 256
+ITEMS = 4
+SHORT_LINE = 64  # elements of lines that a thread scans alone
+MANY_LINES = 4096  # enough for a thread each, where they lie side by side
+FEW_LINES = 256  # so few that long ones are cut
+SEGMENT = 16 * NUM_THREADS * ITEMS  # the least elements worth a group of their own
+MAX_SEGMENTS = 1024
+
+
+class Scan(NamedTuple):
+    """What a shader that scans along an axis is told."""
+
+    input: Tensor
+    output: Tensor
+    axis: int
+    decreasing: bool
+    exclusive: bool
+
+
+class ScanParams(NamedTuple):
+    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    "segments of all lines"
+    groupColumns: int
+    "thread groups along x"
+    length: int
+    "of a line"
+    segmentLength: int
+    inputStart: int
+    "offset of the first element of the first line"
+    inputStep: int
+    "stride along the axis"
+    outputStart: int
+    outputStep: int
+    exclusive: int
+    "1 if results leave out the element in their own place, else 0"
+    dimensions: Annotated[Dimensions, "RANK", "input", "output"]
+    "outermost first"
+
+
+class Lines(NamedTuple):
+    """How lines lie in a buffer: the first offset, and the stride along the axis."""
+
+    start: int
+    step: int
+
+
+def lines(tensor: Tensor, axis: int, decreasing: bool) -> Lines:
+    stride = tensor.strides[axis]
+    if decreasing:
+        return Lines((tensor.sizes[axis] - 1) * stride, -stride)
+    return Lines(0, stride)
+
+
+class Segments(NamedTuple):
+    """A dispatch over segments: of which line, how long, from where to where."""
+
+    length: int
+    segment: int
+    source: Lines
+    target: Lines
+    is_exclusive: bool
+    is_grouped: bool
+    totals: bool
+    started: bool
+    waits: bool
+
+
+def dispatch_pass(out: Planning, told: Segments, loops: Loops) -> None:
+    """The dispatch, over the segments that loops go through."""
+    count = repeats(loops)
+    groups = grid(out, count, 1 if told.is_grouped else NUM_THREADS, 1)
+    out.define("TOTALS", int(told.totals))
+    out.define("STARTED", int(told.started))
+    out.define("GROUP_PER_LINE", int(told.is_grouped))
+    out.define("RANK", len(loops))
+    out.define("ITEMS", ITEMS)
+    out.define("NUM_THREADS", NUM_THREADS)
+    params = ScanParams(
+        count,
+        groups.columns,
+        told.length,
+        told.segment,
+        told.source.start % 2**32,
+        told.source.step % 2**32,
+        told.target.start % 2**32,
+        told.target.step % 2**32,
+        int(told.is_exclusive),
+        dimensions(loops),
+    )
+    out.dispatch(params, groups, told.waits)
+
+
+def plan_scan(out: Planning, told: Scan) -> None:
+    """One dispatch, or three where lines are cut into segments."""
+    check_span(out, told.input)
+    check_span(out, told.output)
+    source = lines(told.input, told.axis, told.decreasing)
+    target = lines(told.output, told.axis, told.decreasing)
+    length = told.input.sizes[told.axis]
+    loops = across([told.input, told.output], told.axis)
+    count = repeats(loops)
+    segments = 1 if count >= FEW_LINES else min(max(length // SEGMENT, 1), MAX_SEGMENTS)
+    segment = ceil_div(length, segments)
+    segments = ceil_div(length, segment)
+    if segments == 1:
+        side_by_side = count >= MANY_LINES and loops[-1].strides[-1] < abs(target.step)
+        is_grouped = length > SHORT_LINE and not side_by_side
+        loops.append(Loop(1, [0, 0]))
+        define_tensor(out, told.input)
+        define_tensor(out, told.output)
+        out.bind(told.input.buffer)
+        out.bind(told.input.buffer)  # nothing reads `starts`
+        out.bind(told.output.buffer)
+        whole = Segments(length, length, source, target, told.exclusive, is_grouped, False, False, False)
+        dispatch_pass(out, whole, loops)
+        return
+
+    # Totals and starts lie one after the other.
+    size = count * segments * (8 if told.input.bits == 64 else 4)
+    totals, starts = out.scratch(size), out.scratch(size)
+    following = segments
+    dense: Loops = []
+    for place in range(len(loops)):
+        loop = loops[len(loops) - 1 - place]
+        dense.insert(0, Loop(loop.size, [loop.strides[0], following]))
+        following *= loop.size
+    dense.append(Loop(segments, [segment * source.step, 1]))
+    packed = Lines(0, 1)
+    define_tensor(out, told.input)
+    define_scratch(out, told.output.macro, told.input)
+    out.bind(told.input.buffer)
+    out.bind(told.input.buffer)
+    out.bind(totals)
+    dispatch_pass(out, Segments(length, segment, source, packed, False, True, True, False, False), dense)
+
+    define_scratch(out, told.input.macro, told.input)
+    define_scratch(out, told.output.macro, told.input)
+    out.bind(totals)
+    out.bind(totals)
+    out.bind(starts)
+    each: Loops = [Loop(count, [segments, segments]), Loop(1, [0, 0])]
+    dispatch_pass(out, Segments(segments, segments, packed, packed, True, True, False, False, True), each)
+
+    define_tensor(out, told.input)
+    define_tensor(out, told.output)
+    out.bind(told.input.buffer)
+    out.bind(starts)
+    out.bind(told.output.buffer)
+    loops.append(Loop(segments, [segment * source.step, segment * target.step]))
+    last = Segments(length, segment, source, target, told.exclusive, True, False, True, True)
+    dispatch_pass(out, last, loops)

@@ -1,0 +1,106 @@
+"""Scatters: which update an element gets, and then all elements."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from .loops import (
+    Dimensions,
+    Loop,
+    check_span,
+    dimensions,
+    element_count,
+    grid,
+    lone,
+    merged_in_order,
+)
+from .planning import Planning
+from .reasons import Reason
+from .told import NO_MEMBER, Movement, Tensor
+from .types import define_moved, define_tensor
+
+NUM_THREADS = 256
+
+
+class Scatter(NamedTuple):
+    """What a shader that scatters is told; the movement is that of an update into the output."""
+
+    input: Tensor
+    indices: Tensor
+    updates: Tensor
+    output: Tensor
+    movement: Movement
+
+
+class ScatterLookup(NamedTuple):
+    size: int
+    outputStride: int
+    indicesOffset: int
+
+
+class ScatterParams(NamedTuple):
+    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    "elements of the updates in the first dispatch, of the output in the second"
+    groupColumns: int
+    "thread groups along x"
+    dimensions: Annotated[Dimensions, "RANK", "input", "indices", "updates", "output"]
+    "of the output, outermost first"
+    updatesDimensions: Annotated[Dimensions, "UPDATES_RANK", "input", "indices", "updates", "output"]
+    lookups: Annotated[list[ScatterLookup], 8, "LOOKUPS"]
+
+
+def plan_scatter(out: Planning, told: Scatter) -> None:
+    """Two dispatches."""
+    check_span(out, told.input)
+    check_span(out, told.indices)
+    check_span(out, told.updates)
+    check_span(out, told.output)
+    movement = told.movement
+    if not movement.is_followed or len(movement.lookups) == 0:
+        out.refuse(Reason.INDICES, NO_MEMBER, 0)
+    outputs = merged_in_order(
+        [
+            Loop(size, [told.input.strides[place], 0, 0, told.output.strides[place]])
+            for place, size in enumerate(told.output.sizes)
+        ]
+    )
+    if len(outputs) == 0:
+        outputs.append(lone(4, 0))
+    updates = merged_in_order(
+        [
+            Loop(size, [0, movement.steps[place], told.updates.strides[place], movement.strides[place]])
+            for place, size in enumerate(told.updates.sizes)
+        ]
+    )
+    if len(updates) == 0:
+        updates.append(lone(4, 0))
+    span = 1
+    for loop in outputs:
+        span += (loop.size - 1) * loop.strides[-1]
+    out.define("RANK", len(outputs))
+    out.define("UPDATES_RANK", len(updates))
+    out.define("LOOKUPS", len(movement.lookups))
+    out.define("NUM_THREADS", NUM_THREADS)
+    define_moved(out, told.input)
+    define_tensor(out, told.indices)
+    define_moved(out, told.updates)
+    define_moved(out, told.output)
+    out.bind(told.input.buffer)
+    out.bind(told.indices.buffer)
+    out.bind(told.updates.buffer)
+    out.bind(out.scratch(4 * span, True))
+    out.bind(told.output.buffer)
+    out.share()
+    output_dimensions, update_dimensions = dimensions(outputs), dimensions(updates)
+    for writes in range(2):
+        count = element_count(told.output.sizes if writes == 1 else told.updates.sizes)
+        groups = grid(out, count, NUM_THREADS, 1)
+        out.define("WRITES", writes)
+        params = ScatterParams(
+            count,
+            groups.columns,
+            output_dimensions,
+            update_dimensions,
+            [ScatterLookup(lookup.size, lookup.stride, lookup.offset) for lookup in movement.lookups],
+        )
+        out.dispatch(params, groups, writes == 1)

@@ -1,0 +1,104 @@
+"""What a planner is told of a description. Sizes and strides are in elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, NamedTuple
+
+SCRATCH = -1
+"""In place of a member: a scratch buffer."""
+
+NO_MEMBER = -1
+
+
+Signed = Annotated[int, "int"]
+"""A constant that shaders take with a sign."""
+
+
+class Buffer(NamedTuple):
+    """A buffer: the tensor of a member, by its place in the struct, and its entry in an array; or scratch."""
+
+    member: int
+    entry: int
+
+
+class Groups(NamedTuple):
+    """Thread groups along x and y."""
+
+    columns: int
+    rows: int
+
+
+MAX_RANK = 8
+"""Dimensions of a tensor."""
+
+Sizes = Annotated[Sequence[int], 8]
+
+
+class Tensor(NamedTuple):
+    """A tensor of a shader; its macros begin with `macro`.
+
+    `is_present`: it is there; where it is not, something else may stand in. `bits` of an element; `is_float`
+    and `is_signed` tell its kind. `as_bits`: its elements are taken as bits, whatever they stand for.
+    `is_limited`: the shader needs its least and its greatest value. `is_held`: an output whose old content is
+    read.
+    """
+
+    macro: str
+    buffer: Buffer
+    is_present: bool
+    bits: int
+    is_float: bool
+    is_signed: bool
+    as_bits: bool
+    is_limited: bool
+    is_held: bool
+    sizes: Sizes
+    strides: Sizes
+
+
+Tensors = Annotated[Sequence[Tensor], 16]
+
+
+class Number(NamedTuple):
+    """A number that a shader is told: an integer, or the bits of a float."""
+
+    value: int
+    is_float: bool
+
+
+Numbers = Annotated[Sequence[Number], 32]
+
+
+class Switch(NamedTuple):
+    """A macro that the description alone decides."""
+
+    name: str
+    value: int
+
+
+Switches = Annotated[Sequence[Switch], 8]
+
+
+class Lookup(NamedTuple):
+    """An index to read and follow: what is moved lies `stride` further for each unit of its value.
+
+    `size` is that of the dimension it leads into, `offset` where it lies among the indices.
+    """
+
+    size: int
+    stride: int
+    offset: int
+
+
+Lookups = Annotated[Sequence[Lookup], 8]
+
+
+class Movement(NamedTuple):
+    """Where elements go, as indices direct: for each dimension that is gone through, strides of what is
+    moved, and of the indices; and the indices to look up. `is_followed`: this is all that there is to it."""
+
+    strides: Sizes
+    steps: Sizes
+    lookups: Lookups
+    is_followed: bool

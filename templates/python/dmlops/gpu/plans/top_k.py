@@ -1,0 +1,140 @@
+"""Top-k: the first elements of each tile as a run, and pairs of runs merged until a line has one."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from .loops import Dimensions, Loop, Loops, across, ceil_div, check_span, dimensions, grid, repeats
+from .planning import Planning
+from .told import Tensor
+from .types import define_moved, define_tensor
+
+FEW = 64  # elements wanted, for which small tiles are faster; measured, see bench/gpu.py
+SMALL_TILE = 512
+LARGE_TILE = 1024  # takes 12 KiB with keys of 64 bits; every device has 16
+
+
+class TopK(NamedTuple):
+    """What a shader that sorts is told."""
+
+    input: Tensor
+    output: Tensor
+    indices: Tensor
+    axis: int
+    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    largest: bool
+
+
+class TopKParams(NamedTuple):
+    count: int  # type: ignore[assignment]  # it hides a method of tuples
+    "elements of tiles, or of runs to be merged; of all lines"
+    groupColumns: int
+    "thread groups along x"
+    length: int
+    "of a line"
+    kept: int
+    "elements that are kept of each tile or pair of runs, at most"
+    runs: int
+    "to be merged, a line"
+    runLength: int
+    "elements that a run has room for"
+    runSpan: int
+    "elements of the line that a run is from"
+    inputStep: int
+    "strides along the axis"
+    outputValueStep: int
+    outputIndexStep: int
+    dimensions: Annotated[Dimensions, "RANK", "input", "outputValue", "outputIndex"]
+    "outermost first"
+
+
+def tile_of(number: int) -> int:
+    """The least power of 2 that is not below a number, 2 or more."""
+    return max(2, 1 << (number - 1).bit_length())
+
+
+def plan_top_k(out: Planning, told: TopK) -> None:
+    """A dispatch that sorts, and one more whenever the number of runs is halved."""
+    check_span(out, told.input)
+    check_span(out, told.output)
+    check_span(out, told.indices)
+    axis, wanted = told.axis, told.count
+    length = told.input.sizes[axis]
+    loops = across([told.input, told.output, told.indices], axis)
+    line_count = repeats(loops)
+    max_tile = SMALL_TILE if wanted <= FEW else LARGE_TILE
+    tile, num_threads = min(tile_of(length), max_tile), max_tile // 2
+    bits = told.input.bits
+    step = told.input.strides[axis]
+    out.define("LARGEST", int(told.largest))
+    out.define_text("KEY", "uint64_t" if bits == 64 else "uint")
+    out.define("SIGN", 2 if told.input.is_float else 1 if told.input.is_signed else 0)
+    out.define("TILE", tile)
+    out.define("RUN", tile_of(min(wanted, tile)))
+    out.define("NUM_THREADS", num_threads)
+    define_moved(out, told.input)
+    define_moved(out, told.output)
+    define_tensor(out, told.indices)
+    out.share()
+
+    # Runs lie in two pairs of buffers in turn, each as large as the runs that it holds at any time need.
+    runs, kept, span, turn = ceil_div(length, tile), min(wanted, tile), tile, 0
+    even, odd = 0, 0
+    while runs > 1:
+        room = line_count * runs * kept
+        if turn == 0:
+            even = max(even, room)
+        else:
+            odd = max(odd, room)
+        runs, kept, span, turn = ceil_div(runs, 2), min(wanted, 2 * span), 2 * span, 1 - turn
+    # What a dispatch neither reads nor writes, the input stands in for.
+    nothing = told.input.buffer
+    keys_even, places_even, keys_odd, places_odd = nothing, nothing, nothing, nothing
+    if even > 0:
+        keys_even = out.scratch(even * (8 if bits == 64 else 4))
+        places_even = out.scratch(even * 4)
+    if odd > 0:
+        keys_odd = out.scratch(odd * (8 if bits == 64 else 4))
+        places_odd = out.scratch(odd * 4)
+
+    runs, kept, span, turn = ceil_div(length, tile), min(wanted, tile), tile, 0
+    tiles: Loops = list(loops)
+    if runs > 1:
+        tiles.append(Loop(runs, [tile * step, 0, 0]))
+    line_dimensions, tile_dimensions = dimensions(loops), dimensions(tiles)
+    source_runs, source_kept, source_span = 0, 0, 0
+    read_keys, read_places = nothing, nothing
+    is_merging, is_done = False, False
+    while not is_done:
+        is_last = runs == 1
+        keys = read_keys if is_last else keys_even if turn == 0 else keys_odd
+        places = read_places if is_last else places_even if turn == 0 else places_odd
+        count = line_count * source_runs * source_kept if is_merging else line_count * runs * tile
+        groups = grid(out, count, num_threads if is_merging else 2 * num_threads, 1)
+        out.define("MERGES", int(is_merging))
+        out.define("LAST", int(is_last))
+        out.define("RANK", len(line_dimensions) if is_merging else len(tile_dimensions))
+        out.bind(told.input.buffer)
+        out.bind(read_keys)
+        out.bind(read_places)
+        out.bind(told.output.buffer)
+        out.bind(told.indices.buffer)
+        out.bind(keys)
+        out.bind(places)
+        params = TopKParams(
+            count,
+            groups.columns,
+            length,
+            kept,
+            source_runs,
+            source_kept,
+            source_span,
+            step,
+            told.output.strides[axis],
+            told.indices.strides[axis],
+            line_dimensions if is_merging else tile_dimensions,
+        )
+        out.dispatch(params, groups, is_merging)
+        source_runs, source_kept, source_span = runs, kept, span
+        read_keys, read_places, is_merging, is_done = keys, places, True, is_last
+        runs, kept, span, turn = ceil_div(runs, 2), min(wanted, 2 * span), 2 * span, 1 - turn

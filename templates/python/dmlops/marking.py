@@ -1,0 +1,106 @@
+"""Descriptions as printed JSON, with marks below the values that violations speak of."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from .description import Description
+from .quoting import is_huge, printable, shown
+from .terminal import PLAIN, Style
+from .violation import Violation
+
+WIDEST = 400  # characters of a line that is shown
+
+Span = tuple[int, int]
+
+
+def printed(desc: Description) -> str:
+    """A description as JSON, with a line for each member."""
+    return "\n".join(line for line, _ in _lines(desc))
+
+
+def marked(desc: Description, violations: Sequence[Violation], style: Style = PLAIN) -> Iterator[str]:
+    """The same, with carets below what is wrong, and the numbers of the violations, counted from 1.
+
+    A violation that speaks of what is not there has no mark.
+    """
+    paths = [_paths(violation) for violation in violations]
+    for line, spans in _lines(desc):
+        yield line if len(line) <= WIDEST else f"{line[:WIDEST]}..."
+        marks: dict[Span, list[int]] = {}
+        for number, candidates in enumerate(paths, start=1):
+            span = next((spans[path] for path in candidates if path in spans), None)
+            if span is not None and span[1] <= WIDEST:
+                marks.setdefault(span, []).append(number)
+        for (start, end), numbers in sorted(marks.items()):
+            told = ", ".join(map(str, numbers))
+            yield f"{' ' * start}{style.bad('^' * (end - start))} {style.bad(told)}"
+
+
+def compact(value: Any) -> str:
+    """A JSON value on one line, with huge integers in words."""
+    writer = _Writer("")
+    writer.write(value, "")
+    return writer.text
+
+
+def _paths(violation: Violation) -> Iterable[str]:
+    """The paths at which a violation may be marked, the most exact one first."""
+    member = violation.member
+    if member.rpartition(".")[2] == "Type":
+        return [f"{member.removesuffix('Type')}type"]
+    index = re.match(re.escape(member) + r"(\[\d+\])", violation.message)
+    exact = [member + index[1]] if index else []
+    member = re.sub(r"\.DimensionCount$", ".Sizes", member)
+    around = [member[: match.start()] for match in re.finditer(r"[.\[]", member)]
+    return [*exact, member, *reversed(around)]
+
+
+def _lines(desc: Description) -> Iterator[tuple[str, dict[str, Span]]]:
+    """The lines of a description's JSON, each with the places of the values in it, by path."""
+    value = desc.to_json()
+    first = '{"type": '
+    name = json.dumps(value["type"])
+    yield f'{first}{name}, "desc": {{', {"type": (len(first), len(first) + len(name))}
+    members = list(value["desc"].items())
+    for position, (name, member) in enumerate(members):
+        writer = _Writer(f"  {json.dumps(name)}: ")
+        writer.write(member, name)
+        yield writer.text + ("," if position + 1 < len(members) else ""), writer.spans
+    yield "}}", {}
+
+
+class _Writer:
+    """Writes a JSON value on one line, and notes where each part of it stands."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.spans: dict[str, Span] = {}
+
+    def write(self, value: Any, path: str) -> None:
+        start = len(self.text)
+        if isinstance(value, dict):
+            self._all(
+                "{}", [(f"{json.dumps(name)}: ", _below(path, name), one) for name, one in value.items()]
+            )
+        elif isinstance(value, list):
+            self._all("[]", [("", f"{path}[{index}]", one) for index, one in enumerate(value)])
+        else:
+            self.text += shown(value) if is_huge(value) else printable(json.dumps(value))
+        self.spans[path] = (start, len(self.text))
+
+    def _all(self, brackets: str, parts: Sequence[tuple[str, str, Any]]) -> None:
+        self.text += brackets[0]
+        for position, (label, path, value) in enumerate(parts):
+            self.text += ", " if position else ""
+            self.text += label
+            self.write(value, path)
+        self.text += brackets[1]
+
+
+def _below(path: str, name: str) -> str:
+    """The path of a member: an activation's members stand in its "desc", which paths leave out."""
+    return path if name == "desc" else f"{path}.{name}"

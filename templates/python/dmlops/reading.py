@@ -1,0 +1,140 @@
+"""The descriptions in a file: one, one on each line, or those of a model of DxDispatch."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO, NoReturn
+
+from .description import Description
+from .errors import JsonError
+from .json_form import dispatchables, from_json, is_model
+from .quoting import shown
+
+LONGEST_LINE = 1 << 24  # bytes; a description needs a few hundred
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What stands for one description: its id, and its JSON value or the reason why there is none."""
+
+    identity: Any
+    value: Any
+    error: JsonError | None = None
+
+    def description(self) -> Description:
+        """The description; JsonError if it cannot be read."""
+        if self.error is not None:
+            raise self.error
+        return from_json(self.value)
+
+
+def entries(file: BinaryIO) -> Iterator[Entry]:
+    """The descriptions of a file, in order; those of a model have their names for ids."""
+    for text in _texts(file):
+        try:
+            if text is None:
+                raise JsonError("", f"the line is longer than {LONGEST_LINE} bytes")
+            value = _parse(text)
+        except JsonError as error:
+            yield Entry(None, None, error)
+            continue
+        if is_model(value):
+            yield from (Entry(name, one) for name, one in dispatchables(value))
+        else:
+            identity = value.pop("id", None) if isinstance(value, dict) else None
+            if isinstance(value, dict):
+                value.pop("$schema", None)  # for editors
+            yield Entry(identity, value)
+
+
+def _texts(file: BinaryIO) -> Iterator[bytes | None]:
+    """The JSON texts of a file: its lines, or the whole of it where the first line only begins a text.
+
+    None stands for a line that is too long.
+    """
+    lines = _lines(file)
+    start: list[bytes] = []
+    size, begun = 0, False
+    for line in lines:
+        if line is None or size > LONGEST_LINE or not (begun or line.isspace() or _begins(line)):
+            yield from start
+            yield line
+            break
+        start.append(line)
+        size += len(line)
+        begun = begun or not line.isspace()
+    else:
+        whole = b"".join(start)
+        one_text = begun and (_is_json(whole) or not any(line.startswith(b"{") for line in start[1:]))
+        yield from [whole] if one_text else start
+    yield from lines
+
+
+def _begins(line: bytes) -> bool:
+    """Whether a line begins a text that it does not end."""
+    return line.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"{", b"[") and not _is_json(line)
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        _parse(text)
+    except JsonError:
+        return False
+    return True
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes | None]:
+    """The lines, None in place of one that is too long."""
+    while line := file.readline(LONGEST_LINE):
+        if line.endswith(b"\n") or len(line) < LONGEST_LINE:
+            yield line
+            continue
+        while line and not line.endswith(b"\n"):
+            line = file.readline(LONGEST_LINE)
+        yield None
+
+
+def _parse(text: bytes) -> Any:
+    """A JSON value; JsonError for anything that is not strictly JSON."""
+    try:
+        return json.loads(
+            text.decode("utf-8-sig"),
+            object_pairs_hook=_unique,
+            parse_constant=_no_constant,
+            parse_float=_finite,
+        )
+    except JsonError:
+        raise
+    except RecursionError:
+        raise JsonError("", "nested too deep") from None
+    except UnicodeDecodeError as error:
+        raise JsonError("", f"byte {error.start} is not UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise JsonError(
+            "", f"not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+        ) from None
+    except ValueError:  # Python refuses integers of thousands of digits
+        raise JsonError("", "an integer has too many digits") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for name, one in pairs:
+        if name in value:
+            raise JsonError("", f"duplicate key {shown(name)}")
+        value[name] = one
+    return value
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise JsonError("", f"{name} is not a JSON number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise JsonError("", f"{text:.60} is too large for a number")
+    return value

@@ -1,0 +1,39 @@
+"""Colour, on terminals that have it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TextIO
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How emphasis is shown: in colour, or not at all."""
+
+    colour: bool = False
+
+    def good(self, text: str) -> str:
+        return self._in("32", text)
+
+    def bad(self, text: str) -> str:
+        return self._in("31", text)
+
+    def strong(self, text: str) -> str:
+        return self._in("1", text)
+
+    def faint(self, text: str) -> str:
+        return self._in("2", text)
+
+    def _in(self, code: str, text: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
+
+
+PLAIN = Style()
+
+
+def style_for(stream: TextIO, environment: Mapping[str, str] = os.environ) -> Style:
+    """Colour where a stream is a terminal that is not dumb, unless NO_COLOR is set to anything."""
+    wanted = not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
+    return Style(wanted and stream.isatty())

@@ -1,0 +1,115 @@
+"""Functions that make descriptions: with DirectMLX's defaults, from arrays and shapes, typed."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dmlops
+from dmlops import TensorDesc, make, registry
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_a_matrix_product_of_arrays() -> None:
+    """With the defaults of DirectMLX's Gemm: no transforms, both factors 1."""
+    a, b = np.zeros((1, 1, 2, 3), np.float16), np.zeros((1, 1, 3, 4), np.float16)
+    product = make.gemm(a, b, FusedActivation=make.activation_elu())
+    assert product.OutputTensor == TensorDesc("FLOAT16", (1, 1, 2, 4))
+    assert (product.TransA, product.TransB) == (dmlops.MatrixTransform.NONE, dmlops.MatrixTransform.NONE)
+    assert (product.Alpha, product.Beta) == (1.0, 1.0)
+    assert product.FusedActivation == dmlops.ActivationElu(Alpha=1.0)
+    assert product.validate("6.4") == []
+
+
+def test_a_convolution_of_shapes() -> None:
+    """Strides and dilations of 1, no padding, one group: the sizes by the formula of the page."""
+    plain = make.convolution((1, 3, 8, 8), (16, 3, 3, 3))
+    assert plain.OutputTensor == TensorDesc("FLOAT32", (1, 16, 6, 6))
+    assert (plain.Strides, plain.Dilations, plain.StartPadding) == ((1, 1), (1, 1), (0, 0))
+    assert (plain.DimensionCount, plain.GroupCount) == (2, 1)
+    strided = make.convolution((1, 3, 8, 8), (16, 3, 3, 3), Strides=[2, 2], StartPadding=(1, 1))
+    assert strided.OutputTensor.Sizes == (1, 16, 4, 4)
+    deep = make.convolution((1, 3, 8, 8, 8), (16, 3, 3, 3, 3))
+    assert deep.DimensionCount == 3
+
+
+def test_shapes_take_the_type_of_the_tensors_before_them_or_one_that_fits() -> None:
+    picked = make.gather_elements(TensorDesc("UINT8", (4, 3)), (2, 3), Axis=0)
+    assert picked.OutputTensor == TensorDesc("UINT8", (2, 3))
+    assert picked.IndicesTensor.DataType in registry.support("GATHER_ELEMENTS", "6.4")["IndicesTensor"].types
+    summed = make.element_wise_add(TensorDesc("FLOAT16", (2, 3)), (2, 3))
+    assert summed.BTensor.DataType == dmlops.TensorDataType.FLOAT16
+
+
+def test_outputs_that_are_a_choice() -> None:
+    assert make.cast((2, 3), OutputTensor="FLOAT16").OutputTensor == TensorDesc("FLOAT16", (2, 3))
+    equal = make.element_wise_logical_equals((2, 3), (2, 3))
+    assert equal.OutputTensor == TensorDesc("UINT8", (2, 3))
+    wide = make.element_wise_logical_equals((2, 3), (2, 3), OutputTensor="UINT32")
+    assert wide.OutputTensor.DataType == dmlops.TensorDataType.UINT32
+    parts = make.split((6, 2), OutputTensors=[(2, 2), (4, 2)], Axis=0)
+    assert parts.OutputTensors == (TensorDesc("FLOAT32", (2, 2)), TensorDesc("FLOAT32", (4, 2)))
+
+
+def test_what_cannot_be_made_says_why() -> None:
+    with pytest.raises(dmlops.InvalidDescription, match="DML-GEMM-inner-size"):
+        make.gemm((1, 1, 2, 3), (1, 1, 4, 4))
+    with pytest.raises(ValueError, match="give OutputTensor one"):
+        make.cast((2, 3))
+    with pytest.raises(TypeError, match="BTensor is a TensorDesc, an array or a shape"):
+        make.gemm((1, 1, 2, 3), "FLOAT32")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", registry.OPERATORS)
+def test_every_operator_can_be_made_of_a_valid_case(name: str) -> None:
+    """The same members give the same description, counts left out; it is one that the matrix holds valid."""
+    matrix = json.loads((ROOT / f"generated/matrix/{name.lower()}.json").read_text())
+    for case in matrix["cases"]:
+        if case["kind"] == "positive" and case["expect"]["rules"] == []:
+            desc = dmlops.from_json({"type": case["type"], "desc": case["desc"]})
+            if not desc.validate():
+                break
+    counts = {member.count for member in desc.MEMBERS}
+    members: dict[str, Any] = {
+        member.name: getattr(desc, member.name) for member in desc.MEMBERS if member.name not in counts
+    }
+    function = getattr(make, name.lower())
+    assert inspect.signature(function).parameters.keys() == members.keys()
+    assert function(**members) == desc
+
+
+USES = """
+import numpy as np
+from dmlops import Gemm, make
+
+product: Gemm = make.gemm(np.zeros((1, 1, 2, 3), np.float32), (1, 1, 3, 4), TransB="NONE")
+sizes: tuple[int, ...] = make.max_pooling2((1, 1, 4, 4), WindowSize=[2, 2], Strides=[2, 2]).OutputTensor.Sizes
+"""
+MISUSES = 'from dmlops import make\nmake.gemm((1, 1, 2, 3), Alpha="x")\n'
+
+
+def test_builders_are_typed(tmp_path: Path) -> None:
+    right, wrong = tmp_path / "right.py", tmp_path / "wrong.py"
+    right.write_text(USES)
+    wrong.write_text(MISUSES)
+    exec(USES, {})
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--follow-imports=silent"]
+    found = subprocess.run(
+        [*command, str(right), str(wrong)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env={"MYPYPATH": str(ROOT / "generated/python"), "PATH": ""},
+    ).stdout
+    assert "right.py" not in found
+    assert 'wrong.py:2: error: Missing positional argument "BTensor"' in found
+    assert '"Alpha" to "gemm" has incompatible type "str"' in found

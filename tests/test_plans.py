@@ -1,0 +1,176 @@
+"""Planners as data: what the translator to C takes, and what it refuses with a position."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from c_runner import WARNINGS, compiler
+from dmlgen.cli import ROOT
+from dmlgen.diagnostics import SpecError
+from dmlgen.plans.functions import declarations, definition, head
+from dmlgen.plans.model import FOLDER, Plans
+from dmlgen.plans.params import params_of
+
+HEAD = '''"""A planner."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from .loops import Loop, Loops, gcd
+from .planning import Planning
+from .told import NO_MEMBER
+
+Few = Annotated[list[int], 3]
+
+
+class Pair(NamedTuple):
+    """Two lists."""
+
+    first: Few
+    second: Few
+
+
+'''
+LINES = HEAD.count("\n")
+
+
+FEW = "def f(a: Few) -> None:\n    "
+NUMBER = "def f(a: int) -> None:\n    "
+WHOLE = "def f(a: int) -> int:\n    "
+
+
+def planners(tmp_path: Path, text: str) -> Plans:
+    """The planners, with one more."""
+    folder = tmp_path / FOLDER
+    if not folder.exists():
+        shutil.copytree(ROOT / "templates" / FOLDER, folder)
+    (folder / "mine.py").write_text(HEAD + text, encoding="utf-8")
+    return Plans(tmp_path)
+
+
+def translated(plans: Plans) -> None:
+    declarations(plans)
+    for function in plans.functions:
+        definition(plans, function)
+
+
+@pytest.mark.parametrize(
+    ("line", "what", "text"),
+    [
+        (2, "expression Constant", WHOLE + "return 1.5\n"),
+        (2, "the name b", WHOLE + "return b\n"),
+        (2, "this operator", WHOLE + "return a / 2\n"),
+        (2, "this call", WHOLE + "return round(a)\n"),
+        (2, "a statement Try", NUMBER + "try:\n        f(a)\n    finally:\n        f(a)\n"),
+        (2, "a statement Global", NUMBER + "global b\n"),
+        (2, "a list without a stated type", NUMBER + "b = []\n"),
+        (3, "another type of b", NUMBER + "b = a\n    b = True\n"),
+        (2, "the field size", "def f(a: Pair) -> int:\n    return a.size\n"),
+        (2, "Pair with other fields", "def f(a: Few) -> Pair:\n    return Pair(a)\n"),
+        (2, "second of another type", "def f(a: Few, b: Loops) -> Pair:\n    return Pair(a, b)\n"),
+        (1, "this type", "def f(a: dict) -> int:\n    return 1\n"),
+        (4, "changing a list", FEW + "b: Few = list(a)\n\n    for c in b:\n        b.append(c)\n"),
+        (4, "changing b", NUMBER + "b: Few = [a]\n    c = Pair(b, b)\n    b.append(a)\n"),
+        (4, "changing b", NUMBER + "b: Few = []\n    while a:\n        b.append(1)\n        Pair(b, b)\n"),
+        (2, "where C wants", "def f(a: Few) -> bool:\n    return len(a) > 0 and all(b for b in a)\n"),
+        (2, "numbering a part", FEW + "for b, c in enumerate(a[1:]):\n        f(a)\n"),
+        (1, "continues, as in loops,", "def continues(a: int) -> int:\n    return a\n"),
+        (1, "While", "while True:\n    pass\n"),
+    ],
+)  # fmt: skip
+def test_what_is_no_part_of_the_language_is_refused_with_its_place(
+    line: int, what: str, text: str, tmp_path: Path
+) -> None:
+    with pytest.raises(SpecError) as caught:
+        translated(planners(tmp_path, text))
+    (finding,) = caught.value.findings
+    assert finding.position.file.endswith("mine.py")
+    assert (finding.position.line - LINES, what in finding.message) == (line, True), finding
+
+
+ARITHMETIC = """def f(a: int, b: int) -> int:
+    return a * b + a // 3 - b % 7 + (a << 2) + max(a, b, 5) + gcd(12, 18) + abs(a - b) + a.bit_length()
+
+
+def g(values: Few) -> int:
+    kept: Few = [value * 2 for place, value in enumerate(values[:-1]) if place != 0]
+    kept.insert(0, 7)
+    found = 100 * len(kept) + kept[-1]
+    for value in values[1:]:
+        found += value
+    number = 0
+    while number < 3 and found < 1000:
+        number += 1
+        found += number
+    if all(value > 0 for value in kept):
+        found += 5
+    return found if kept == [7, 4] else -found
+
+
+def h(count: int) -> int:
+    values: Few = []
+    for number in range(count):
+        values.append(number)
+    return values[count - 1]
+"""
+
+MAIN = """
+#include "dmlops.h"
+#include "mine.h"
+
+int main(void) {
+    static dmlops_planning planning;
+    static dmlops_work work;
+    dmlops_plan_int_3 values = {3, {1, 2, 3}};
+    planning.work = &work;
+    printf("%lld ", (long long)dmlops_plan_f(&planning, 5, -9));
+    printf("%lld ", (long long)dmlops_plan_f(&planning, INT64_MAX, INT64_MAX));
+    printf("%lld ", (long long)dmlops_plan_g(&planning, &values));
+    printf("%lld %d ", (long long)dmlops_plan_h(&planning, 3), (int)planning.reason);
+    dmlops_plan_h(&planning, 4);
+    printf("%d", (int)planning.reason);
+    return 0;
+}
+"""
+
+
+def test_c_works_out_what_python_does(tmp_path: Path) -> None:
+    """Beyond 64 bits results saturate; an entry too many refuses the plan, and is not written."""
+    plans = planners(tmp_path, ARITHMETIC)
+    mine = [one for one in plans.functions if one.module.name == "mine"]
+    own = ("typedef struct dmlops_plan_int_3 {", "typedef struct dmlops_plan_Pair {")
+    types = [text for text in declarations(plans) if text.startswith(own)]
+    text = "\n".join([*types, *(head(one) + ";" for one in mine), *(definition(plans, one) for one in mine)])
+    (tmp_path / "mine.h").write_text(text, encoding="utf-8")
+    (tmp_path / "main.c").write_text(MAIN, encoding="utf-8")
+    program = tmp_path / "main"
+    options = (
+        "-std=c11",
+        *WARNINGS,
+        "-DDMLOPS_DISPATCH",
+        "-fsanitize=address,undefined",
+        "-fno-sanitize-recover=all",
+    )
+    paths = (f"-I{ROOT / 'generated/include'}", f"-I{tmp_path}", str(tmp_path / "main.c"), "-o", str(program))
+    subprocess.run([compiler("gcc"), *options, *paths], check=True)
+    scope: dict[str, object] = {}
+    source = ARITHMETIC.replace("Few", "list")
+    exec(f"from math import gcd\n{source}", scope)
+    f, g, h = (scope[name] for name in "fgh")
+    assert callable(f) and callable(g) and callable(h)
+    expected = [f(5, -9), 2**63 - 1, g([1, 2, 3]), h(3), 0, plans.reasons.names["ROOM"]]
+    found = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+    assert [int(number) for number in found.split()] == expected
+
+
+def test_constants_of_a_shader_fill_whole_vectors() -> None:
+    params = params_of(Plans(ROOT / "templates"), "GatherParams")
+    assert params.strides == ("input", "index", "output")
+    assert "    Dimension dimensions[RANK];  // outermost first" in params.constants
+    assert params.structs.count("reserved") == 2  # seven numbers in one struct, three in the other
+    assert params.words % 4 == 0
