@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 import random
 import shutil
 from dataclasses import replace
@@ -12,13 +14,20 @@ from typing import Any
 import pytest
 
 from c_runner import SANITIZERS, Tensor, build, case, run
-from dmlgen.diagnostics import SpecError
+from dmlgen.diagnostics import Position, SpecError
 from dmlgen.expr import ir
+from dmlgen.expr.cost import cost
 from dmlgen.expr.evaluate import compile_expression
+from dmlgen.expr.parse import Scope, parse
+from dmlgen.expr.printer import SOURCE
+from dmlgen.names import field_local, python_variable
 from dmlgen.outputs import c
+from dmlgen.outputs.python_printer import PythonPrinter
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import Registry, Stage
 from dmlgen.resolve import load_registry
+from dmlops import arithmetic, coordinates
+from random_expressions import Expressions
 
 ROOT = Path(__file__).parents[1]
 NEVER = -987654321  # the value of no expression below, so that each rule is broken and shows its value
@@ -144,16 +153,20 @@ NESTED = (
 LEVELS = ('since: "5.0"', 'since: "4.1"', 'until: "4.1"', 'until: "5.0"')  # of further rules
 
 
-def spec() -> str:
-    """A spec of GATHER_ELEMENTS with these expressions as its rules, each broken by every description."""
+def conditions() -> list[tuple[str, str]]:
+    """What the rules show, and the conditions, which nothing fulfils."""
+    found = [(text, f"({text}) == {NEVER}") for text in INTEGERS]
+    found += [(f"1 if {text} else 0", f"(1 if {text} else 0) == {NEVER}") for text in BOOLEANS]
+    found += [(text, f"({text}) == [{NEVER}]") for text in LISTS]
+    found += [(text, f"({text}) == -7.25") for text in FRACTIONS]
+    return [*found, ("d * 10 + e", NESTED)]
+
+
+def spec(conditions: list[tuple[str, str]]) -> str:
+    """A spec of GATHER_ELEMENTS with these conditions as its rules, each broken by every description."""
     original = (ROOT / "specs/operators/gather/gather_elements.yaml").read_text()
     head, rest = original.split("\nrules:\n")
     support = rest[rest.index("\nsupport:\n") :].partition("\ncompute:\n")[0]
-    conditions = [(text, f"({text}) == {NEVER}") for text in INTEGERS]
-    conditions += [(f"1 if {text} else 0", f"(1 if {text} else 0) == {NEVER}") for text in BOOLEANS]
-    conditions += [(text, f"({text}) == [{NEVER}]") for text in LISTS]
-    conditions += [(text, f"({text}) == -7.25") for text in FRACTIONS]
-    conditions += [("d * 10 + e", NESTED)]
     rules = "".join(
         f"  - {{id: rule-{number}, stage: values, source: docs, "
         f'require: "{text}", says: "found {{{shown}}}"}}\n'
@@ -174,9 +187,13 @@ def spec() -> str:
 
 @pytest.fixture(scope="session")
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Registry:
+    return loaded(tmp_path_factory, spec(conditions()))
+
+
+def loaded(tmp_path_factory: pytest.TempPathFactory, gather_elements: str) -> Registry:
     specs = tmp_path_factory.mktemp("project") / "specs"
     shutil.copytree(ROOT / "specs", specs, ignore=shutil.ignore_patterns("counterparts"))
-    (specs / "operators/gather/gather_elements.yaml").write_text(spec())
+    (specs / "operators/gather/gather_elements.yaml").write_text(gather_elements)
     structs = specs / "structs.yaml"
     structs.write_text(structs.read_text() + PAIR.removeprefix("\n"))
     return load_registry(specs)
@@ -232,34 +249,126 @@ def in_environment(value: Any) -> Any:
     return tuple(in_environment(entry) for entry in value) if isinstance(value, list) else value
 
 
-def test_values_of_expressions(registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(c, "reads", lambda rule: frozenset())  # each rule says its value, whatever is broken
+def runner_of(registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A program that judges by the registry's header; each rule says its value, whatever is broken."""
+    monkeypatch.setattr(c, "reads", lambda rule: frozenset())
     header = tmp_path / "dmlops.h"
     header.write_bytes(c.render(registry, Templates(ROOT / "templates"))["include/dmlops.h"])
-    runner = build(header, "runner.c", tmp_path / "runner", "clang", "-O1", *SANITIZERS)
+    return build(header, "runner.c", tmp_path / "runner", "clang", "-O1", *SANITIZERS)
+
+
+def random_members(choice: random.Random, axis: int) -> dict[str, Any]:
+    """The members of a description."""
+    tensors = [tensor(choice, type_) for type_ in (2, 3, 2)]
+    members: dict[str, Any] = dict(
+        zip(("InputTensor", "IndicesTensor", "OutputTensor"), tensors, strict=True)
+    )
+    members["Axis"] = axis
+    members["ExtraTensor"] = choice.choice((None, tensor(choice, 6)))
+    members["PartTensors"] = [tensor(choice, 3) for _ in range(choice.randrange(4))]
+    members["Offsets"] = [choice.choice((-(1 << 31), -3, 0, 2, 5)) for _ in range(choice.randrange(5))]
+    members["Factors"] = [choice.choice(FACTORS) for _ in range(choice.randrange(4))]
+    members["Factor"] = choice.choice(FACTORS)
+    members["Window"] = {"First": choice.choice((0, (1 << 32) - 1)), "Second": choice.choice((-4, 4))}
+    members["Switch"] = choice.choice((0, 1))
+    return {**members, **{f"{name}Count": len(members[f"{name}{end}"]) for name, end in ARRAYS}}
+
+
+AXES = (0, 1, 2, 3, 4, 5, 9, (1 << 32) - 1)
+
+
+def test_values_of_expressions(registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runner = runner_of(registry, tmp_path, monkeypatch)
     operator = registry.operator["GATHER_ELEMENTS"]
     choice = random.Random(7)
-    texts, environments = [], []
-    for axis in [0, 1, 2, 3, 4, 5, 9, (1 << 32) - 1] * 12:
-        tensors = [tensor(choice, type_) for type_ in (2, 3, 2)]
-        members: dict[str, Any] = dict(
-            zip(("InputTensor", "IndicesTensor", "OutputTensor"), tensors, strict=True)
-        )
-        members["Axis"] = axis
-        members["ExtraTensor"] = choice.choice((None, tensor(choice, 6)))
-        members["PartTensors"] = [tensor(choice, 3) for _ in range(choice.randrange(4))]
-        members["Offsets"] = [choice.choice((-(1 << 31), -3, 0, 2, 5)) for _ in range(choice.randrange(5))]
-        members["Factors"] = [choice.choice(FACTORS) for _ in range(choice.randrange(4))]
-        members["Factor"] = choice.choice(FACTORS)
-        members["Window"] = {"First": choice.choice((0, (1 << 32) - 1)), "Second": choice.choice((-4, 4))}
-        members["Switch"] = choice.choice((0, 1))
-        counts = {f"{name}Count": len(members[f"{name}{end}"]) for name, end in ARRAYS}
-        texts.append(case(registry, operator, 0x4100, {**members, **counts}, capacity=128))
-        environments.append({name: in_environment(value) for name, value in {**members, **counts}.items()})
-    for environment, (_, violations) in zip(environments, run(runner, texts), strict=True):
+    described = [random_members(choice, axis) for axis in AXES * 12]
+    texts = [case(registry, operator, 0x4100, members, capacity=128) for members in described]
+    for members, (_, violations) in zip(described, run(runner, texts), strict=True):
+        environment = {name: in_environment(value) for name, value in members.items()}
         assert violations == expected(registry, environment)
         rules = {rule for rule, _, _ in violations if "-level-" in rule}
         assert rules == {"DML-GATHER_ELEMENTS-level-1", "DML-GATHER_ELEMENTS-level-3"}
+
+
+SEED = int(os.environ.get("DMLGEN_SEED", "1"))
+RANDOM, SHOWN = 90, 3  # rules, of which an operator has at most 100; expressions of each
+
+
+def test_random_expressions_mean_the_same_everywhere(
+    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the parser accepts is printed as C and as Python, and has the value that evaluation gives."""
+    tensors = {
+        f"{name}Tensor": ir.Tensor(f"{name}Tensor") for name in ("Input", "Indices", "Output", "Extra")
+    }
+    names: dict[str, ir.Expr] = {
+        **tensors,
+        "PartTensors": ir.Tensors("PartTensors"),
+        "Axis": ir.Member("Axis", ir.INT),
+        "Offsets": ir.Member("Offsets", ir.INTS, signed=True),
+        "Factors": ir.Member("Factors", ir.FLOATS),
+        "Factor": ir.Member("Factor", ir.FLOAT),
+        "Window": ir.Member("Window", ir.Type("struct", "PAIR")),
+        "Switch": ir.Member("Switch", ir.BOOL),
+    }
+    data_type = ir.Type("enum", "TENSOR_DATA_TYPE")
+    types = {"FLOAT32": 1, "FLOAT16": 2, "UINT32": 3, "INT64": 10, "INT8": 8}
+    fields = {"DataType": data_type, "DimensionCount": ir.INT, "Sizes": ir.INTS}
+    pair = {"First": ir.INT, "Second": ir.INT}
+    scope = Scope(names, fields, {"TENSOR_DATA_TYPE": types}, {"PAIR": pair})
+    choice = random.Random(SEED)
+    made = Expressions(scope, choice)
+    texts: list[str] = []
+    while len(texts) < RANDOM * SHOWN:
+        text = made.text(ir.INT) if choice.random() < 0.6 else f"1 if {made.text(ir.BOOL)} else 0"
+        try:
+            node = parse(text, scope, lambda offset: Position("x.yaml", 1, 1 + offset), ir.INT)
+        except SpecError:
+            continue
+        if len(text) < 120 and cost(node) < 2000:
+            texts.append(text)
+    rules = [texts[first : first + SHOWN] for first in range(0, len(texts), SHOWN)]
+    conditions = [("} {".join(shown), f"({shown[0]}) == {NEVER}") for shown in rules]
+    registry = loaded(tmp_path_factory, spec(conditions))
+    runner = runner_of(registry, tmp_path, monkeypatch)
+    operator = registry.operator["GATHER_ELEMENTS"]
+    described = [random_members(choice, axis) for axis in AXES * 3]
+    cases = [case(registry, operator, 0x4100, members, capacity=RANDOM + 8) for members in described]
+    for members, (_, violations) in zip(described, run(runner, cases), strict=True):
+        environment = {name: in_environment(value) for name, value in members.items()}
+        wanted = expected(registry, environment)
+        different = [(a, b) for a, b in zip(violations, wanted, strict=False) if a != b]
+        assert not different, [conditions[int(a[0].rpartition("-")[2])] for a, _ in different]
+        assert violations == wanted
+        for rule in operator.rules[:RANDOM]:
+            for node in (part for part in rule.checks[0].message if not isinstance(part, str)):
+                found = as_python(registry, node, environment)
+                assert found == value_of(registry, node, environment), SOURCE.print(node)
+
+
+def value_of(registry: Registry, node: ir.Expr, environment: dict[str, Any]) -> Any:
+    return compile_expression(node, registry.bits, registry.signed)(environment)
+
+
+def as_python(registry: Registry, node: ir.Expr, environment: dict[str, Any]) -> Any:
+    """The value of an expression as validators work it out."""
+    operator = registry.operator["GATHER_ELEMENTS"]
+    text = PythonPrinter(registry, operator, Stage.COUNTS).print(node)
+    absent = SimpleNamespace(DimensionCount=0, DataType=0, Sizes=())
+    variables: dict[str, Any] = {**vars(coordinates), **vars(arithmetic)}
+    variables |= {"BITS": registry.bits, "SIGNED": registry.signed, "prod": math.prod, "ABSENT": absent}
+    variables["tensor_at"] = lambda tensors, index: tensors[index] if 0 <= index < len(tensors) else absent
+    entries = registry.enums["TENSOR_DATA_TYPE"].entries
+    variables |= {f"TENSOR_DATA_TYPE_{entry.name}": entry.value for entry in entries}
+    for member in operator.members:
+        given = environment[member.name]
+        variables[python_variable(member.name)] = (
+            SimpleNamespace(**given) if isinstance(given, dict) else given
+        )
+        if member.is_tensor and not member.count:
+            for field in vars(absent):
+                variables[field_local(member.name, field)] = getattr(given or absent, field)
+    return eval(text, variables)
 
 
 def test_an_operator_has_no_rules_on_structure(registry: Registry) -> None:

@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 
 from dmlgen.diagnostics import Position, SpecError
 from dmlgen.expr import ir
-from dmlgen.expr.bounds import lower_bound, upper_bound
-from dmlgen.expr.evaluate import LIMIT, compile_expression
+from dmlgen.expr.bounds import BOUNDS
+from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, Definer
+from dmlgen.expr.evaluate import compile_expression
+from dmlgen.expr.functions import ELEMENT_FUNCTIONS, FUNCTIONS
+from dmlgen.expr.ir import LIMIT
 from dmlgen.expr.parse import Scope, parse
 from dmlgen.expr.printer import SOURCE
 
@@ -159,13 +162,26 @@ def test_printing_and_parsing_are_inverse(text: str) -> None:
     assert typed(SOURCE.print(node)) == node
 
 
-def test_bounds() -> None:
-    assert upper_bound(typed("max(A.DimensionCount - Axis, 0)")) == 8
-    assert upper_bound(typed("len(A.Sizes + A.Sizes[1:])")) == 16
-    assert upper_bound(typed("Axis")) is None
-    assert upper_bound(typed("A.DimensionCount - Offset")) is None
-    assert lower_bound(typed("A.DimensionCount - 1")) is None
-    assert lower_bound(typed("max(Offset, 0)")) == 0
+@pytest.mark.parametrize(
+    ("text", "bounds"),
+    [
+        ("max(A.DimensionCount - Axis, 0)", (0, 8)),
+        ("len(A.Sizes + A.Sizes[1:])", (0, 16)),
+        ("len([1, 2] + A.Sizes[:3])", (2, 5)),
+        ("A.DimensionCount - 1", (-1, 7)),
+        ("max(Offset, 0)", (0, LIMIT)),
+        ("Axis", (0, LIMIT)),
+        ("Scale.Width", (-LIMIT, LIMIT)),
+        ("min(Offset, 9) % 4", (0, 3)),
+        ("min(Axis, 9) // 4", (0, 2)),
+        ("sum(d * 2 for d in range(1, 4))", (6, 18)),
+        ("sum(d for d in range(4) if d != Axis)", (0, 12)),
+        ("product(d + 1 for d in axes(A))", (1, 8**8)),
+        ("min(5 for d in axes(A))", (0, 5)),
+    ],
+)
+def test_bounds(text: str, bounds: tuple[int, int]) -> None:
+    assert BOUNDS.value(typed(text)) == bounds
 
 
 TEXT = st.text(alphabet=string.printable, max_size=60)
@@ -193,13 +209,13 @@ def test_any_text_is_an_expression_or_a_finding(text: str) -> None:
 
 BOUNDED = Scope(
     {
-        **{name: value for name, value in NAMES.items() if name not in ("Scale", "at")},
+        **{name: value for name, value in NAMES.items() if name != "at"},
         "Steps": ir.Member("Steps", ir.INTS, signed=True),
         "Windows": ir.Member("Windows", ir.INTS),
     },
     FIELDS,
     {"TENSOR_DATA_TYPE": TYPES},
-    {},
+    {"SIZE_2D": {"Width": ir.INT, "Height": ir.INT}},
 )
 UINTS, SINTS = st.integers(0, 2**32 - 1), st.integers(-(2**31), 2**31 - 1)
 
@@ -222,7 +238,9 @@ INTEGERS: st.SearchStrategy[str] = st.deferred(
         | st.integers(-9, 9).map(lambda number: f"({number})")
         | forms("(I + I)", "(I - I)", "(I * I)", "(I // I)", "(I % I)", "min(I, I)", "max(I, I)", "abs(I)")
         | forms("(-I)", "(I if I < I else I)", "len(L)", "sum(L)", "product(L)", "L[I]")
-        | forms("sum(I for k in range(3))", "min(I for k in range(2))")
+        | forms("sum(I for k in range(3))", "min(I for k in range(2))", "product(I for k in range(2))")
+        | forms("max(k * I for k in axes(A))", "sum(m - I for m in range(max(I, 0), min(I, 9)) if m > I)")
+        | forms("Scale.Width", "Scale.Height", "Many[I].Sizes[I]", "product(m + I for m in range(len(Many)))")
     )
 )
 LISTS: st.SearchStrategy[str] = st.deferred(
@@ -251,15 +269,16 @@ def test_values_are_within_their_bounds(
         assume(False)
     tensor = SimpleNamespace(DataType=1, DimensionCount=len(sizes), Sizes=tuple(sizes), Strides=None)
     environment = {**ENVIRONMENT, "A": tensor, "Axis": axis, "Offset": offset}
+    environment |= {"Scale": {"Width": offset, "Height": axis}}
     environment |= {"Steps": tuple(steps), "Windows": tuple(sizes[::-1])}
     found = compile_expression(node, {1: 32}, frozenset())(environment)
-    upper, lower = upper_bound(node), lower_bound(node)
-    if isinstance(found, int):
-        assert upper is None or found <= upper, (found, upper)
-        assert lower is None or found >= lower, (found, lower)
-    else:
-        assert isinstance(found, tuple | list)
-        assert upper is None or len(found) <= upper, (found, upper)
+    low, high = BOUNDS.value(node)
+    if isinstance(found, tuple):
+        least, most = BOUNDS.length(node)
+        assert least <= len(found) <= most
+    for one in found if isinstance(found, tuple) else (found,):
+        assert isinstance(one, int)
+        assert low <= one <= high
 
 
 @pytest.mark.parametrize(
@@ -272,3 +291,36 @@ def test_values_are_within_their_bounds(
 def test_loops_whose_bounds_were_taken_for_known(text: str) -> None:
     with pytest.raises(SpecError, match=r"bound of at most|may start below 0"):
         parse(text, BOUNDED, lambda offset: Position("x.yaml"))
+
+
+DEFINED = [*VOCABULARY, "T", "k", "w", "box", "/", "2.5"]
+DEFINED += [*FOLDS, *PLACES, *NUMBERS, *ELEMENT_FUNCTIONS, *FUNCTIONS]
+DEFINITIONS = st.sampled_from(
+    [
+        "A[at]",
+        "sum(A[at] for k in range(A.Sizes[0]))",
+        "A[[at[0], k]] * 2.5",
+        "max(T[w] for w in box(A.Sizes) if inside(w, A.Sizes))",
+        "argmax(B[w] for w in box(A.Sizes[1:]))",
+        "flat(at, A.Sizes)",
+        "unflat(Axis, A.Sizes)[0]",
+        "clamp(int(Alpha), 0, Axis)",
+        "quantize(Alpha, A)",
+        "float(Axis) / Alpha if present(B) else 0",
+    ]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.one_of(DEFINITIONS, st.just("")), st.lists(st.sampled_from(DEFINED), max_size=9), st.integers(0, 60)
+)
+def test_any_text_of_a_definition_is_typed_or_a_finding(text: str, words: list[str], where: int) -> None:
+    spoilt = f"{text[:where]} {' '.join(words)} {text[where:]}" if words else text
+    definer = Definer(SCOPE, {"A": ir.FLOAT, "B": ir.INT}, [], Position("x.yaml"))
+    definer.kept["T"] = ir.FLOAT
+    try:
+        definer.parse(spoilt, lambda offset: Position("x.yaml", 1, 1 + offset))
+    except SpecError as error:
+        assert error.findings
+        assert all(1 <= finding.position.column <= len(spoilt) + 1 for finding in error.findings)

@@ -32,8 +32,8 @@ struct Dimension
     uint shift;
     uint inputStride;
     uint outputStride;
+    int inputSizes;
     uint reserved0;
-    uint reserved1;
 };
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
@@ -115,10 +115,11 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const int deep = chosen1;
     const int changed2 = (at[2] / blockSize);
     const int changed3 = (at[3] / blockSize);
+    const int place = (at[2] % blockSize) * blockSize + (at[3] % blockSize);
     uint offset1 = 0;
     [unroll]
     for (int d = 0; d < RANK; d++)
-        offset1 += (uint)(d == 0 ? changed1 : d == 1 ? deep : d == 2 ? changed2 : changed3) * dimensions[d].inputStride;
+        offset1 += (uint)(min(max((d == 0 ? changed1 : d == 1 ? deep : d == 2 ? changed2 : changed3), 0), dimensions[d].inputSizes - 1)) * dimensions[d].inputStride;
     const OUTPUT_VALUE value = (OUTPUT_VALUE)LoadInput(offset1);
     uint offset2 = 0;
     [unroll]

@@ -34,7 +34,7 @@ struct Dimension
     uint indicesStride;
     uint valuesStride;
     uint outputStride;
-    uint reserved0;
+    int valuesSizes;
 };
 
 [[vk::binding(0, 0)]] StructuredBuffer<INDICES_STORED> indicesTensor : register(t0);
@@ -264,7 +264,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     uint offset2 = 0;
     [unroll]
     for (int d = 0; d < RANK; d++)
-        offset2 += (uint)((chosen && d == onDimension) ? 1 : 0) * dimensions[d].valuesStride;
+        offset2 += (uint)(min(((chosen && d == onDimension) ? 1 : 0), dimensions[d].valuesSizes - 1)) * dimensions[d].valuesStride;
     const OUTPUT_VALUE value = (OUTPUT_VALUE)LoadValues(offset2);
     uint offset3 = 0;
     [unroll]

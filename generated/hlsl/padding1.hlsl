@@ -129,7 +129,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         uint offset1 = 0;
         [unroll]
         for (int d = 0; d < RANK; d++)
-            offset1 += (uint)((PADDING_MODE == 0 /* CONSTANT */ || PADDING_MODE == 1 /* EDGE */) ? min(max((at[d] - dimensions[d].startPadding), 0), dimensions[d].inputSizes - 1) : (PADDING_MODE == 4 /* WRAP */ ? FloorModulo((at[d] - dimensions[d].startPadding), dimensions[d].inputSizes) : min(FloorModulo((at[d] - dimensions[d].startPadding), dimensions[d].period), dimensions[d].turn - FloorModulo((at[d] - dimensions[d].startPadding), dimensions[d].period)))) * dimensions[d].inputStride;
+            offset1 += (uint)(min(max(((PADDING_MODE == 0 /* CONSTANT */ || PADDING_MODE == 1 /* EDGE */) ? min(max((at[d] - dimensions[d].startPadding), 0), dimensions[d].inputSizes - 1) : (PADDING_MODE == 4 /* WRAP */ ? FloorModulo((at[d] - dimensions[d].startPadding), dimensions[d].inputSizes) : min(FloorModulo((at[d] - dimensions[d].startPadding), dimensions[d].period), dimensions[d].turn - FloorModulo((at[d] - dimensions[d].startPadding), dimensions[d].period)))), 0), dimensions[d].inputSizes - 1)) * dimensions[d].inputStride;
         chosen1 = LoadInput(offset1);
     }
     else

@@ -33,7 +33,7 @@ struct Dimension
     uint inputStride;
     uint sequenceLengthsStride;
     uint outputStride;
-    uint reserved0;
+    int inputSizes;
 };
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
@@ -132,7 +132,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     uint offset2 = 0;
     [unroll]
     for (int d = 0; d < RANK; d++)
-        offset2 += (uint)(d == axis ? changed1 : at[d]) * dimensions[d].inputStride;
+        offset2 += (uint)(min(max((d == axis ? changed1 : at[d]), 0), dimensions[d].inputSizes - 1)) * dimensions[d].inputStride;
     const OUTPUT_VALUE value = (OUTPUT_VALUE)LoadInput(offset2);
     uint offset3 = 0;
     [unroll]

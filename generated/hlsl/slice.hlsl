@@ -33,6 +33,10 @@ struct Dimension
     uint outputStride;
     int offsets;
     int step;
+    int inputSizes;
+    uint reserved0;
+    uint reserved1;
+    uint reserved2;
 };
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
@@ -98,7 +102,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     uint offset1 = 0;
     [unroll]
     for (int d = 0; d < RANK; d++)
-        offset1 += (uint)(dimensions[d].offsets + at[d] * dimensions[d].step) * dimensions[d].inputStride;
+        offset1 += (uint)(min(max(dimensions[d].offsets + at[d] * dimensions[d].step, 0), dimensions[d].inputSizes - 1)) * dimensions[d].inputStride;
     const OUTPUT_VALUE value = (OUTPUT_VALUE)LoadInput(offset1);
     uint offset2 = 0;
     [unroll]

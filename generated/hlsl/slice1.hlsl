@@ -34,9 +34,9 @@ struct Dimension
     int inputWindowOffsets;
     int inputWindowStrides;
     int inputWindowSizes;
+    int inputSizes;
     uint reserved0;
     uint reserved1;
-    uint reserved2;
 };
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
@@ -102,7 +102,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     uint offset1 = 0;
     [unroll]
     for (int d = 0; d < RANK; d++)
-        offset1 += (uint)(dimensions[d].inputWindowOffsets + (dimensions[d].inputWindowStrides > 0 ? at[d] * dimensions[d].inputWindowStrides : dimensions[d].inputWindowSizes - 1 + at[d] * dimensions[d].inputWindowStrides)) * dimensions[d].inputStride;
+        offset1 += (uint)(min(max(dimensions[d].inputWindowOffsets + (dimensions[d].inputWindowStrides > 0 ? at[d] * dimensions[d].inputWindowStrides : dimensions[d].inputWindowSizes - 1 + at[d] * dimensions[d].inputWindowStrides), 0), dimensions[d].inputSizes - 1)) * dimensions[d].inputStride;
     const OUTPUT_VALUE value = (OUTPUT_VALUE)LoadInput(offset1);
     uint offset2 = 0;
     [unroll]

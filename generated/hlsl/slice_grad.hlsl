@@ -122,7 +122,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         uint offset1 = 0;
         [unroll]
         for (int d = 0; d < RANK; d++)
-            offset1 += (uint)(FloorDivide((dimensions[d].inputWindowStrides > 0 ? at[d] - dimensions[d].first : dimensions[d].first - at[d]), dimensions[d].step)) * dimensions[d].inputGradientStride;
+            offset1 += (uint)(min(max(FloorDivide((dimensions[d].inputWindowStrides > 0 ? at[d] - dimensions[d].first : dimensions[d].first - at[d]), dimensions[d].step), 0), dimensions[d].inputGradientSizes - 1)) * dimensions[d].inputGradientStride;
         chosen1 = LoadInputGradient(offset1);
     }
     else

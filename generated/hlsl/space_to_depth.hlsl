@@ -31,8 +31,8 @@ struct Dimension
     uint shift;
     uint inputStride;
     uint outputStride;
+    int inputSizes;
     uint reserved0;
-    uint reserved1;
 };
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
@@ -103,7 +103,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     uint offset1 = 0;
     [unroll]
     for (int d = 0; d < RANK; d++)
-        offset1 += (uint)(d == 0 ? changed1 : d == 1 ? changed2 : d == 2 ? changed3 : changed4) * dimensions[d].inputStride;
+        offset1 += (uint)(min(max((d == 0 ? changed1 : d == 1 ? changed2 : d == 2 ? changed3 : changed4), 0), dimensions[d].inputSizes - 1)) * dimensions[d].inputStride;
     const OUTPUT_VALUE value = (OUTPUT_VALUE)LoadInput(offset1);
     uint offset2 = 0;
     [unroll]

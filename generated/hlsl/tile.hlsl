@@ -98,7 +98,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     uint offset1 = 0;
     [unroll]
     for (int d = 0; d < RANK; d++)
-        offset1 += (uint)(at[d] % dimensions[d].inputSizes) * dimensions[d].inputStride;
+        offset1 += (uint)(min((at[d] % dimensions[d].inputSizes), dimensions[d].inputSizes - 1)) * dimensions[d].inputStride;
     const OUTPUT_VALUE value = (OUTPUT_VALUE)LoadInput(offset1);
     uint offset2 = 0;
     [unroll]

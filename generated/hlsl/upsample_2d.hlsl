@@ -141,21 +141,21 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         uint offset1 = 0;
         [unroll]
         for (int d = 0; d < RANK; d++)
-            offset1 += (uint)(d == width ? before : (d == height ? changed1 : at[d])) * dimensions[d].inputStride;
+            offset1 += (uint)(min((d == width ? before : (d == height ? changed1 : at[d])), dimensions[d].inputSizes - 1)) * dimensions[d].inputStride;
         const int after = min(left + 1, dimensions[width].inputSizes - 1);
         uint offset2 = 0;
         [unroll]
         for (int d = 0; d < RANK; d++)
-            offset2 += (uint)(d == width ? after : (d == height ? changed1 : at[d])) * dimensions[d].inputStride;
+            offset2 += (uint)(min(max((d == width ? after : (d == height ? changed1 : at[d])), 0), dimensions[d].inputSizes - 1)) * dimensions[d].inputStride;
         const int changed2 = min(top + 1, dimensions[height].inputSizes - 1);
         uint offset3 = 0;
         [unroll]
         for (int d = 0; d < RANK; d++)
-            offset3 += (uint)(d == width ? before : (d == height ? changed2 : at[d])) * dimensions[d].inputStride;
+            offset3 += (uint)(min(max((d == width ? before : (d == height ? changed2 : at[d])), 0), dimensions[d].inputSizes - 1)) * dimensions[d].inputStride;
         uint offset4 = 0;
         [unroll]
         for (int d = 0; d < RANK; d++)
-            offset4 += (uint)(d == width ? after : (d == height ? changed2 : at[d])) * dimensions[d].inputStride;
+            offset4 += (uint)(min(max((d == width ? after : (d == height ? changed2 : at[d])), 0), dimensions[d].inputSizes - 1)) * dimensions[d].inputStride;
         chosen1 = ((INPUT_VALUE)1 - lowerWeight) * (((INPUT_VALUE)1 - afterWeight) * LoadInput(offset1) + afterWeight * LoadInput(offset2)) + lowerWeight * (((INPUT_VALUE)1 - afterWeight) * LoadInput(offset3) + afterWeight * LoadInput(offset4));
     }
     else
@@ -167,7 +167,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         uint offset5 = 0;
         [unroll]
         for (int d = 0; d < RANK; d++)
-            offset5 += (uint)(d == width ? column : (d == height ? row : at[d])) * dimensions[d].inputStride;
+            offset5 += (uint)(min((d == width ? column : (d == height ? row : at[d])), dimensions[d].inputSizes - 1)) * dimensions[d].inputStride;
         chosen1 = LoadInput(offset5);
     }
     const OUTPUT_VALUE value = (OUTPUT_VALUE)chosen1;

@@ -22096,6 +22096,10 @@ memset(&told, 0, sizeof told);
         dmlops_push(&let_step, (dmlops_entry(desc->Sizes, desc->DimensionCount, at_d) > 1 ? (int64_t)dmlops_entry(desc->Strides, desc->DimensionCount, at_d) : (int64_t)0));
     }
     dmlops_tell_sizes(planning, &told.arrays, &let_step, 1);
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_append(&list_2, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.arrays, &list_2, 1);
     dmlops_plan_map(planning, &told);
 }
 
@@ -22116,6 +22120,7 @@ static inline void dmlops_split_plan(dmlops_planning* planning, const void* desc
     const DML_SPLIT_OPERATOR_DESC* desc = (const DML_SPLIT_OPERATOR_DESC*)description;
     for (int64_t number = 0; number < (int64_t)desc->OutputCount; ++number) {
     dmlops_plan_Map told;
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
 memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 2, number, dmlops_given(desc->OutputTensors, desc->OutputCount, number), DMLOPS_AS_BITS);
@@ -22130,6 +22135,10 @@ memset(&told, 0, sizeof told);
     }
     const int64_t let_start = sum_1;
     dmlops_tell_integer(planning, &told.scalars, let_start);
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_append(&list_2, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.arrays, &list_2, 1);
     dmlops_plan_map(planning, &told);
     }
 }
@@ -22283,6 +22292,10 @@ memset(&told, 0, sizeof told);
     const int64_t let_channels = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1);
     dmlops_tell_integer(planning, &told.scalars, let_channels);
     dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->BlockSize);
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.arrays, &list_1, 1);
     dmlops_plan_map(planning, &told);
 }
 
@@ -22290,6 +22303,7 @@ static inline void dmlops_depth_to_space_plan(dmlops_planning* planning, const v
     const DML_DEPTH_TO_SPACE_OPERATOR_DESC* desc = (const DML_DEPTH_TO_SPACE_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
 memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
@@ -22300,6 +22314,10 @@ memset(&told, 0, sizeof told);
     dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->BlockSize);
     const int64_t let_channels = dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1);
     dmlops_tell_integer(planning, &told.scalars, let_channels);
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.arrays, &list_1, 1);
     dmlops_plan_map(planning, &told);
 }
 
@@ -23109,6 +23127,10 @@ memset(&told, 0, sizeof told);
     }
     const int64_t let_onDimension = (max_1 == INT64_MIN ? 0 : max_1);
     dmlops_tell_integer(planning, &told.scalars, let_onDimension);
+    dmlops_list list_2;
+    list_2.count = 0;
+    dmlops_append(&list_2, ValuesTensor->Sizes, ValuesTensor->DimensionCount, 0, ValuesTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.arrays, &list_2, 1);
     dmlops_plan_map(planning, &told);
 }
 
@@ -23287,6 +23309,10 @@ memset(&told, 0, sizeof told);
     dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->Axis);
     const int64_t let_limit = dmlops_add(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, (int64_t)desc->Axis), 1);
     dmlops_tell_integer(planning, &told.scalars, let_limit);
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.arrays, &list_1, 1);
     dmlops_plan_map(planning, &told);
 }
 
@@ -23450,6 +23476,7 @@ memset(&told, 0, sizeof told);
 static inline void dmlops_slice1_plan(dmlops_planning* planning, const void* description) {
     const DML_SLICE1_OPERATOR_DESC* desc = (const DML_SLICE1_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
 memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
@@ -23469,6 +23496,10 @@ memset(&told, 0, sizeof told);
     list_3.count = 0;
     dmlops_append(&list_3, desc->InputWindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
     dmlops_tell_sizes(planning, &told.arrays, &list_3, 1);
+    dmlops_list list_4;
+    list_4.count = 0;
+    dmlops_append(&list_4, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.arrays, &list_4, 1);
     dmlops_plan_map(planning, &told);
 }
 
@@ -23489,6 +23520,7 @@ static inline void dmlops_depth_to_space1_plan(dmlops_planning* planning, const 
     const DML_DEPTH_TO_SPACE1_OPERATOR_DESC* desc = (const DML_DEPTH_TO_SPACE1_OPERATOR_DESC*)description;
     dmlops_plan_Map told;
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
 memset(&told, 0, sizeof told);
     dmlops_tell_tensor(&told.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
     dmlops_tell_tensor(&told.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS);
@@ -23502,6 +23534,10 @@ memset(&told, 0, sizeof told);
     dmlops_tell_integer(planning, &told.scalars, let_channels);
     const int64_t let_area = dmlops_multiply((int64_t)desc->BlockSize, (int64_t)desc->BlockSize);
     dmlops_tell_integer(planning, &told.scalars, let_area);
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.arrays, &list_1, 1);
     dmlops_plan_map(planning, &told);
 }
 
@@ -23522,6 +23558,10 @@ memset(&told, 0, sizeof told);
     const int64_t let_area = dmlops_multiply((int64_t)desc->BlockSize, (int64_t)desc->BlockSize);
     dmlops_tell_integer(planning, &told.scalars, let_area);
     dmlops_tell_integer(planning, &told.scalars, (int64_t)desc->BlockSize);
+    dmlops_list list_1;
+    list_1.count = 0;
+    dmlops_append(&list_1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
+    dmlops_tell_sizes(planning, &told.arrays, &list_1, 1);
     dmlops_plan_map(planning, &told);
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
+from dmlgen.analysis.reads import reads_of
 from dmlgen.expr import ir
 from dmlgen.expr.printer import SOURCE
 from dmlgen.registry import Check, Compute, Operator, Registry, Rule, Support
@@ -43,6 +44,7 @@ def _lines(registry: Registry, operator: Operator) -> Iterator[str]:
     if operator.defines is not None:
         yield "computes, at each coordinate `at` of an output or an intermediate tensor"
         yield from (f"    {line}" for line in operator.defines.lines)
+        yield from _reads(registry, operator)
     yield "support"
     for rows, levels in groupby(operator.support.items(), key=lambda item: item[1]):
         names = [name for name, _ in levels]
@@ -65,6 +67,15 @@ def _computes(compute: Compute) -> Iterator[str]:
         yield f"    {name}: {SOURCE.print(role)}"
     if compute.place is not None:
         yield f"    place: {SOURCE.print(compute.place)}"
+
+
+def _reads(registry: Registry, operator: Operator) -> Iterator[str]:
+    """How many reads are proven to be inside, and those that are not: programs clamp their coordinates."""
+    reads = reads_of(registry, operator)
+    unproven = [read for read in reads if read.fault]
+    yield f"reads: {len(reads) - len(unproven)} proven to be inside, {len(unproven)} clamped"
+    for read in unproven:
+        yield f"    {SOURCE.print(read.node)} of {read.of}: {read.fault}"
 
 
 def _levels(rule: Rule) -> str:

@@ -103,7 +103,9 @@ def _checks(
             yield from _checks(body, guard, (*loops, loop), case, wording)
         case ir.Conditional(test=test, then=then, otherwise=ir.Number(value=True)) if not loops:
             yield from _checks(then, _both(guard, test), loops, case, wording)
-        case ir.Compare(op=op, left=ir.Number() | ir.Constant() as left, right=right):
+        case ir.Compare(op=op, left=ir.Number() | ir.Constant() as left, right=right) if not isinstance(
+            right, ir.Number | ir.Constant
+        ):
             yield from _checks(ir.Compare(_FLIP[op], right, left), guard, loops, case, wording)
         case ir.Compare(op=op, left=left, right=right) if not wording.says(loops) and (
             cases := _cases(right)

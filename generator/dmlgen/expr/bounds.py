@@ -1,123 +1,255 @@
-"""Static bounds: how large an integer or how long an array can be, for any description.
+"""Bounds: between which values an integer lies, and how many entries an array has, for any description.
 
-A loop or a list without such a bound is an error in a spec, so that no description can make a validator slow,
+There is one such analysis. What it does not know of a leaf (a member, a field, a variable), a subclass may:
+`analysis/described.py` knows types, and the rules that hold before. Without one it is what a parser relies
+on: a loop or a list without a bound is an error in a spec, so that no description can make a validator slow,
 and C can hold every array in fixed storage.
+
+An interval may be wider than the values; it never leaves one out. Where nothing bounds a value, it ends at
+`ENDLESS`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
 
 from dmlgen.expr import ir
 
+Interval: TypeAlias = tuple[int, int]
+"""The least and the greatest value, both included."""
+
+ENDLESS = 1 << 1024  # stands for no bound
 MAX_RANK = 8  # of the arrays a description holds; resolve checks it against the header's constant
-MAX_TENSORS = 64  # entries of an array member that validators look at
+MAX_ARRAY = 2 * MAX_RANK  # entries of an array member that validators look at
+MAX_TENSORS = 64  # entries of an array of tensors that validators look at
+MAX_LOOP = 64  # turns of a loop
+
+ANY: Interval = (-ENDLESS, ENDLESS)
+COUNT: Interval = (0, ENDLESS)
 
 
-def upper_bound(node: ir.Expr) -> int | None:
-    """The largest value of an integer, or the greatest length of an array; None when nothing bounds it."""
-    match node:
-        case ir.Number(value=int(value)):
-            return value
-        case ir.Constant(value=value):
-            return value
-        case ir.Field(name="DimensionCount") | ir.Field(name="Sizes" | "Strides"):
-            return MAX_RANK
-        case ir.Member(type=ir.INTS | ir.FLOATS) | ir.Local(type=ir.INTS):
-            return MAX_RANK * 2
-        case ir.Tensors() | ir.Local(name="index"):
-            return MAX_TENSORS
-        case ir.Call(function="len", arguments=(item,)):
-            return upper_bound(item)
-        case ir.Call(function="min", arguments=(left, right)):
-            known = [bound for bound in (upper_bound(left), upper_bound(right)) if bound is not None]
-            return min(known, default=None)
-        case ir.Call(function="max", arguments=(left, right)) | ir.Conditional(then=left, otherwise=right):
-            return _both(left, right, max)
-        case ir.Call(function="align", arguments=(_, length, _)):
-            return upper_bound(length)
-        case ir.Call(function="replace", arguments=(sequence, _, _)) | ir.Slice(sequence=sequence):
-            return upper_bound(sequence)
-        case ir.Binary(op="+", left=left, right=right):
-            return _both(left, right, int.__add__)
-        case ir.Binary(op="-", left=left, right=right) if lower_bound(right) is not None:
-            return upper_bound(left)
-        case ir.Binary(op="//", left=left, right=right) if lower_bound(right) is not None:
-            bound = upper_bound(left)  # what is negative comes nearer to 0
-            return None if bound is None else max(bound, 0)
-        case ir.Binary(op="%", left=left, right=right) if lower_bound(right) is not None:
-            largest = upper_bound(right)
-            known = [] if largest is None else [max(largest - 1, 0)]
-            if lower_bound(left) is not None and (bound := upper_bound(left)) is not None:
-                known.append(bound)
-            return min(known, default=None)
-        case ir.ListOf(items=items):
-            return len(items)
-        case ir.Reduce(kind="list", loop=loop):
-            return upper_bound(loop.upper)
-        case ir.Definition(value=value):
-            return upper_bound(value)
-        case _:
-            return None
+class Bounds:
+    """The intervals of expressions, given what is known of their leaves.
+
+    `known` has those of variables, and of the entries of variables that are arrays.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[str, Interval] = {}
+        self.loops: dict[str, ir.Loop] = {}
+
+    @contextmanager
+    def inside(self, *loops: ir.Loop) -> Iterator[None]:
+        """Within the body of loops, whose variables are known then."""
+        before = self.loops
+        self.loops = {**before, **{loop.variable.name: loop for loop in loops}}
+        yield
+        self.loops = before
+
+    # What leaves are.
+
+    def member(self, node: ir.Member) -> Interval:
+        """A member that is an integer, or the entries of one that is an array."""
+        return ANY if node.signed else COUNT
+
+    def part(self, node: ir.Part) -> Interval:
+        """An integer of a struct."""
+        return ANY
+
+    def field(self, node: ir.Field) -> Interval:
+        """An integer of a tensor, or the entries of an array of it; 0 where there is no tensor."""
+        return (0, MAX_RANK) if node.name == "DimensionCount" else COUNT
+
+    def bits(self) -> Interval:
+        """The bits of an element."""
+        return 0, 64
+
+    def contains(self, index: ir.Expr, sequence: ir.Expr) -> bool:
+        """Whether an array certainly has an entry there."""
+        return False
+
+    # Integers and the entries of arrays.
+
+    def value(self, node: ir.Expr) -> Interval:
+        """The interval of an integer, or of the entries of an array, which saturate."""
+        low, high = self.exact(node)
+        return min(max(low, -ir.LIMIT), ir.LIMIT), max(min(high, ir.LIMIT), -ir.LIMIT)
+
+    def exact(self, node: ir.Expr) -> Interval:
+        """The same of an integer before it saturates."""
+        match node:
+            case ir.Number(value=int(value)) | ir.EnumValue(value=value) | ir.Constant(value=value):
+                return value, value
+            case ir.Local():
+                return self._local(node)
+            case ir.Definition(value=value):
+                return self.value(value)
+            case ir.Member():
+                return self.member(node)
+            case ir.Part():
+                return self.part(node)
+            case ir.Field():
+                return self.field(node)
+            case ir.Index(sequence=sequence, index=index):
+                entries = self.value(sequence)
+                return entries if self.contains(index, sequence) else _hull(entries, (0, 0))
+            case ir.Slice(sequence=sequence):
+                return self.value(sequence)
+            case ir.ListOf(items=items):
+                return _hull(*map(self.value, items))
+            case ir.Binary(left=left, right=right) if node.type == ir.INTS:
+                return _hull(self.value(left), self.value(right))
+            case ir.Binary(op=op, left=left, right=right):
+                of = self.exact if self.grows(node) else self.value
+                return _arithmetic(op, of(left), of(right))
+            case ir.Negate(operand=operand):
+                low, high = self.value(operand)
+                return -high, -low
+            case ir.Conditional(then=then, otherwise=otherwise):
+                return _hull(self.exact(then), self.exact(otherwise))
+            case ir.Reduce(kind=kind, loop=loop, body=body):
+                turns = self.turns(loop)
+                with self.inside(loop):
+                    return _reduced(kind, self.value(body), turns)
+            case ir.Call(function=function, arguments=arguments):
+                return self._call(function, arguments)
+        return ANY
+
+    def _local(self, node: ir.Local) -> Interval:
+        if node.name in self.known:
+            return self.known[node.name]
+        if node.name in self.loops:
+            loop = self.loops[node.name]
+            first, last = self.value(loop.lower)[0], self.value(loop.upper)[1] - 1
+            return first, max(first, last)
+        if node.type == ir.INTS:
+            return COUNT  # `at`
+        return (0, MAX_TENSORS) if node.name == "index" else (0, MAX_LOOP - 1)
+
+    def _call(self, function: str, arguments: tuple[ir.Expr, ...]) -> Interval:
+        match function, arguments:
+            case "min", (left, right):
+                (a, b), (c, d) = self.value(left), self.value(right)
+                return min(a, c), min(b, d)
+            case "max", (left, right):
+                (a, b), (c, d) = self.value(left), self.value(right)
+                return max(a, c), max(b, d)
+            case "abs", (item,):
+                low, high = self.value(item)
+                return max(low, -high, 0), max(-low, high)
+            case (("product" | "sum"), (item,)):
+                return _reduced(function, self.value(item), self.length(item))
+            case (("align" | "replace"), (sequence, _, entry)):
+                return _hull(self.value(sequence), self.value(entry))
+            case "bits", _:
+                return self.bits()
+            case "len", (item,):
+                return self.length(item)
+            case "wrap", (_, size):
+                return 0, max(self.value(size)[1] - 1, 0)
+        return ANY
+
+    def grows(self, node: ir.Binary) -> bool:
+        """Whether saturating once, after this, gives the same as saturating the operands too."""
+        if node.op not in ("+", "*") or node.type != ir.INT:
+            return False
+        return self.exact(node.left)[0] >= 0 and self.exact(node.right)[0] >= 0
+
+    # Arrays.
+
+    def length(self, node: ir.Expr) -> Interval:
+        """How many entries an array has."""
+        match node:
+            case ir.Field():
+                return 0, MAX_RANK
+            case ir.Member() | ir.Local():
+                return 0, MAX_ARRAY
+            case ir.Tensors():
+                return 0, MAX_TENSORS
+            case ir.Definition(value=value):
+                return self.length(value)
+            case ir.ListOf(items=items):
+                return len(items), len(items)
+            case ir.Binary(left=left, right=right):
+                return _arithmetic("+", self.length(left), self.length(right))
+            case ir.Conditional(then=then, otherwise=otherwise):
+                return _hull(self.length(then), self.length(otherwise))
+            case ir.Reduce(loop=loop):
+                return self.turns(loop)
+            case ir.Slice(sequence=sequence, upper=upper):
+                most = self.length(sequence)[1]
+                return 0, most if upper is None else max(min(most, self.value(upper)[1]), 0)
+            case ir.Call(function="align", arguments=(_, count, _)):
+                least, most = self.value(count)
+                return max(least, 0), max(most, 0)
+            case ir.Call(function="replace", arguments=(sequence, _, _)):
+                return self.length(sequence)
+        return COUNT
+
+    def turns(self, loop: ir.Loop) -> Interval:
+        """How many turns a loop has."""
+        first, last = self.value(loop.lower), self.value(loop.upper)
+        least = 0 if loop.condition is not None else max(last[0] - first[1], 0)
+        return least, max(last[1] - first[0], 0)
 
 
-def lower_bound(node: ir.Expr) -> int | None:
-    """A value that an integer is never below, when it cannot be negative; None when it may be."""
-    match node:
-        case ir.Number(value=int(value)) | ir.Constant(value=value):
-            return value if value >= 0 else None
-        case ir.Definition(value=value):
-            return lower_bound(value)
-        case ir.Member(signed=True):
-            return None
-        case ir.Index(sequence=sequence):
-            return _least_entry(sequence)
-        case ir.Field() | ir.Part() | ir.Member() | ir.Local(type=ir.INT):
-            return 0
-        case ir.Binary(op="+" | "*" | "//", left=left, right=right):
-            return _zero(left, right)
-        case ir.Call(function="min", arguments=(left, right)) | ir.Conditional(then=left, otherwise=right):
-            return _zero(left, right)
-        case ir.Binary(op="%", right=right):
-            return _zero(right)
-        case ir.Call(function="max", arguments=(left, right)):
-            return 0 if lower_bound(left) is not None or lower_bound(right) is not None else None
-        case ir.Call(function="product" | "sum", arguments=(sequence,)):
-            return _least_entry(sequence)
-        case ir.Call(function="len" | "abs" | "bits" | "wrap"):
-            return 0
-        case _:
-            return None
+def _hull(*intervals: Interval) -> Interval:
+    return min((low for low, _ in intervals), default=0), max((high for _, high in intervals), default=0)
 
 
-def _least_entry(node: ir.Expr) -> int | None:
-    """0 when no entry of an array is negative; None when one may be. What lies beyond its end is 0."""
-    match node:
-        case ir.Definition(value=value):
-            return _least_entry(value)
-        case ir.Field() | ir.Local():
-            return 0
-        case ir.Member(signed=signed):
-            return None if signed else 0
-        case ir.Slice(sequence=sequence):
-            return _least_entry(sequence)
-        case ir.ListOf(items=items):
-            return _zero(*items)
-        case ir.Reduce(kind="list", body=body):
-            return _zero(body)
-        case ir.Binary(op="+", left=left, right=right) | ir.Conditional(then=left, otherwise=right):
-            return 0 if _least_entry(left) is not None and _least_entry(right) is not None else None
-        case ir.Call(function="replace" | "align", arguments=(sequence, *_, value)):
-            return 0 if _least_entry(sequence) is not None and lower_bound(value) is not None else None
-        case _:
-            return None
+def _within(bounds: list[int]) -> Interval:
+    return max(min(bounds), -ENDLESS), min(max(bounds), ENDLESS)
 
 
-def _zero(*nodes: ir.Expr) -> int | None:
-    """0 when none of the integers can be negative."""
-    return None if any(lower_bound(node) is None for node in nodes) else 0
+def _reduced(kind: str, entry: Interval, turns: Interval) -> Interval:
+    """What so many entries come to."""
+    low, high = entry
+    least, most = turns
+    match kind:
+        case "list":
+            return entry
+        case "min" | "max":
+            return entry if least > 0 else _hull(entry, (0, 0))
+        case "sum":
+            return _within([(least if low >= 0 else most) * low, (most if high >= 0 else least) * high])
+        case "product" if low >= 0:
+            return _within([low**least if low else 0, _power(high, most)])
+        case "product":
+            size = _power(max(-low, high), most)
+            return _within([-size, size])
+    return ANY
 
 
-def _both(left: ir.Expr, right: ir.Expr, combine: Callable[[int, int], int]) -> int | None:
-    a, b = upper_bound(left), upper_bound(right)
-    return None if a is None or b is None else combine(a, b)
+def _power(base: int, exponent: int) -> int:
+    """The greatest product of up to so many numbers of up to that size; at most ENDLESS."""
+    if base <= 1:
+        return 1
+    return ENDLESS if exponent * (base.bit_length() - 1) >= 1024 else min(base**exponent, ENDLESS)
+
+
+def _arithmetic(op: str, left: Interval, right: Interval) -> Interval:
+    (a, b), (c, d) = left, right
+    match op:
+        case "+":
+            return _within([a + c, b + d])
+        case "-":
+            return _within([a - d, b - c])
+        case "*":
+            return _within([a * c, a * d, b * c, b * d])
+        case "//" if c > 0:
+            return _within([a // c, a // d, b // c, b // d])
+        case "//" if a >= 0 and c >= 0:  # 0 by 0
+            return 0, b
+        case "//":
+            return -max(abs(a), abs(b)), max(abs(a), abs(b))
+        case "%" if a >= 0 and c >= 0:
+            return 0, min(b, max(d - 1, 0))
+        case "%":  # with the sign of the divisor
+            return min(c + 1, 0), max(d - 1, 0)
+    return ANY
+
+
+BOUNDS = Bounds()
+"""What holds of every description whose arrays are no longer than the header allows."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from math import prod
 
 from dmlgen.expr import ir
-from dmlgen.expr.bounds import upper_bound
+from dmlgen.expr.bounds import BOUNDS
 
 # The largest of DirectML's 177 operators have an expression of size 805, one of cost 280,396, and rules that
 # together cost 50,923.
@@ -37,7 +37,7 @@ def cost_of_check(loops: Iterable[ir.Loop], condition: ir.Expr) -> int:
 
 
 def _turns(loop: ir.Loop) -> int:
-    return max(upper_bound(loop.upper) or 1, 1)
+    return max(BOUNDS.turns(loop)[1], 1)
 
 
 def _size(node: ir.Expr, known: dict[int, int]) -> int:
@@ -58,5 +58,5 @@ def _cost(node: ir.Expr, known: dict[int, int]) -> int:
         case ir.Reduce(loop=loop, body=body):
             turn = 1 + _cost(body, known) + (_cost(loop.condition, known) if loop.condition else 0)
             return _cost(loop.lower, known) + _cost(loop.upper, known) + _turns(loop) * turn
-    entries = (upper_bound(node) or 1) if node.type in (ir.INTS, ir.FLOATS) else 1
+    entries = max(BOUNDS.length(node)[1], 1) if node.type in (ir.INTS, ir.FLOATS) else 1
     return entries + sum(_cost(child, known) for child in ir.children(node))

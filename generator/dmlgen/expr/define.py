@@ -97,6 +97,7 @@ class Definer:
         prelude = (Formula(*signature(name), text, lambda _: prelude_at) for name, text in PRELUDE.items())
         self.formulas = {formula.name: formula for formula in (*prelude, *formulas)}
         self.used: set[str] = set()
+        self._places: dict[int, tuple[ir.Expr, Position]] = {}
         self._functions: dict[tuple[object, ...], ir.Function] = {}
         self._open: list[str] = []
 
@@ -112,6 +113,15 @@ class Definer:
             message = f"this is of type {node.type}; {wanted} is expected here"
             raise SpecError([Finding(at(0), "expression-type", message)])
         return node
+
+    def note(self, node: ir.Expr, where: Position) -> None:
+        """Remember where a read or a choice stands; nodes themselves do not say."""
+        if isinstance(node, ir.Load | ir.Entry | ir.Conditional):
+            self._places.setdefault(id(node), (node, where))
+
+    def place(self, node: ir.Expr) -> Position:
+        """Where a read or a choice stands."""
+        return self._places[id(node)][1]
 
     def element(self, tensor: ir.Tensor) -> ir.Type:
         """The type of a tensor's elements."""
@@ -260,9 +270,11 @@ class _Definition(_Parser):
                 then = self.expression(body, depth + 1, hint)
                 otherwise = self.expression(orelse, depth + 1, hint or then.type)
                 then, otherwise = self.alike(body, then, orelse, otherwise)
-                return ir.Conditional(self.typed(test, depth + 1, ir.BOOL), then, otherwise)
+                found: ir.Expr = ir.Conditional(self.typed(test, depth + 1, ir.BOOL), then, otherwise)
             case _:
-                return super().expression(node, depth, hint)
+                found = super().expression(node, depth, hint)
+        self.definer.note(found, self.at(node.col_offset))
+        return found
 
     def alike(self, left: ast.expr, a: ir.Expr, right: ast.expr, b: ir.Expr) -> tuple[ir.Expr, ir.Expr]:
         """Two values of one type: a written number takes the type of the other."""
@@ -381,6 +393,11 @@ class _Definition(_Parser):
             function = FUNCTIONS[name]
             one = tuple(types[0] for types in function.arguments)
             return self.checked(node, name, arguments, values, one, function.result)
+        if name not in ELEMENT_FUNCTIONS:
+            message = (
+                f"{name}() is not a function of these; a reduction has a loop: {name}(x for k in range(n))"
+            )
+            raise self.fail(node, "expression-type", message)
         if "element" in kinds:
             found = self.of_elements(node, name, arguments, depth)
             if found is not None:

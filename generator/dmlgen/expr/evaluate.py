@@ -16,14 +16,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from dmlgen.expr import ir
+from dmlgen.expr.bounds import BOUNDS
+from dmlgen.expr.ir import LIMIT
 
 Environment: TypeAlias = dict[str, Any]
 Compiled: TypeAlias = Callable[[Environment], Any]
 
-LIMIT = (1 << 63) - 1
 LOAD = "load()"  # no name that a spec can define
 
-_SMALL_CALLS = frozenset({"len", "bits", "min", "max"})
 _FIELDS = ("DataType", "Flags", "DimensionCount", "TotalTensorSizeInBytes", "GuaranteedBaseOffsetAlignment")
 
 
@@ -165,7 +165,7 @@ def _source(node: ir.Expr, bound: frozenset[str]) -> str:
         case ir.Binary(op="//" | "%" as op, left=left, right=right):
             return f"{_DIVIDE[op]}({of(left)}, {of(right)})"
         case ir.Binary(op=op, left=left, right=right):
-            exact = node.type != ir.INT or op in ("&", "|") or _is_small(node)
+            exact = node.type != ir.INT or not _may_saturate(node)
             return f"({of(left)} {op} {of(right)})" if exact else f"saturate_({of(left)} {op} {of(right)})"
         case ir.Compare(op=op, left=left, right=right):
             return f"({of(left)} {op} {of(right)})"
@@ -192,21 +192,10 @@ def _source(node: ir.Expr, bound: frozenset[str]) -> str:
     raise TypeError(f"{type(node).__name__} has no value")
 
 
-def _is_small(node: ir.Expr) -> bool:
-    """Whether an integer is far from 64 bits for any description, so that it need not be clamped."""
-    match node:
-        case ir.Number(value=value) | ir.Constant(value=value):
-            return abs(value) < 1 << 32
-        case ir.Local() | ir.Field(name="DimensionCount"):
-            return True
-        case ir.Call(function=function, arguments=arguments) if function in _SMALL_CALLS:
-            return function in ("len", "bits") or all(map(_is_small, arguments))
-        case ir.Binary(op="+" | "-", left=left, right=right):
-            return _is_small(left) and _is_small(right)
-        case ir.Definition(value=inner):
-            return _is_small(inner)
-        case _:
-            return False
+def _may_saturate(node: ir.Expr) -> bool:
+    """Whether an integer may be beyond 64 bits for any description, so that it must be clamped."""
+    low, high = BOUNDS.exact(node)
+    return low < -LIMIT or high > LIMIT
 
 
 def _entry(array: Any, index: int, default: Any) -> Any:

@@ -22,6 +22,9 @@ LogicOp: TypeAlias = Literal["and", "or"]
 Reduction: TypeAlias = Literal["all", "any", "sum", "product", "min", "max", "list"]
 FoldKind: TypeAlias = Literal["all", "any", "sum", "product", "min", "max", "argmax", "argmin"]
 
+LIMIT = (1 << 63) - 1
+"""The magnitude at which integers saturate."""
+
 
 @dataclass(frozen=True, slots=True)
 class Type:

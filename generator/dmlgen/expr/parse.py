@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 
 from dmlgen.diagnostics import Finding, Position, SpecError, nearest
 from dmlgen.expr import ir
-from dmlgen.expr.bounds import lower_bound, upper_bound
+from dmlgen.expr.bounds import BOUNDS, MAX_LOOP
 from dmlgen.expr.cost import MAX_COST, MAX_SIZE, cost, size
 from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS, FUNCTIONS, OPERATOR
 
-MAX_TEXT, MAX_DEPTH, MAX_LOOP, MAX_LENGTH = 1000, 30, 64, 48
+MAX_TEXT, MAX_DEPTH, MAX_LENGTH = 1000, 30, 48
 
 _COMPARE: dict[type[ast.cmpop], ir.CompareOp] = {
     ast.Eq: "==",
@@ -275,12 +275,8 @@ class _Parser:
         if isinstance(op, ast.Add) and a.type == ir.INTS:
             self.expect(right, b, ir.INTS)
             result = ir.Binary("+", a, b, ir.INTS)
-            if (upper_bound(result) or 0) > MAX_LENGTH:
-                raise self.fail(
-                    node,
-                    "unbounded",
-                    f"an array of up to {upper_bound(result)} entries; at most {MAX_LENGTH}",
-                )
+            if (most := BOUNDS.length(result)[1]) > MAX_LENGTH:
+                raise self.fail(node, "unbounded", f"an array of up to {most} entries; at most {MAX_LENGTH}")
             return result
         self.expect(left, a, ir.INT, ir.FLOAT)
         self.expect(right, b, a.type)
@@ -360,7 +356,7 @@ class _Parser:
             for argument, types in zip(arguments, function.arguments, strict=True)
         )
         result = ir.Call(name, values, function.result)
-        if name == "align" and upper_bound(result) is None:
+        if name == "align" and BOUNDS.length(result)[1] > MAX_LENGTH:
             raise self.fail(node, "unbounded", "the length has no bound; write min(..., 8)")
         return result
 
@@ -441,14 +437,13 @@ class _Parser:
                 raise self.fail(
                     node, "expression-form", "a loop runs over range(n), range(a, b) or axes(tensor)"
                 )
-        limit = upper_bound(high)
-        if limit is None or limit > MAX_LOOP:
+        if BOUNDS.value(high)[1] > MAX_LOOP:
             raise self.fail(
                 node,
                 "unbounded",
                 f"{ast.unparse(node)} has no bound of at most {MAX_LOOP}; write min(..., 8)",
             )
-        if lower_bound(low) is None:
+        if BOUNDS.value(low)[0] < 0:
             raise self.fail(node, "unbounded", f"{ast.unparse(node)} may start below 0; write max(..., 0)")
         return low, high
 

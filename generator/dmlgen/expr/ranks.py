@@ -43,13 +43,16 @@ class Lengths:
         self.kept = kept
         self._seen: set[tuple[ir.Function, tuple[tuple[str, int | None], ...], int | None]] = set()
 
-    def misfits(self, node: ir.Expr, known: Mapping[str, int | None]) -> Iterator[str]:
-        """What does not fit, in words. `known` gives lengths of list locals, and values of integer ones."""
+    def misfits(self, node: ir.Expr, known: Mapping[str, int | None]) -> Iterator[tuple[ir.Expr, str]]:
+        """The reads and choices that do not fit, each with the reason in words.
+
+        `known` gives lengths of list locals, and values of integer ones.
+        """
         match node:
             case ir.Load(tensor=ir.Tensor(name=name), coordinate=coordinate):
-                yield from self._fits(name, self.counts.ranks.get(name), coordinate, known)
+                yield from self._fits(node, name, self.counts.ranks.get(name), coordinate, known)
             case ir.Entry(tensor=name, coordinate=coordinate):
-                yield from self._fits(name, self.kept.get(name), coordinate, known)
+                yield from self._fits(node, name, self.kept.get(name), coordinate, known)
             case ir.Apply(function=function, arguments=arguments):
                 inner = self._parameters(function, arguments, known)
                 key = (function, tuple(sorted(inner.items())), known.get("at"))
@@ -63,7 +66,7 @@ class Lengths:
             case ir.Conditional(then=then, otherwise=otherwise) if node.type == ir.INTS:
                 a, b = self.length(then, known), self.length(otherwise, known)
                 if a is not None and b is not None and a != b:
-                    yield f"one choice has {a} entries and the other {b}"
+                    yield node, f"one choice has {a} entries and the other {b}"
             case ir.Fold(loops=loops):
                 known = {**known, **{each.variable.name: self._variable(each, known) for each in loops}}
             case ir.Reduce(loop=loop):
@@ -72,11 +75,16 @@ class Lengths:
             yield from self.misfits(child, known)
 
     def _fits(
-        self, name: str, rank: int | None, coordinate: ir.Expr, known: Mapping[str, int | None]
-    ) -> Iterator[str]:
+        self,
+        node: ir.Expr,
+        name: str,
+        rank: int | None,
+        coordinate: ir.Expr,
+        known: Mapping[str, int | None],
+    ) -> Iterator[tuple[ir.Expr, str]]:
         length = self.length(coordinate, known)
         if rank is not None and length is not None and rank != length:
-            yield f"{name} has {rank} dimensions and is read at {length} indices"
+            yield node, f"{name} has {rank} dimensions and is read at {length} indices"
 
     def _variable(self, each: ir.Each, known: Mapping[str, int | None]) -> int | None:
         return self.length(each.last, known) if each.variable.type == ir.INTS else None

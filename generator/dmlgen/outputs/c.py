@@ -7,7 +7,7 @@ from itertools import accumulate, groupby
 
 from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
-from dmlgen.expr.bounds import MAX_RANK, upper_bound
+from dmlgen.expr.bounds import BOUNDS, MAX_RANK
 from dmlgen.expr.printer import SOURCE
 from dmlgen.lint import all_rules
 from dmlgen.message import explain
@@ -720,7 +720,7 @@ def _longest_list(registry: Registry) -> int:
         for node in ir.walk(part)
         if node.type == ir.INTS
     )
-    return max((upper_bound(node) or 0 for node in arrays), default=MAX_RANK)
+    return max((BOUNDS.length(node)[1] for node in arrays), default=MAX_RANK)
 
 
 # Messages.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
-from dmlgen.expr.bounds import upper_bound
+from dmlgen.expr.bounds import BOUNDS
 from dmlgen.names import pascal
 from dmlgen.outputs.c_printer import CPrinter
 from dmlgen.outputs.compute import bits, is_aligned, limited, moves
@@ -217,7 +217,7 @@ def _longest_list(operators: Iterable[Operator]) -> int:
         for node in ir.walk(expression)
         if node.type == ir.INTS
     )
-    return max((upper_bound(node) or 0 for node in arrays), default=0)
+    return max((BOUNDS.length(node)[1] for node in arrays), default=0)
 
 
 def _check_capacities(registry: Registry, plans: Plans, shaders: Mapping[str, ShaderView]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from dmlgen.analysis.described import Valid
 from dmlgen.expr import ir
 from dmlgen.expr.printer import ATOM
 from dmlgen.names import pascal, python_variable
@@ -249,6 +250,8 @@ def _assigned(
 class ComputePrinter(PythonPrinter):
     """Prints for a function of a valid description: nothing to guard; elements may be arrays."""
 
+    bounds_type = Valid
+
     def __init__(self, registry: Registry, operator: Operator) -> None:
         super().__init__(registry, operator, Stage.VALUES)
         assert operator.compute is not None
@@ -336,7 +339,7 @@ class ComputePrinter(PythonPrinter):
 
     def reduce(self, node: ir.Reduce) -> str:
         if node.kind in _VARYING and ir.varies(node.body):
-            with self.inside(node.loop):
+            with self.bounds.inside(node.loop):
                 body = self.print(node.body)
             loop = f"for {node.loop.variable.name} in {self.range(node.loop)}"
             condition = f" if {self.print(node.loop.condition)}" if node.loop.condition is not None else ""
@@ -352,9 +355,3 @@ class ComputePrinter(PythonPrinter):
 
     def _exceeds(self, node: ir.Expr) -> bool:
         return False
-
-    def _within(self, index: ir.Expr, sequence: ir.Expr) -> bool:
-        return True
-
-    def _certain(self, tensor: ir.Tensor) -> bool:
-        return True

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from dmlgen.analysis.described import Valid
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.functions import OPERATOR
@@ -15,10 +16,10 @@ from dmlgen.outputs.hlsl_activation import Activation, activations_of
 from dmlgen.outputs.hlsl_functions import Functions
 from dmlgen.outputs.hlsl_printer import HlslPrinter
 from dmlgen.outputs.render import Templates
-from dmlgen.outputs.uniforms import Uniforms, camel, macro, plain, tensors_read, uniforms_of
+from dmlgen.outputs.uniforms import Uniforms, camel, clamped, macro, plain, tensors_read, uniforms_of
 from dmlgen.plans.model import Plans, plans_of
 from dmlgen.plans.params import Constant, Params, params_of
-from dmlgen.registry import EnumEntry, Operator, Registry
+from dmlgen.registry import EnumEntry, Operator, Registry, Stage
 from dmlgen.text import Text
 
 
@@ -124,8 +125,8 @@ def _map(registry: Registry, operator: Operator, functions: Functions, plans: Pl
     compute = operator.compute
     assert compute is not None and compute.value is not None
     uniforms = uniforms_of(compute)
-    printer = HlslPrinter(uniforms, is_aligned(compute))
-    value_lines, value = printer.value(compute.value)
+    printer = HlslPrinter(uniforms, is_aligned(compute), Valid(registry, operator, Stage.VALUES))
+    value_lines, value = printer.value(clamped(compute.value))
     output = tensor_of(registry, operator, compute.output)
     place = ir.Local("at", ir.INTS) if compute.place is None else compute.place
     place_lines, offset = printer.offset(place, f"{output.local}Stride")

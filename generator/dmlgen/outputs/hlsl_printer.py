@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dmlgen.expr import ir
-from dmlgen.expr.bounds import lower_bound
+from dmlgen.expr.bounds import Bounds
 from dmlgen.expr.printer import ATOM, COMPARISON, Printer
 from dmlgen.names import shader_variable
 from dmlgen.outputs.uniforms import Uniforms, camel, macro, plain
 
+LARGEST = 2**31 - 1
 COMPARISONS = {
     "==": "Equal({0}, {1})",
     "!=": "!Equal({0}, {1})",
@@ -37,8 +38,10 @@ class HlslPrinter(Printer):
     collects what must stand before the text printed last, `functions` the names of the functions it calls.
     """
 
-    def __init__(self, uniforms: Uniforms, aligned: bool) -> None:
+    def __init__(self, uniforms: Uniforms, aligned: bool, bounds: Bounds | None = None) -> None:
         self.uniforms = uniforms
+        self.bounds = bounds or Bounds()
+        self.bounds.known["at"] = (0, LARGEST)
         self.aligned = aligned
         self.statements: list[str] = []
         self.functions: set[str] = set()
@@ -174,6 +177,8 @@ class HlslPrinter(Printer):
                 for node in ir.walk(body):
                     if isinstance(node, ir.Definition) and node.type != ir.INTS and ir.varies(node):
                         self.print(node)
+                    elif isinstance(node, ir.Index):
+                        self._prepare(node.sequence)
             case ir.Conditional(then=then, otherwise=otherwise):
                 self._prepare(then)
                 self._prepare(otherwise)
@@ -207,7 +212,7 @@ class HlslPrinter(Printer):
         if node.op in ("<<", ">>"):
             return self._call("ShiftLeft" if node.op == "<<" else "ShiftRight", node.left, node.right), ATOM
         if node.op in ("//", "%") and node.type == ir.INT:
-            if lower_bound(node.left) is None or lower_bound(node.right) is None:
+            if self.bounds.value(node.left)[0] < 0 or self.bounds.value(node.right)[0] < 0:
                 return self._call(_FLOORED[node.op], node.left, node.right), ATOM
             left, right = self.print(node.left, ATOM), self.print(node.right, ATOM)
             return f"({left} {node.op[0]} {right})", ATOM
@@ -275,6 +280,11 @@ class HlslPrinter(Printer):
             case ir.Call(function="activated", arguments=(item, _)):
                 self.activates = True
                 return f"Activate({self.print(item)})"
+            case ir.Call(function="max", arguments=(item, ir.Number(value=0))) if (
+                node.type == ir.INT
+                and 0 <= self.bounds.value(item)[0] <= self.bounds.value(item)[1] <= LARGEST
+            ):  # nor wraps around
+                return self.print(item, ATOM)
             case ir.Call(function="min" | "max" | "abs" as function) if node.type == ir.INT:
                 return f"{function}({', '.join(map(self.print, node.arguments))})"
         return self._call("".join(word.capitalize() for word in node.function.split("_")), *node.arguments)

@@ -485,7 +485,7 @@ def _rule(rule: Rule, printer: PythonPrinter, of_tensor: bool = False) -> RuleVi
 
 
 def _check(rule: Rule, check: Check, printer: PythonPrinter, of_tensor: bool) -> CheckView:
-    with printer.inside(*check.loops):
+    with printer.bounds.inside(*check.loops):
         conditions = _in_force(rule, printer.operator)
         conditions += [loop.condition for loop in check.loops if loop.condition is not None]
         conditions += [check.guard] if check.guard is not None else []
@@ -900,6 +900,7 @@ _MODULE_OF = {
     "saturate": "arithmetic",
     "as_float": "arithmetic",
     "tensor_at": "tensor",
+    "ABSENT": "tensor",
     **dict.fromkeys(
         (
             *ELEMENT_FUNCTIONS,

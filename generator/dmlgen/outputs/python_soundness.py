@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from dmlgen.analysis.described import bound_of
 from dmlgen.expr import ir
+from dmlgen.expr.bounds import COUNT
 from dmlgen.names import field_local, python_variable
-from dmlgen.outputs.python_printer import PythonPrinter, bound_of, opposite
+from dmlgen.outputs.python_printer import PythonPrinter, opposite
 from dmlgen.registry import Check, Registry, Rule, Stage
 
 COUNTABLE = 1 << 56  # no tensor that spans more elements is sound; up to here, sizes in bits fit 64 bits
@@ -112,15 +114,15 @@ class Soundness:
         shared = set(self.totals.values())
         packed, strided = (self._loop(given, structure, in_loop, shared) for given in (False, True))
         for name in in_loop:
-            self.printer.known[name] = (0, COUNTABLE)
+            self.printer.bounds.known[name] = (0, COUNTABLE)
         bits = ir.Local("bits", ir.INT)
         steps = [StepView(bits.name, "=", self.printer.print(BITS))]
-        self.printer.known[bits.name] = (0, max(self.registry.bits.values()))
+        self.printer.bounds.known[bits.name] = (0, max(self.registry.bits.values()))
         for name, value in kept.items():
             if name not in in_loop:
                 value = ir.substitute(value, {BITS: bits})
                 steps.append(StepView(field_local("", name), "=", self.printer.print(value)))
-                self.printer.known[name] = self.printer.interval(value)
+                self.printer.bounds.known[name] = self.printer.bounds.value(value)
         last = [
             TestView((rule.id,), self.printer.print(ir.substitute(failure, {BITS: bits})))
             for rule, failure in values
@@ -167,7 +169,7 @@ class Soundness:
             elif BITS in ir.walk(value) and not any(_reads_more(node) for node in ir.walk(value)):
                 table = python_variable(definition.name).upper()
                 self.tables[table] = ir.substitute(value, {BITS: ir.Local("bits", ir.INT)})
-                self.printer.known[table] = self.printer.interval(value)
+                self.printer.bounds.known[table] = self.printer.bounds.value(value)
                 value = ir.Index(ir.Local(table, ir.INTS), BITS)
             meaning[ir.Definition(definition.name, definition.value)] = value
         return meaning, kept
@@ -220,7 +222,7 @@ class Soundness:
             for rule in self.registry.tensor.rules
             if any((bound := bound_of(check)) is not None and bound[0] == field for check in rule.checks)
         ]
-        low, high = self.printer.field_bounds[field]
+        low, high = self.printer.bounds.fields[field]
         return TestView((self.integer_range, *rules), f"{text} < {low} or {text} > {high}")
 
     def _scalars(self) -> list[str]:
@@ -234,14 +236,14 @@ class Soundness:
             if _is_total(part) and part not in self.totals:
                 local = ir.Local(f"{_total(part)[0]}_{len(self.totals) + 1}", ir.INT)
                 self.totals[part] = local
-                self.printer.known[local.name] = self.printer.endless
+                self.printer.bounds.known[local.name] = COUNT
         return ir.substitute(node, dict(self.totals))
 
     def _entry_text(self, body: ir.Expr) -> str:
         indexed = [node for node in ir.walk(body) if isinstance(node, ir.Index)]
         fields = [node.sequence for node in indexed if isinstance(node.sequence, ir.Field)]
         for field in fields:
-            self.printer.known[_entry(field.name).name] = self.printer.field_bounds[field.name]
+            self.printer.bounds.known[_entry(field.name).name] = self.printer.bounds.fields[field.name]
         entries: dict[ir.Expr, ir.Expr] = {
             node: _entry(field.name) for node, field in zip(indexed, fields, strict=True)
         }

@@ -15,6 +15,7 @@ from dmlgen.names import shader_macro, shader_variable
 from dmlgen.registry import Compute, Operator
 
 ACTIVATION_PARAMETERS = 2  # that any activation has
+_SHAPE = (("Sizes", ir.INTS), ("DimensionCount", ir.INT))
 _TAKEN = {"Min", "Max", "Count", "Value"}  # names that shaders use for something else
 
 
@@ -59,10 +60,38 @@ class Uniforms:
                     self.scalars[f"activationParameter{place}"] = parameter
 
 
+def clamped(node: ir.Expr) -> ir.Expr:
+    """An expression that reads inside of tensors alone: as the reference does, coordinates are clamped.
+
+    At `at` itself, rules make tensors as large as what is computed. A shader is not told the sizes of one of
+    several tensors, which may be absent.
+    """
+    at = ir.Local("at", ir.INTS)
+    reads = [one for one in ir.walk(node) if isinstance(one, ir.Load) and one.coordinate != at]
+    new: dict[ir.Expr, ir.Expr] = {
+        one: replace(one, coordinate=_clamped(one)) for one in reads if one.tensor.index is None
+    }
+    return ir.substitute(node, new)
+
+
+def _clamped(read: ir.Load) -> ir.Expr:
+    sizes, rank = (ir.Field(read.tensor, name, type_) for name, type_ in _SHAPE)
+    match read.coordinate:
+        case ir.Reduce(kind="list", loop=ir.Loop(variable=d, condition=None), body=entry):
+            pass
+        case sequence:
+            d = ir.Local("d", ir.INT)
+            entry = ir.Index(sequence, d)
+    last = ir.Binary("-", ir.Index(sizes, d), ir.Number(1, ir.INT), ir.INT)
+    first = ir.Call("max", (entry, ir.Number(0, ir.INT)), ir.INT)
+    loop = ir.Loop(d, ir.Number(0, ir.INT), rank, None)
+    return ir.Reduce("list", loop, ir.Call("min", (first, last), ir.INT), ir.INTS)
+
+
 def uniforms_of(compute: Compute) -> Uniforms:
     """The uniforms of a computation."""
     found = Uniforms()
-    for expression in compute.expressions:
+    for expression in map(clamped, compute.expressions):
         for node in _leaves(expression):
             if found.name(node) is None:
                 found.add(node)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping as Map
 
+from dmlgen.analysis.counts import dimension_counts
 from dmlgen.catalogue import ALGORITHMS, KINDS, Algorithm, Role
 from dmlgen.diagnostics import nearest
 from dmlgen.expr import ir
@@ -11,7 +12,7 @@ from dmlgen.expr.define import Definer, varies
 from dmlgen.expr.defined import free_locals
 from dmlgen.expr.ranks import Counts, Lengths
 from dmlgen.registry import Compute, Member, Rule, Support
-from dmlgen.resolve.definition import dimension_counts, unused_names
+from dmlgen.resolve.definition import unused_names
 from dmlgen.resolve.nodes import Faults, fault, mapping, required
 from dmlgen.schedules.elements import InElements, Unfit
 from dmlgen.source import Mapping, Scalar
@@ -131,7 +132,7 @@ def _checked_place(
     into, over, reads = tensors[role.into], tensors[role.over], tensors[role.reads]
     for combination in counts:
         lengths, known = Lengths(combination, {}), {"at": combination.ranks[over]}
-        for misfit in lengths.misfits(value, known):
+        for _, misfit in lengths.misfits(value, known):
             raise fault(given.position, "coordinate-length", misfit)
         length, rank = lengths.length(value, known), combination.ranks[into]
         if length not in (None, rank):

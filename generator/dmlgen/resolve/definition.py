@@ -8,13 +8,14 @@ from collections.abc import Collection, Iterator
 from collections.abc import Mapping as Map
 from dataclasses import replace
 
-from dmlgen.diagnostics import Position, nearest
+from dmlgen.analysis.counts import dimension_counts
+from dmlgen.diagnostics import nearest
 from dmlgen.expr import ir
 from dmlgen.expr.deciding import deciding_tensors
 from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, PRELUDE, Definer, Formula, signature
 from dmlgen.expr.defined import walk_through
 from dmlgen.expr.parse import Scope
-from dmlgen.expr.ranks import Counts, Lengths, combinations
+from dmlgen.expr.ranks import Counts, Lengths
 from dmlgen.registry import Intermediate, Member, OutputDefinitions, Rule, Support
 from dmlgen.resolve.classes import element_classes
 from dmlgen.resolve.nodes import Faults, fault, integer, mapping, place, required, scalar, text
@@ -58,9 +59,9 @@ def resolve_definition(
     unused_names(node, definer, faults, set().union(*map(entries_read, values)))
     faults.stop()
     counts = dimension_counts(members, resolved, support)
-    for name, where, misfit in _misfits(kept, outputs, counts, compute):
+    for name, node_, misfit in _misfits(kept, outputs, counts):
         with faults:
-            raise fault(where, "coordinate-length", f"{misfit}, in {name}")
+            raise fault(definer.place(node_), "coordinate-length", f"{misfit}, in {name}")
     for name, value in [*((one.name, one.value) for one in kept), *outputs.items()]:
         for misread in _misreads(value, members, name in outputs):
             with faults:
@@ -213,41 +214,22 @@ def _misreads(value: ir.Expr, members: Map[str, Member], is_output: bool) -> Ite
                 yield f"{name} is an output, and those are never read"
 
 
-def dimension_counts(
-    members: Map[str, Member], resolved: tuple[Rule, ...], support: Map[str, tuple[Support, ...]]
-) -> list[Counts]:
-    """The combinations of dimension counts that a valid description can have."""
-    ranks: dict[str, set[int]] = {}
-    for row in (row for rows in support.values() for row in rows):
-        if members[row.tensor].count is None:  # what rules say of an array's entries holds in loops
-            ranks.setdefault(row.tensor, set()).update(row.ranks)
-    arrays = {name: member.count for name, member in members.items() if member.count and not member.is_tensor}
-    checks = (check for rule in resolved if rule.until is None for check in rule.checks)
-    conditions = tuple(
-        check.condition
-        for check in checks
-        if not check.loops and (check.guard is None or isinstance(check.guard, ir.Present))
-    )
-    return combinations({name: tuple(sorted(all_)) for name, all_ in ranks.items()}, arrays, conditions)
-
-
 def _misfits(
-    kept: list[Intermediate], outputs: Map[str, ir.Expr], counts: list[Counts], compute: Mapping
-) -> Iterator[tuple[str, Position, str]]:
-    """The first read of each value whose coordinate is too long or too short, and where the value stands."""
-    values = [(one.name, one.value, mapping(mapping(compute, "tensors"), one.name), "value") for one in kept]
-    values += [(name, value, mapping(compute, "outputs"), name) for name, value in outputs.items()]
+    kept: list[Intermediate], outputs: Map[str, ir.Expr], counts: list[Counts]
+) -> Iterator[tuple[str, ir.Expr, str]]:
+    """The first read of each value whose coordinate is too long or too short."""
+    values = {**{one.name: one.value for one in kept}, **outputs}
     done: set[str] = set()
     for combination in counts:
         sizes: dict[str, int | None] = {}
         lengths = Lengths(combination, sizes)
         for one in kept:
             sizes[one.name] = lengths.length(one.sizes, {})
-        for name, value, where, key in values:
+        for name, value in values.items():
             own = sizes[name] if name in sizes else combination.ranks.get(name)
-            for misfit in lengths.misfits(value, {"at": own}):
+            for node, misfit in lengths.misfits(value, {"at": own}):
                 if name not in done:
-                    yield name, place(where, key), misfit
+                    yield name, node, misfit
                 done.add(name)
 
 

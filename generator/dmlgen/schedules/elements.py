@@ -15,7 +15,7 @@ from dataclasses import fields, replace
 from typing import Any, cast
 
 from dmlgen.expr import ir
-from dmlgen.expr.bounds import MAX_RANK, lower_bound, upper_bound
+from dmlgen.expr.bounds import BOUNDS, MAX_LOOP, MAX_RANK
 from dmlgen.expr.functions import ELEMENT_FUNCTIONS, FUNCTIONS
 from dmlgen.registry import Definition
 
@@ -137,7 +137,7 @@ class InElements:
         """A comparison of integers. An element equals a negative one only where its type is signed."""
         numbers = [one for one in (left, right) if one.type == ir.INT]
         compared = ir.Compare(op, *self._alike(left, right))
-        if len(numbers) != 1 or lower_bound(numbers[0]) is not None:
+        if len(numbers) != 1 or BOUNDS.value(numbers[0])[0] >= 0:
             return compared
         if op != "==":
             raise Unfit
@@ -251,6 +251,6 @@ class InElements:
 
 def _at_most(number: ir.Expr, limit: int) -> ir.Expr:
     """An integer that a description of the right shape keeps to a limit, and now any does."""
-    if upper_bound(number) is not None:
+    if BOUNDS.value(number)[1] <= MAX_LOOP:
         return number
     return ir.Call("min", (number, ir.Number(limit, ir.INT)), ir.INT)

@@ -26,6 +26,9 @@ def uniforms(desc: Any) -> Uniforms:
             "blockSize": desc.BlockSize,
             "channels": channels,
         },
+        arrays={
+            "inputSizes": desc.InputTensor.Sizes,
+        },
     )
 
 

@@ -36,6 +36,9 @@ def uniforms(desc: Any) -> Uniforms:
             "channels": channels,
             "area": area,
         },
+        arrays={
+            "inputSizes": desc.InputTensor.Sizes,
+        },
     )
 
 

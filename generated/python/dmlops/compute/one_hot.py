@@ -36,6 +36,9 @@ def uniforms(desc: Any) -> Uniforms:
             "extent": extent,
             "onDimension": on_dimension,
         },
+        arrays={
+            "valuesSizes": desc.ValuesTensor.Sizes,
+        },
     )
 
 

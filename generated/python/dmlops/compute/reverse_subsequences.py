@@ -26,6 +26,9 @@ def uniforms(desc: Any) -> Uniforms:
             "axis": desc.Axis,
             "limit": limit,
         },
+        arrays={
+            "inputSizes": desc.InputTensor.Sizes,
+        },
     )
 
 

@@ -23,6 +23,7 @@ def uniforms(desc: Any) -> Uniforms:
         arrays={
             "offsets": desc.Offsets,
             "step": step,
+            "inputSizes": desc.InputTensor.Sizes,
         },
     )
 

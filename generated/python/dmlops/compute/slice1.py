@@ -22,6 +22,7 @@ def uniforms(desc: Any) -> Uniforms:
             "inputWindowOffsets": desc.InputWindowOffsets,
             "inputWindowStrides": desc.InputWindowStrides,
             "inputWindowSizes": desc.InputWindowSizes,
+            "inputSizes": desc.InputTensor.Sizes,
         },
     )
 

@@ -26,6 +26,9 @@ def uniforms(desc: Any) -> Uniforms:
             "channels": channels,
             "blockSize": desc.BlockSize,
         },
+        arrays={
+            "inputSizes": desc.InputTensor.Sizes,
+        },
     )
 
 

@@ -36,6 +36,9 @@ def uniforms(desc: Any) -> Uniforms:
             "area": area,
             "blockSize": desc.BlockSize,
         },
+        arrays={
+            "inputSizes": desc.InputTensor.Sizes,
+        },
     )
 
 

@@ -24,6 +24,9 @@ def uniforms(desc: Any, index: int) -> Uniforms:
             "axis": desc.Axis,
             "start": start,
         },
+        arrays={
+            "inputSizes": desc.InputTensor.Sizes,
+        },
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
-from ..arithmetic import entry, replaced, saturate
+from ..arithmetic import entry, replaced
 from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
@@ -326,12 +326,12 @@ class Join(Description):
                 continue
             break
         # DML-JOIN-output-sizes
-        if output_tensor_sizes != replaced(tensor_at(input_tensors, 0).Sizes, axis, saturate(sum(entry(input_tensors[i].Sizes, axis) for i in range(len(input_tensors))))):  # fmt: skip
+        if output_tensor_sizes != replaced(tensor_at(input_tensors, 0).Sizes, axis, sum(entry(input_tensors[i].Sizes, axis) for i in range(len(input_tensors)))):  # fmt: skip
             violations.append(
                 Violation(
                     "DML-JOIN-output-sizes",
                     "OutputTensor.Sizes",
-                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(replaced(tensor_at(input_tensors, 0).Sizes, axis, saturate(sum(entry(input_tensors[i].Sizes, axis) for i in range(len(input_tensors))))))} (along Axis, {axis}, the inputs add up; the other sizes are theirs)",
+                    f"OutputTensor.Sizes is {list(output_tensor_sizes)}; it must be {list(replaced(tensor_at(input_tensors, 0).Sizes, axis, sum(entry(input_tensors[i].Sizes, axis) for i in range(len(input_tensors)))))} (along Axis, {axis}, the inputs add up; the other sizes are theirs)",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations
@@ -346,7 +346,7 @@ class Join(Description):
         input_tensors = given(self, "InputTensors")
         axis = self.Axis
         output_tensor_data_type = tensor_at(input_tensors, 0).DataType
-        output_tensor_sizes = replaced(tensor_at(input_tensors, 0).Sizes, axis, saturate(sum(entry(tensor_at(input_tensors, i).Sizes, axis) for i in range(len(input_tensors)))))  # fmt: skip
+        output_tensor_sizes = replaced(tensor_at(input_tensors, 0).Sizes, axis, sum(entry(tensor_at(input_tensors, i).Sizes, axis) for i in range(len(input_tensors))))  # fmt: skip
         completed = Join(
             InputCount=self.InputCount,
             InputTensors=self.InputTensors,

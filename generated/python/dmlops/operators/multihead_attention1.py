@@ -826,13 +826,13 @@ class MultiheadAttention1(Description):
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-bias-sizes
-        if bias_tensor is not None and bias_tensor_sizes != align((saturate(saturate(query_head_count * head_size) + saturate(key_value_head_count * saturate(head_size + value_head_size))),), bias_tensor_rank, 1):  # fmt: skip
-            hint = f"; DirectML broadcasts by strides: Sizes {list(align((saturate(saturate(query_head_count * head_size) + saturate(key_value_head_count * saturate(head_size + value_head_size))),), bias_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if bias_tensor_rank == len(align((saturate(saturate(query_head_count * head_size) + saturate(key_value_head_count * saturate(head_size + value_head_size))),), bias_tensor_rank, 1)) and all(bias_tensor_sizes[d] == entry(align((saturate(saturate(query_head_count * head_size) + saturate(key_value_head_count * saturate(head_size + value_head_size))),), bias_tensor_rank, 1), d) or bias_tensor_sizes[d] == 1 for d in range(bias_tensor_rank)) else ""  # fmt: skip
+        if bias_tensor is not None and bias_tensor_sizes != align((saturate(query_head_count * head_size + key_value_head_count * (head_size + value_head_size)),), bias_tensor_rank, 1):  # fmt: skip
+            hint = f"; DirectML broadcasts by strides: Sizes {list(align((saturate(query_head_count * head_size + key_value_head_count * (head_size + value_head_size)),), bias_tensor_rank, 1))}, with a stride of 0 in each dimension that repeats" if bias_tensor_rank == len(align((saturate(query_head_count * head_size + key_value_head_count * (head_size + value_head_size)),), bias_tensor_rank, 1)) and all(bias_tensor_sizes[d] == entry(align((saturate(query_head_count * head_size + key_value_head_count * (head_size + value_head_size)),), bias_tensor_rank, 1), d) or bias_tensor_sizes[d] == 1 for d in range(bias_tensor_rank)) else ""  # fmt: skip
             violations.append(
                 Violation(
                     "DML-MULTIHEAD_ATTENTION1-bias-sizes",
                     "BiasTensor.Sizes",
-                    f"BiasTensor.Sizes is {list(bias_tensor_sizes)}; it must be {list(align((saturate(saturate(query_head_count * head_size) + saturate(key_value_head_count * saturate(head_size + value_head_size))),), bias_tensor_rank, 1))} (one value for each feature of queries, keys and values){hint}",
+                    f"BiasTensor.Sizes is {list(bias_tensor_sizes)}; it must be {list(align((saturate(query_head_count * head_size + key_value_head_count * (head_size + value_head_size)),), bias_tensor_rank, 1))} (one value for each feature of queries, keys and values){hint}",
                 )
             )
         # DML-MULTIHEAD_ATTENTION1-past-key-sizes

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
-from ..arithmetic import entry, quotient, saturate
+from ..arithmetic import entry, quotient
 from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
@@ -310,12 +310,12 @@ class Slice1(Description):
                 break
         # DML-SLICE1-output-sizes
         for i in range(output_tensor_rank):
-            if output_tensor_sizes[i] > 1 + quotient(entry(input_window_sizes, i) - 1, saturate(abs(entry(input_window_strides, i)))):  # fmt: skip
+            if output_tensor_sizes[i] > 1 + quotient(entry(input_window_sizes, i) - 1, abs(entry(input_window_strides, i))):  # fmt: skip
                 violations.append(
                     Violation(
                         "DML-SLICE1-output-sizes",
                         "OutputTensor.Sizes",
-                        f"OutputTensor.Sizes[{i}] is {output_tensor_sizes[i]}; it must be at most {1 + quotient(entry(input_window_sizes, i) - 1, saturate(abs(entry(input_window_strides, i))))} (the window holds no more elements at this stride)",
+                        f"OutputTensor.Sizes[{i}] is {output_tensor_sizes[i]}; it must be at most {1 + quotient(entry(input_window_sizes, i) - 1, abs(entry(input_window_strides, i)))} (the window holds no more elements at this stride)",
                     )
                 )
                 break

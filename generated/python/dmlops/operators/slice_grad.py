@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
-from ..arithmetic import entry, quotient, saturate
+from ..arithmetic import entry, quotient
 from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
@@ -306,12 +306,12 @@ class SliceGrad(Description):
                 break
         # DML-SLICE_GRAD-input-gradient-sizes
         for i in range(input_gradient_tensor_rank):
-            if entry(input_window_sizes, i) != 0 and input_gradient_tensor_sizes[i] > 1 + quotient(entry(input_window_sizes, i) - 1, saturate(abs(entry(input_window_strides, i)))):  # fmt: skip
+            if entry(input_window_sizes, i) != 0 and input_gradient_tensor_sizes[i] > 1 + quotient(entry(input_window_sizes, i) - 1, abs(entry(input_window_strides, i))):  # fmt: skip
                 violations.append(
                     Violation(
                         "DML-SLICE_GRAD-input-gradient-sizes",
                         "InputGradientTensor.Sizes",
-                        f"InputGradientTensor.Sizes[{i}] is {input_gradient_tensor_sizes[i]}; it must be at most {1 + quotient(entry(input_window_sizes, i) - 1, saturate(abs(entry(input_window_strides, i))))} (the window holds no more elements at this stride)",
+                        f"InputGradientTensor.Sizes[{i}] is {input_gradient_tensor_sizes[i]}; it must be at most {1 + quotient(entry(input_window_sizes, i) - 1, abs(entry(input_window_strides, i)))} (the window holds no more elements at this stride)",
                     )
                 )
                 break

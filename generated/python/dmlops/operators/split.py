@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsIndex, final
 
 from .. import judgement
-from ..arithmetic import entry, saturate
+from ..arithmetic import entry
 from ..description import Description, Rule, Support, Tables, given, valid, well_typed
 from ..enums import NEWEST, FeatureLevel, TensorDataType, name_of
 from ..member import Member
@@ -302,7 +302,7 @@ class Split(Description):
                 Violation(
                     "DML-SPLIT-axis-size",
                     "InputTensor.Sizes",
-                    f"InputTensor.Sizes[{axis}] is {entry(input_tensor_sizes, axis)}; it must be {saturate(sum(entry(output_tensors[i].Sizes, axis) for i in range(len(output_tensors))))} (along Axis, {axis}, the outputs add up to the input)",
+                    f"InputTensor.Sizes[{axis}] is {entry(input_tensor_sizes, axis)}; it must be {sum(entry(output_tensors[i].Sizes, axis) for i in range(len(output_tensors)))} (along Axis, {axis}, the outputs add up to the input)",
                 )
             )
         return judgement.reliable(self, violations) if violations else violations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dmlgen.expr import ir
-from dmlgen.expr.bounds import MAX_RANK, upper_bound
+from dmlgen.expr.bounds import BOUNDS, MAX_RANK
 from dmlgen.expr.define import NUMBERS
 from dmlgen.expr.printer import ATOM, COMPARISON
 from dmlgen.outputs.hlsl_definition.constants import Constants, bounds_of_lists, is_constant
@@ -244,6 +244,6 @@ def _is_long(node: ir.Expr) -> bool:
     return any(
         isinstance(part, ir.Call)
         and part.function == "align"
-        and (upper_bound(part.arguments[1]) or 2 * MAX_RANK) > MAX_RANK
+        and BOUNDS.value(part.arguments[1])[1] > MAX_RANK
         for part in ir.walk(node)
     )

@@ -1,0 +1,1 @@
+"""What several outputs need to know of expressions."""
