@@ -14,6 +14,7 @@ from dmlgen.outputs.python_printer import PythonPrinter
 from dmlgen.outputs.render import Templates
 from dmlgen.outputs.uniforms import loads, macro, plain, tensors_read, uniforms_of
 from dmlgen.registry import Compute, Definition, Operator, Registry, Stage
+from dmlgen.schedules.gelu import gelu_of
 from dmlgen.text import Text
 
 _ELEMENT_NAMES = {"abs": "absolute", "min": "minimum", "max": "maximum"}  # names that Python has for itself
@@ -165,7 +166,7 @@ def _view(registry: Registry, operator: Operator) -> ComputeView:
             return FunctionView(assignments[:-1], assignments[-1].value)
         return FunctionView(assignments, value)
 
-    element = None if compute.value is None else function(compute.value)
+    element = None if compute.value is None else function(_without_loss(compute.value))
     where = None if compute.place is None else function(compute.place)
     uniforms = uniforms_of(compute)
     groups = {
@@ -239,6 +240,12 @@ def _view(registry: Registry, operator: Operator) -> ComputeView:
 def role_tensors(compute: Compute) -> Iterator[str]:
     """The members that are tensors among the roles of a kernel."""
     return (node.name for node in compute.roles.values() if isinstance(node, ir.Tensor))
+
+
+def _without_loss(node: ir.Expr) -> ir.Expr:
+    """A value that cancels as it reads, as a function that does not."""
+    x = gelu_of(node)
+    return node if x is None else ir.Call("gelu", (x,), node.type)
 
 
 def _assigned(

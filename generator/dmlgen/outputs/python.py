@@ -917,7 +917,7 @@ _MODULE_OF = {
         ),
         "elements",
     ),
-    **dict.fromkeys(("both", "either", "opposite", "every", "some", "least", "greatest"), "elements"),
+    **dict.fromkeys(("both", "either", "opposite", "every", "some", "least", "greatest", "gelu"), "elements"),
     "wrap": "coordinates",
     **dict.fromkeys(("activated", "activation_type", "activation_parameter"), "fused"),
 }

@@ -7,15 +7,14 @@ from __future__ import annotations
 from typing import Any
 
 from ..coordinates import Coordinates, Load
-from ..elements import erf, where
+from ..elements import gelu
 from ..kernels.map import Map, Shader, Uniforms
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` gives those of other tensors."""
     x = load("InputTensor", at)
-    weight = 0.5 * (1 + erf(x * 0.7071067811865476))
-    return where(weight == 0, 0, x * weight)
+    return gelu(x)
 
 
 def uniforms(desc: Any) -> Uniforms:
