@@ -253,7 +253,7 @@ def test_several_outputs_in_place(device: Any) -> None:
         gpu.run(desc, inputs, device, in_place=dict.fromkeys(expected, "GradientTensor"))
     with pytest.raises(ValueError, match="OutputFirstMomentTensor cannot share the buffer of TrainingStepTe"):
         gpu.run(desc, inputs, device, in_place={"OutputFirstMomentTensor": "TrainingStepTensor"})
-    with pytest.raises(ValueError, match="no output 'OutputTensor'"):
+    with pytest.raises(ValueError, match='no output "OutputTensor"'):
         gpu.run(desc, inputs, device, in_place={"OutputTensor": "GradientTensor"})
 
 

@@ -269,6 +269,20 @@ def test_a_language_model() -> None:
     np.testing.assert_allclose(found["logits"], expected, rtol=1e-3, atol=1e-4)
 
 
+def test_causal_attention_is_written_out_where_no_operator_has_it() -> None:
+    made = parser.parse_model(
+        """<ir_version: 11, opset_import: ["" : 24]> g
+        (float[2, 5, 8] x, float[8, 8] wq, float[8, 8] wk, float[8, 8] wv) => (float[2, 5, 8] y)
+        {
+          q = MatMul(x, wq)  k = MatMul(x, wk)  v = MatMul(x, wv)
+          a = Attention<q_num_heads=2, kv_num_heads=2, is_causal=1>(q, k, v)
+          y = Add(a, x)
+        }"""
+    )
+    agrees(made, x=random(2, 5, 8), **weights(made, "x"))
+    assert "Attention" not in {node.operator for node in dmlops.onnx.read(made).nodes}
+
+
 def test_what_a_language_model_needs() -> None:
     told = dmlops.onnx.read(llm(), dims={"batch": 2, "steps": 5})
     assert told.complete and told.runs and told.open_dims == ()

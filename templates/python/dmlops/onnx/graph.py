@@ -75,20 +75,31 @@ def prepared(model: Any, dims: Mapping[str, int], also: Collection[tuple[str, st
         onnx.checker.check_model(model, full_check=False)
         if model.functions:
             model = onnx.inliner.inline_local_functions(model)
-        for _ in range(DEEPEST):
-            used = set(map(key, walk(model.graph)))
-            expanded = [one for one in sorted(used) if one in also or _expands(*one, version or 1)]
-            if not expanded:
-                break
-            model = onnx.inliner.inline_selected_functions(
-                _with_defaults(model, expanded), expanded, inline_schema_functions=True
-            )
     except Exception as error:  # the checker's, protobuf's, the inliner's
         raise Unreadable(f"not a valid model: {_first_line(error)}") from None
+    model = _written_out(model, version or 1, also)
     for value in (*model.graph.input, *model.graph.output, *model.graph.value_info):
         for dim in value.type.tensor_type.shape.dim:
             if dim.dim_param in dims:
                 dim.dim_value = dims[dim.dim_param]
+    return model
+
+
+def _written_out(model: Any, version: int, also: Collection[tuple[str, str]]) -> Any:
+    """The model with such operators written out, where the inliner can do it: absent inputs may stop it."""
+    left: set[tuple[str, str]] = set()
+    for _ in range(DEEPEST):
+        used = sorted(set(map(key, walk(model.graph))) - left)
+        for one in used:
+            if one not in also and not _expands(*one, version):
+                continue
+            try:
+                typed = onnx.shape_inference.infer_shapes(
+                    _with_defaults(model, [one])
+                )  # as definitions need it
+                model = onnx.inliner.inline_selected_functions(typed, [one], inline_schema_functions=True)
+            except Exception:  # of many kinds; its nodes say what they lack
+                left.add(one)
     return model
 
 
