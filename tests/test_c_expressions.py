@@ -182,7 +182,8 @@ def spec(conditions: list[tuple[str, str]]) -> str:
         "  Long: InputTensor.Sizes + OutputTensor.Sizes\n"
     )
     head, support = head.rstrip() + MEMBERS, support.replace("[IndicesTensor]", INPUTS)
-    return f"{head}\n{let}\nrules:\n{rules}{support}"
+    compute = '\ncompute:\n  outputs: {OutputTensor: "convert(InputTensor[at], OutputTensor)"}\n'
+    return f"{head}\n{let}\nrules:\n{rules}{support}{compute}"
 
 
 @pytest.fixture(scope="session")
