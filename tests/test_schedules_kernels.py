@@ -16,6 +16,7 @@ import pytest
 import dmlops
 from computed import REGISTRY
 from dmlgen.registry import Registry
+from dmlops.gpu import telling
 from gpu_device import device
 from schedule_cases import described, module, run, shader
 
@@ -99,7 +100,11 @@ def test_a_kernel_gives_what_its_definition_gives(
     kernel = dmlops.reference.run(desc, arrays)["OutputTensor"]
     registry = alone(case.operator)
     found = [run(module(registry), desc, arrays)["OutputTensor"]]
-    monkeypatch.setattr(dmlops.gpu, "computation", module(registry).computation)
+    computing = module(registry)
+    monkeypatch.setattr(dmlops.gpu, "computation", computing.computation)
+    monkeypatch.setattr(telling, "_module", lambda _: computing)
+    for cached in (telling._macros, telling._static):
+        monkeypatch.setattr(telling, cached.__name__, cached.__wrapped__)
     monkeypatch.setattr(dmlops.gpu, "shader", lambda _: shader(registry))
     found.append(dmlops.gpu.run(desc, arrays, device)["OutputTensor"])
     for one in found:

@@ -5875,13 +5875,19 @@ static inline const DML_BUFFER_TENSOR_DESC* dmlops_buffer(const DML_TENSOR_DESC*
     return tensor == NULL ? &dmlops_absent : (const DML_BUFFER_TENSOR_DESC*)tensor->Desc;
 }
 
+/* How many entries are read of an array that is not of tensors. None needs more than a tensor has dimensions; a larger
+   count is wrong, and says nothing of how many there are. */
+static inline int64_t dmlops_readable_entries(int64_t count) {
+    return count <= (int64_t)DML_TENSOR_DIMENSION_COUNT_MAX1 ? count : 0;
+}
+
 static inline int64_t dmlops_entry(const UINT* values, int64_t count, int64_t index) {
-    return index >= 0 && index < count && values != NULL ? values[index] : 0;
+    return index >= 0 && index < dmlops_readable_entries(count) && values != NULL ? values[index] : 0;
 }
 
 static inline int64_t dmlops_product(const UINT* values, int64_t count) {
     int64_t product = 1;
-    for (int64_t i = 0; i < count && values != NULL; ++i) {
+    for (int64_t i = 0; i < dmlops_readable_entries(count) && values != NULL; ++i) {
         product = dmlops_multiply(values[i], product);
     }
     return product;
@@ -5891,12 +5897,6 @@ static inline const void* dmlops_address(const void* description, const dmlops_m
     const void* address;
     memcpy(&address, (const char*)description + member->offset, sizeof address);
     return address;
-}
-
-/* How many entries are read of an array that is not of tensors. None needs more than a tensor has dimensions; a larger
-   count is wrong, and says nothing of how many there are. */
-static inline int64_t dmlops_readable_entries(int64_t count) {
-    return count <= (int64_t)DML_TENSOR_DIMENSION_COUNT_MAX1 ? count : 0;
 }
 
 /* How many there are of a member that is an address: entries of an array, 1 of another member that is given. */
@@ -17250,25 +17250,25 @@ static inline dmlops_inference dmlops_infer_output(
 /* Appends the entries from `lower` up to, not including, `upper`. */
 DMLOPS_CALLED void dmlops_append(
     dmlops_list* list, const UINT* values, int64_t count, int64_t lower, int64_t upper) {
-    for (int64_t i = lower < 0 ? 0 : lower; i < upper && i < count && values != NULL; ++i) {
+    for (int64_t i = lower < 0 ? 0 : lower; i < upper && i < dmlops_readable_entries(count) && values != NULL; ++i) {
         dmlops_push(list, values[i]);
     }
 }
 
 static inline int64_t dmlops_signed_entry(const INT* values, int64_t count, int64_t index) {
-    return index >= 0 && index < count && values != NULL ? values[index] : 0;
+    return index >= 0 && index < dmlops_readable_entries(count) && values != NULL ? values[index] : 0;
 }
 
 /* Appends the entries from `lower` up to, not including, `upper`. */
 DMLOPS_CALLED void dmlops_signed_append(
     dmlops_list* list, const INT* values, int64_t count, int64_t lower, int64_t upper) {
-    for (int64_t i = lower < 0 ? 0 : lower; i < upper && i < count && values != NULL; ++i) {
+    for (int64_t i = lower < 0 ? 0 : lower; i < upper && i < dmlops_readable_entries(count) && values != NULL; ++i) {
         dmlops_push(list, values[i]);
     }
 }
 
 static inline double dmlops_float_entry(const FLOAT* values, int64_t count, int64_t index) {
-    return index >= 0 && index < count && values != NULL ? values[index] : 0;
+    return index >= 0 && index < dmlops_readable_entries(count) && values != NULL ? values[index] : 0;
 }
 
 static inline int64_t dmlops_list_entry(const int64_t* values, int64_t count, int64_t index) {

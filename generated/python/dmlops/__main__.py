@@ -246,7 +246,7 @@ def _counted(file: BinaryIO) -> Iterator[tuple[Entry, bool]]:
     rest = entries(file)
     first = list(islice(rest, 2))
     if not first:
-        raise _Failure("there is no description in this file")
+        print("There is no description in this file.")
     for entry in chain(first, rest):
         yield entry, len(first) > 1
 
