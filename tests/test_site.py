@@ -79,7 +79,7 @@ def test_the_search_leads_to_pages_and_anchors(site: Path, pages: dict[str, Page
     index = json.loads(script[script.index("{") : script.rindex("}") + 1])
     ids = {name: set(page.ids) for name, page in pages.items()}
     names = [f"operators/{one[0].lower()}.html" for one in index["operators"]]
-    for _, link, _ in index["pages"]:
+    for _, link, _ in index["pages"] + index["elsewhere"]:
         page, _, anchor = link.partition("#")
         assert page in pages and (not anchor or anchor in ids[page]), link
     for member, operators in index["members"].items():

@@ -43,8 +43,8 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     }
     page = templates.render(
         "docs/counterparts.md.j2",
-        onnx=[_row(one) for one in known.operations if one.interface == "onnx"],
-        webnn=[_row(one) for one in known.operations if one.interface == "webnn"],
+        onnx=rows(known, "onnx"),
+        webnn=rows(known, "webnn"),
         operators=[_reverse(known, operator) for operator in registry.operators],
         differences=list(_differences(registry)),
         views=VIEWS,
@@ -78,10 +78,11 @@ def takes_leading_ones(operator: Operator) -> bool:
 
 @dataclass(frozen=True)
 class Row:
-    """An operation in its newest version: the operators of each form, and its limits."""
+    """An operation in its newest version: the operators of each form, what is said instead, and limits."""
 
     name: str
-    forms: str
+    forms: tuple[tuple[str, ...], ...]
+    instead: str
     limits: str
 
 
@@ -104,23 +105,27 @@ class Difference:
     reading: str
 
 
-def _name(domain: str, name: str) -> str:
+def named(domain: str, name: str) -> str:
+    """An operation as a page names it: with its domain, but for ONNX's own."""
     return f"{domain}.{name}" if domain else name
+
+
+def rows(known: Counterparts, interface: str) -> list[Row]:
+    """The operations of an interface."""
+    return [_row(one) for one in known.operations if one.interface == interface]
 
 
 def _row(counterpart: Counterpart) -> Row:
     newest = counterpart.signatures[0]
-    forms = [" + ".join(step.operator for step in form.steps) for form in newest.forms]
-    if newest.expands:
-        forms.append("what its definition by other operations has")
-    text = " or ".join(dict.fromkeys(forms))
+    forms = dict.fromkeys(tuple(step.operator for step in form.steps) for form in newest.forms)
+    instead = "what its definition by other operations has" if newest.expands else ""
     if newest.host:
-        text = f"none needed: {newest.host.plain}"
+        instead = f"none needed: {newest.host.plain}"
     if newest.none:
-        text = f"none: {newest.none.plain}"
+        instead = f"none: {newest.none.plain}"
     limits = [limit.says.plain for limit in newest.limits]
     limits += [counterpart.note.plain] if counterpart.note else []
-    return Row(_name(counterpart.domain, counterpart.name), text, "; ".join(limits))
+    return Row(named(counterpart.domain, counterpart.name), tuple(forms), instead, "; ".join(limits))
 
 
 def _reverse(known: Counterparts, operator: Operator) -> Reverse:
@@ -131,7 +136,7 @@ def _reverse(known: Counterparts, operator: Operator) -> Reverse:
     users = known.of(operator.name)
     return Reverse(
         operator.name,
-        told("onnx", (_name(one.domain, one.name) for one in users if one.interface == "onnx")),
+        told("onnx", (named(one.domain, one.name) for one in users if one.interface == "onnx")),
         told("webnn", (one.name for one in users if one.interface == "webnn")),
         told("directmlx", known.directmlx.get(operator.name, ())),
     )
@@ -145,7 +150,7 @@ def _differences(registry: Registry) -> Iterator[Difference]:
     for key in sorted(mapped.keys() | registered.keys()):
         one, other = mapped.get(key), registered.get(key)
         signature = one.signatures[0] if one else None
-        name, reading = _name(*key), other.reading.plain if other else ""
+        name, reading = named(*key), other.reading.plain if other else ""
         if other is None:
             if signature and signature.forms:
                 yield Difference(name, "mapped here, not registered there", reading)

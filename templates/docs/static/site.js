@@ -66,6 +66,7 @@ function entriesOf(index) {
     add("operator", 1.6, name, page(number), `since ${since}. ${summary}`, alias ? [name, alias] : [name], summary);
   });
   for (const [title, url, text] of index.pages) add("page", 1.3, title, url, text, [title], text);
+  for (const [title, url, text] of index.elsewhere) add("elsewhere", 0.4, title, url, text, [title], text);
   for (const [name, numbers] of Object.entries(index.members)) {
     for (const number of numbers) {
       const operator = operatorName(number);

@@ -8,11 +8,11 @@ from typing import Any
 
 from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, PRELUDE
 from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS, FUNCTIONS
-from dmlgen.outputs import c, hlsl, hlsl_definition, python
+from dmlgen.outputs import c, counterparts, hlsl, hlsl_definition, python
 from dmlgen.outputs.c import c_type
 from dmlgen.outputs.docs import interface, search, support
 from dmlgen.outputs.docs.formula import code
-from dmlgen.outputs.docs.operator import Operators, lets_of, rule_view
+from dmlgen.outputs.docs.operator import INTERFACES, Operators, lets_of, rule_view
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import FeatureLevel, Operator, Registry, TensorData
 from dmlgen.sentence import sentence
@@ -42,6 +42,7 @@ class _Site:
         self._names = _names_of(registry)
         self._files: dict[str, bytes] = {}
         self._pages: list[tuple[str, str, str]] = []  # for the search
+        self._elsewhere: list[tuple[str, str, str]] = []  # the same, of other interfaces
 
     def files(self) -> dict[str, bytes]:
         registry = self._registry
@@ -66,7 +67,7 @@ class _Site:
         self._languages()
         self._interfaces()
         self._files |= self._templates.plain_files("docs/static")
-        self._files["search-index.js"] = search.index(registry, self._pages)
+        self._files["search-index.js"] = search.index(registry, self._pages, self._elsewhere)
         return self._files
 
     def _add(self, path: str, template: str, title: str, words: str | None = None, **context: Any) -> None:
@@ -110,6 +111,7 @@ class _Site:
             tensors=[rule_view(rule, definitions, examples) for rule in registry.tensor.rules],
             lets=lets_of(definitions),
         )
+        self._counterparts()
         words = "errors in the documentation contradictions wrong pages"
         self._add("errata.html", "errata", "Errata", words, operators=order)
         enums = [enum for enum in registry.enums.values() if enum.name != "OPERATOR_TYPE"]
@@ -128,6 +130,21 @@ class _Site:
         self._add("refused.html", "refused", "My description is refused: what now", words)
         words = "help how to read legend sources docs header observed ours advice"
         self._add("reading.html", "reading", "How to read these pages", words)
+
+    def _counterparts(self) -> None:
+        """The page of what other interfaces have, and each of their operations for the search."""
+        known, path = self._registry.counterparts, "counterparts.html"
+        interfaces = [(one, INTERFACES[one], counterparts.rows(known, one)) for one in ("onnx", "webnn")]
+        title = "From ONNX, WebNN, DirectMLX"
+        self._add(path, "counterparts", title, "models mapping nodes", interfaces=interfaces)
+        for key, name, rows in interfaces:
+            for row in rows:
+                words = " or ".join(" + ".join(form) for form in row.forms) or row.instead
+                self._elsewhere.append((f"{name} {row.name}", f"{path}#{key}-{row.name}", words))
+        for operator, names in known.directmlx.items():
+            for name in names:
+                url = f"{path}#directmlx-{operator}-{name}"
+                self._elsewhere.append((f"DirectMLX {name}", url, operator))
 
     def _languages(self) -> None:
         functions = [(_signature(name, one.arguments), one.meaning) for name, one in FUNCTIONS.items()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -11,12 +11,15 @@ from markupsafe import Markup
 from dmlgen.expr.printer import SOURCE
 from dmlgen.names import pascal
 from dmlgen.outputs.c import c_type
+from dmlgen.outputs.counterparts import named
 from dmlgen.outputs.docs import computes, example, support
 from dmlgen.outputs.docs.formula import code
 from dmlgen.registry import Definition, FeatureLevel, Inference, Member, Operator, Registry, Rule
 from dmlgen.sentence import sentence
 from dmlgen.show import condition_text
 from dmlgen.text import NO_TEXT, Text
+
+INTERFACES = {"onnx": "ONNX", "webnn": "WebNN", "directmlx": "DirectMLX"}
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,16 @@ class InferenceView:
     spec: Inference
     value: Markup
     when: Markup | None
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """What another interface has for an operator, with its place on that page; or, without one, why not."""
+
+    title: str
+    name: str
+    anchor: str
+    note: Text
 
 
 @dataclass(frozen=True)
@@ -77,6 +90,7 @@ class OperatorView:
     previous: Operator | None
     next: Operator | None
     versions: tuple[Operator, ...]
+    elsewhere: tuple[Elsewhere, ...]
     related: tuple[Operator, ...]
 
 
@@ -130,6 +144,7 @@ class Operators:
             previous=self.order[place - 1] if place else None,
             next=self.order[place + 1] if place + 1 < len(self.order) else None,
             versions=versions,
+            elsewhere=tuple(_elsewhere(registry, operator)),
             related=tuple(one for one in family if one is not operator and one not in versions),
         )
 
@@ -163,6 +178,19 @@ def _versions(registry: Registry, operator: Operator) -> tuple[Operator, ...]:
 
     found = [one for one in registry.operators if base(one.name) == base(operator.name)]
     return tuple(sorted((one for one in found if one is not operator), key=lambda one: _natural(one.name)))
+
+
+def _elsewhere(registry: Registry, operator: Operator) -> Iterator[Elsewhere]:
+    known = registry.counterparts
+    for one in known.of(operator.name):
+        name = named(one.domain, one.name)
+        yield Elsewhere(INTERFACES[one.interface], name, f"{one.interface}-{name}", one.note)
+    for name in known.directmlx.get(operator.name, ()):
+        anchor = f"directmlx-{operator.name}-{name}"
+        yield Elsewhere(INTERFACES["directmlx"], f"dml::{name}", anchor, NO_TEXT)
+    for interface, reasons in known.without.items():
+        if operator.name in reasons:
+            yield Elsewhere(INTERFACES[interface], "", "", reasons[operator.name])
 
 
 def _member(registry: Registry, operator: Operator, member: Member) -> MemberView:

@@ -15,8 +15,11 @@ from dmlgen.sentence import sentence
 _VALUE = "\u0001"  # where a message shows a value
 
 
-def index(registry: Registry, pages: Sequence[tuple[str, str, str]]) -> bytes:
-    """The script. `pages` are titles, addresses, and words by which they are found besides."""
+Entry = tuple[str, str, str]  # a title, its address, words by which it is found besides
+
+
+def index(registry: Registry, pages: Sequence[Entry], elsewhere: Sequence[Entry]) -> bytes:
+    """The script. `elsewhere` are operations of other interfaces."""
     members: dict[str, list[int]] = {}
     rules: list[tuple[int, str, str]] = []
     messages: dict[str, list[int]] = {}
@@ -46,6 +49,7 @@ def index(registry: Registry, pages: Sequence[tuple[str, str, str]]) -> bytes:
         "messages": messages,
         "data": data,
         "pages": pages,
+        "elsewhere": elsewhere,
     }
     text = json.dumps(known, separators=(",", ":"))
     return f"// {banner('specs/')}\nconst searchIndex = {text};\n".encode()
