@@ -177,6 +177,7 @@ class Check:
     If `guard` holds then, for every combination of the `loops` (outermost first), `condition` must hold. The
     first combination that fails is reported, for `member`, with `message`: texts and expressions in turn. In
     a rule of every tensor, `member` is a field, and `ir.Tensor("")` in the message is the tensor's path.
+    `worded` holds where the spec has words for the message, which otherwise follows from the condition alone.
     """
 
     member: str
@@ -185,6 +186,7 @@ class Check:
     condition: ir.Expr
     message: tuple[str | ir.Expr, ...]
     hint: Hint | None = None
+    worded: bool = False
 
     @property
     def shown(self) -> tuple[ir.Expr, ...]:

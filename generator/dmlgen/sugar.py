@@ -120,7 +120,8 @@ def _checks(
 def _check(
     condition: ir.Expr, guard: ir.Expr | None, loops: Loops, case: tuple[Part, ...], wording: Wording
 ) -> Check:
-    sentence, because = wording.says(loops) or explain(condition, case), wording.because(loops)
+    says, because = wording.says(loops), wording.because(loops)
+    sentence = says or explain(condition, case)
     message = joined([*sentence, *([" (", *because, ")"] if because else [])])
     if not sentence:
         reason = "no words tell a user how this condition is broken; write them, as `says`"
@@ -136,7 +137,8 @@ def _check(
         (when,) = settled([hint.when], read)
         assert not isinstance(when, str)
         hint = Hint(when, settled(hint.message, read))
-    return Check(member, loops, guard, condition, settled(message, read), hint)
+    worded = bool(says or because or case)
+    return Check(member, loops, guard, condition, settled(message, read), hint, worded)
 
 
 def _cases(node: ir.Expr) -> list[tuple[ir.Expr, ir.Expr]]:

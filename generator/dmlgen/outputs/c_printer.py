@@ -1,4 +1,4 @@
-"""Expressions as C.
+"""Expressions as C: for plans, and for the quick test of tensors. Rules are programs, of `c_program`.
 
 Integers are `int64_t`, truth values `int`, fractions `double`. What C has no expression for (reductions,
 arrays) becomes statements that stand before the text of the expression. As every expression has a value for
@@ -9,13 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 
 from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
 from dmlgen.expr.printer import ATOM, COMPARISON, SOURCE, Printer
-from dmlgen.outputs.render import c_string
-from dmlgen.reads import reads
 from dmlgen.registry import Check, Member, Operator, Registry, Rule
 
 TENSOR = "BUFFER_TENSOR_DESC"
@@ -29,11 +26,11 @@ _NEEDS = {"product": "multiply", "sum": "add"}
 
 
 class CPrinter(Printer):
-    """Prints the checks of one C function.
+    """Prints expressions of one C function.
 
-    `operator` is None in a function that judges one tensor. `statements` collects what must stand before the
-    text that was printed last; `functions` the helpers, without their prefix, that the texts call; `tensors`
-    the tensor members, arrays of them apart, that they read.
+    `operator` is None in a function that looks at one tensor. `statements` collects what must stand before
+    the text that was printed last; `functions` the helpers, without their prefix, that the texts call;
+    `tensors` the tensor members, arrays of them apart, that they read.
     """
 
     def __init__(self, registry: Registry, operator: Operator | None) -> None:
@@ -67,33 +64,11 @@ class CPrinter(Printer):
                 else:
                     self._add(f"const {_c_type(part)} {_local(part)} = {self.print(part.value)};")
 
-    def check(self, rule: Rule, check: Check) -> list[str]:
-        """The statements that judge one check of a rule."""
-        self.rule = rule
-        with self.block() as lines, ExitStack() as nested:
-            for part in parts(check):
-                self._define(part)
-            if guards := self._guards(rule, check):
-                nested.enter_context(self._if(" && ".join(guards)))
-            found = self._new("found")
-            if len(check.loops) > 1:
-                self._add(f"const size_t {found} = run->count;")
-            for depth, loop in enumerate(check.loops):
-                if depth:
-                    nested.callback(self._add, f"if (run->count > {found}) {{", "    break;", "}")
-                nested.enter_context(self._loop(loop))
-            with self._if(self.failure(check.condition)):
-                with self._if(f"(run->tensor & {self._mask(rule)}) == 0"):
-                    self._add(*self._report(rule, check))
-                if check.loops:
-                    self._add("break;")
-        return lines
-
     def test(self, rule: Rule, check: Check) -> list[str]:
         """The statements that return 0 from a function where a check does not hold."""
         self.rule = rule
         with self.block() as lines, ExitStack() as nested:
-            for part in parts(replace(check, message=(), hint=None)):
+            for part in check.read:
                 self._define(part)
             if guards := self._guards(rule, check):
                 nested.enter_context(self._if(" && ".join(guards)))
@@ -102,18 +77,6 @@ class CPrinter(Printer):
             with self._if(self.failure(check.condition)):
                 self._add("return 0;")
         return lines
-
-    def value(self, node: ir.Expr) -> tuple[list[str], str]:
-        """Statements, and the text of the expression's value after them."""
-        with self.block() as lines:
-            self._define(node)
-            return lines, self.print(node)
-
-    def array(self, node: ir.Expr) -> tuple[list[str], str]:
-        """Statements, and the name of a list with the value of an array expression after them."""
-        with self.block() as lines:
-            self._define(node)
-            return lines, self._list(node)
 
     def failure(self, condition: ir.Expr) -> str:
         """The text that is true when the condition is not."""
@@ -338,12 +301,6 @@ class CPrinter(Printer):
         end = count if upper is None else self.print(upper)
         self._add(self._call(function, f"&{target}", array, count, first, end) + ";")
 
-    # Checks.
-
-    def _mask(self, rule: Rule) -> str:
-        """The bits of the fields that a rule of every tensor reads."""
-        return f"{sum(field_bit(self.registry, field) for field in reads(rule)):#x}"
-
     def _guards(self, rule: Rule, check: Check) -> list[str]:
         """What must hold for a check to be judged at all."""
         guards = [f"run->level >= {rule.since.value}"] if rule.since.ordinal else []
@@ -352,46 +309,6 @@ class CPrinter(Printer):
         if check.guard is not None:
             guards.append(self.print(check.guard, COMPARISON))
         return guards
-
-    def _report(self, rule: Rule, check: Check) -> list[str]:
-        format, arguments = "", []
-        for part in check.message:
-            if isinstance(part, str):
-                format += escaped(part)
-            else:
-                conversion, argument = self._argument(part)
-                format += conversion
-                arguments.append(argument)
-        rule_id, place = ("rule->id", "run->outer") if self.operator else (c_string(rule.id), "place")
-        lines = [
-            f"dmlops_report(run, {rule_id}, {place}, {c_string(check.member)}",
-            f"    {c_string(format)}",
-        ]
-        lines += [f"    {argument}" for argument in arguments]
-        return [*(f"{line}," for line in lines[:-1]), f"{lines[-1]});"]
-
-    def _argument(self, node: ir.Expr) -> tuple[str, str]:
-        """A value of a message: its conversion in the format, and the arguments that go with it."""
-        if isinstance(node, ir.Tensor):
-            return "%p", "place"
-        kind = node.type.kind
-        if kind == "ints":
-            if isinstance(node, ir.Field):
-                values, count = self._array(node)
-                return "%a", f"{values}, (int64_t){count}"
-            return "%l", f"&{self._list(node)}"
-        if kind == "enum":
-            return "%e", f"dmlops_names_{node.type.name}, {self._wide(node)}"
-        if kind in ("int", "bool"):
-            return f"%{kind[0]}", self._wide(node)
-        if kind == "float":
-            return "%g", self.print(node)
-        raise self._unsupported(f"a {node.type} in a message")
-
-    def _wide(self, node: ir.Expr) -> str:
-        """An integer of 64 bits, as arguments of messages must be."""
-        text = self.print(node, ATOM)
-        return text if text.startswith(_WIDE) else _WIDE + text
 
     # Statements.
 
@@ -452,25 +369,6 @@ class CPrinter(Printer):
         position = self.operator.position if self.rule is None else self.rule.position
         owner = self.operator.name if self.rule is None else self.rule.id
         return SpecError([Finding(position, "c-output", f"{owner}: {what} has no form in C yet")])
-
-
-def parts(check: Check) -> list[ir.Expr]:
-    """Every expression of a check, in the order of their evaluation."""
-    loops = [
-        part for loop in check.loops for part in (loop.lower, loop.upper, loop.condition) if part is not None
-    ]
-    return [*([] if check.guard is None else [check.guard]), *loops, check.condition, *check.shown]
-
-
-def field_bit(registry: Registry, field: str) -> int:
-    """The bit of a tensor's field among the things that are found to be broken; 1 is any other member."""
-    names = [member.name for member in registry.structs[TENSOR].members]
-    return 2 << names.index(field) if field in names else 1
-
-
-def escaped(text: str) -> str:
-    """A text as it stands in a format, where % starts a conversion."""
-    return text.replace("%", "%%")
 
 
 def _c_type(node: ir.Expr) -> str:

@@ -1,19 +1,19 @@
 """Expressions as programs of bytes, which an interpreter in the C header runs.
 
-A program is the expression itself, outermost first: a byte for what it does, then its operands, one after the
-other. What the definitions of a rule give stands in slots, which are filled first. As every expression has a
-value for every description (an absent tensor reads as one without dimensions), both sides of a choice are
-worked out. Members are named by their offsets in words of 4 bytes, which the C compiler fills in.
+A program is the expression itself, outermost first: a byte for what it does, then its operands, one after
+the other. Before it stand its definitions, which fill slots, and before the condition of a rule its guards
+and loops; after that come the values that its message shows. As every expression has a value for every
+description (an absent tensor reads as one without dimensions), both sides of a choice are worked out. Members
+are named by their offsets in words of 4 bytes, which the C compiler fills in.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
-from dmlgen.diagnostics import Finding, Position, SpecError
+from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
 from dmlgen.expr.printer import SOURCE
 from dmlgen.registry import Check, Member, Operator, Registry, Rule
@@ -24,6 +24,7 @@ WORD = 4  # bytes; offsets of members count words
 # What a byte of a program does. Below SMALL: by its position here; from there on: a number, then a slot.
 # Those from ADD to GREATER_OR_EQUAL make a number of two numbers.
 OPERATIONS = (
+    *("LET", "LET_LIST", "WHEN", "FOR"),
     *("NUMBER", "LEVEL", "UINT", "INT", "BOOL", "UINT64", "GIVEN", "THROUGH", "INSIDE"),
     *("RANK", "TYPE", "SIZE", "ENTRY", "LENGTH", "COUNT", "PRODUCT", "SUM", "SAME", "GIVEN_ENTRY"),
     *("ADD", "SUBTRACT", "MULTIPLY", "DIVIDE", "MODULO", "MIN", "MAX", "BIT_AND", "BIT_OR"),
@@ -38,9 +39,10 @@ OPERATIONS = (
 SMALL, SLOT = 0x80, 0xC0
 REDUCTIONS = ("all", "any", "sum", "product", "min", "max")
 VALUES = ("int", "bool", "float", "ints", "enum")  # what a message can show, by the kind of its type
-ENTRY = 0xFF  # in place of a tensor's offset: one of an array
+ITSELF, ENTRY = 0xFE, 0xFF  # in place of a tensor's offset: what the program looks at, one of an array
+AS_GIVEN = -(1 << 63)  # no value that programs work out: these end at -(2^63 - 1)
+_WIDTH = 112  # columns of a line
 
-_TRUE = ir.Number(True, ir.BOOL)
 _NUMBER = {"==": "EQUAL", "!=": "NOT_EQUAL", "<": "LESS", "<=": "LESS_OR_EQUAL", ">": "GREATER"} | {
     ">=": "GREATER_OR_EQUAL"
 }
@@ -51,7 +53,7 @@ _ARITHMETIC = {"+": "ADD", "-": "SUBTRACT", "*": "MULTIPLY", "//": "DIVIDE", "%"
 _FUNCTIONS = {"min": "MIN", "max": "MAX", "abs": "ABS", "bits": "BITS", "signed": "SIGNED"} | {
     "power_of_two": "POWER_OF_TWO"
 }
-_BY_TYPE = {"UINT": "UINT", "INT": "INT", "BOOL": "BOOL", "UINT64": "UINT64", "FLOAT": "FLOAT"}
+_SCALARS = ("UINT", "INT", "BOOL", "UINT64", "FLOAT")
 
 
 @dataclass(frozen=True)
@@ -63,89 +65,117 @@ class Slots:
 
 
 class Program:
-    """Writes one program of an operator. Each text of `code` is one byte."""
+    """Writes one program, of an operator or, where that is None, of any tensor.
 
-    def __init__(self, registry: Registry, operator: Operator) -> None:
+    `lines` are its text, `size` the number of its bytes. The program of a tensor looks at that tensor alone;
+    its first slot tells whether the operator reads it.
+    """
+
+    def __init__(self, registry: Registry, operator: Operator | None) -> None:
         self.registry = registry
         self.operator = operator
-        self.code: list[str] = []
-        self.position: Position = operator.position
-        self.owner = operator.name
-        self._integers: dict[str, int] = {}
+        self.lines: list[str] = []
+        self.size = 0
+        self._line: list[str] = []
+        self._depth = 0
+        self._position = registry.tensor.rules[0].position if operator is None else operator.position
+        self._owner = "a tensor" if operator is None else operator.name
         self._variables: dict[str, int] = {}
+        self._integers: dict[str, int] = {}
         self._lists: dict[str, int] = {}
         self._taken = self._most = 0  # slots of integers
         self._fields = {member.name: member for member in registry.structs[TENSOR].members}
-        self._enums = {name: number for number, name in enumerate(registry.enums)}
+        if operator is None:
+            self._variables["is_input"] = self._slot()
 
     @property
     def slots(self) -> Slots:
         return Slots(self._most, len(self._lists))
 
-    def check(self, rule: Rule, check: Check, parts: Iterable[ir.Expr]) -> str:
+    def check(self, rule: Rule, check: Check) -> str:
         """Judge a check; gives the format of its message, in which %v stands for the next value.
 
         What follows %? is the hint, which the message ends before unless the next value is true.
         """
-        self.position, self.owner = rule.position, rule.id
-        self._define(parts)
-        self._guard(rule, check)
-        self._byte(len(check.loops))
-        for loop in check.loops:
-            slot = self._slot()
-            self._byte(slot)
-            self.integer(loop.lower)
-            self.integer(loop.upper)
-            self._variables[loop.variable.name] = slot
-            self.integer(_TRUE if loop.condition is None else loop.condition)
+        self._position, self._owner = rule.position, rule.id
+        loops = [part for loop in check.loops for part in ir.children(loop)]
+        self._define([*([] if check.guard is None else [check.guard]), *loops, check.condition, *check.shown])
+        guards = [*_levels(rule), *([] if check.guard is None else [check.guard])]
+        if guards:
+            self._when(guards[0] if len(guards) == 1 else ir.Logic("and", tuple(guards)))
+        for self._depth, loop in enumerate(check.loops, 1):
+            self._for("FOR", loop)
+            self._end_line(self._depth - 1)
+            if loop.condition is not None:
+                self._when(loop.condition)
         self.integer(check.condition)
+        self._end_line(self._depth)
+        self._depth = 0
         format_ = self._message(check.message)
         if check.hint is not None:
             self.integer(check.hint.when)
+            self._end_line()
             format_ += "%?" + self._message(check.hint.message)
-        return format_
-
-    def _message(self, parts: Iterable[str | ir.Expr]) -> str:
-        format_ = ""
-        for part in parts:
-            if isinstance(part, str):
-                format_ += part.replace("%", "%%")
-            else:
-                format_ += "%v"
-                self._value(part)
         return format_
 
     def number(self, node: ir.Expr) -> None:
         """The value of an expression that is no array."""
         self._define([node])
         self.integer(node)
+        self._end_line()
 
     def array(self, node: ir.Expr) -> None:
         """The entries of an array."""
         self._define([node])
         self._list(node)
+        self._end_line()
 
-    def _guard(self, rule: Rule, check: Check) -> None:
-        guards: list[ir.Expr] = []
-        level = ir.Local("", ir.INT)
-        if rule.since.ordinal:
-            guards.append(ir.Compare(">=", level, ir.Number(rule.since.value, ir.INT)))
-        if rule.until is not None:
-            guards.append(ir.Compare("<", level, ir.Number(rule.until.value, ir.INT)))
-        if check.guard is not None:
-            guards.append(check.guard)
-        if len(guards) > 1:
-            guards = [ir.Logic("and", tuple(guards))]
-        self.integer(guards[0] if guards else _TRUE)
+    def _when(self, condition: ir.Expr) -> None:
+        self._op("WHEN")
+        self.integer(condition)
+        self._end_line(self._depth)
+
+    def _message(self, parts: Iterable[str | ir.Expr]) -> str:
+        format_ = ""
+        for part in parts:
+            if isinstance(part, str):
+                format_ += part.replace("%", "%%")
+            elif isinstance(part, ir.Tensor):
+                format_ += "%p"
+            else:
+                format_ += "%v"
+                self._value(part)
+                self._end_line()
+        return format_
 
     def _value(self, node: ir.Expr) -> None:
         kind = node.type.kind
-        if kind not in VALUES or (kind == "enum" and node.type.name not in self._enums):
+        if kind not in VALUES or (kind == "enum" and node.type.name not in self.registry.enums):
             raise self._unsupported(f"a {node.type} in a message")
-        self._byte(VALUES.index(kind))
+        self._put(f"DMLOPS_SHOW_{kind.upper()}")
         if kind == "enum":
-            self._byte(self._enums[node.type.name or ""])
+            self._put(f"DMLOPS_ENUM_{node.type.name}")
         {"float": self._float, "ints": self._list}.get(kind, self.integer)(node)
+
+    # Text: each operation, operand and byte has its name.
+
+    def _op(self, name: str, *operands: int) -> None:
+        self._put(f"DMLOPS_{name}")
+        for operand in operands:
+            self._byte(operand)
+
+    def _byte(self, value: int) -> None:
+        if not 0 <= value <= 0xFF:
+            raise self._unsupported("so large an expression")
+        self._put(str(value))
+
+    def _put(self, text: str, size: int = 1) -> None:
+        self._line.append(text)
+        self.size += size
+
+    def _end_line(self, depth: int = 0) -> None:
+        self.lines += filled(self._line, depth)
+        self._line = []
 
     # Slots.
 
@@ -154,17 +184,19 @@ class Program:
         definitions: dict[str, ir.Definition] = {}
         for part in parts:
             _definitions(part, definitions)
-        self._byte(len(definitions))
         for name, definition in definitions.items():
             if definition.type == ir.INTS:
-                self._byte(SLOT + len(self._lists))
+                self._op("LET_LIST")
+                self._byte(len(self._lists))
                 self._list(definition.value)
                 self._lists[name] = len(self._lists)
             else:
                 slot = self._slot()
-                self._byte(slot)
+                self._op("LET")
+                self._put(f"{slot} /* {name} */")
                 self.integer(definition.value)
                 self._integers[name] = slot
+            self._end_line()
 
     def _slot(self) -> int:
         """A slot of an integer."""
@@ -174,31 +206,52 @@ class Program:
             raise self._unsupported("so many names")
         return self._taken - 1
 
-    @contextmanager
-    def _body(self) -> Iterator[None]:
-        """What is written inside has its length before it."""
-        start = len(self.code)
-        yield
-        length = len(self.code) - start
-        self.code[start:start] = [str(length % 256), str(length // 256)]
+    def _for(self, operation: str, loop: ir.Loop, *operands: str) -> None:
+        """A loop as far as its bounds; what follows may use its variable."""
+        slot, name = self._slot(), loop.variable.name
+        self._op(operation)
+        for operand in operands:
+            self._put(operand)
+        self._put(f"{slot} /* {name} */")
+        self.integer(loop.lower)
+        self.integer(loop.upper)
+        self._variables[name] = slot
+
+    def _turns(self, operation: str, loop: ir.Loop, body: ir.Expr, *operands: str) -> None:
+        """A loop inside an expression: before what it does in each turn stands the length of that."""
+        outer = dict(self._variables)
+        self._for(operation, loop, *operands)
+        place, start = len(self._line), self.size
+        if loop.condition is not None:
+            self._op("WHEN")
+            self.integer(loop.condition)
+        self.integer(body)
+        self._line.insert(place, f"DMLOPS_TURN({self.size - start})")
+        self.size += 2
+        self._variables = outer
+        self._taken -= 1
 
     # Numbers.
 
     def integer(self, node: ir.Expr) -> None:
         """An integer, truth value or value of an enumeration."""
         match node:
-            case ir.Number(value=value) | ir.EnumValue(value=value) | ir.Constant(value=value):
+            case ir.Number(value=value):
                 self._number(int(value))
+            case ir.EnumValue(name=name, value=value) | ir.Constant(name=name, value=value):
+                self._number(value, name)
             case ir.Local(name=""):
                 self._op("LEVEL")
-            case ir.Local(name=name):
-                self._byte(SLOT + self._variables[name])
             case ir.Definition(name=name):
-                self._byte(SLOT + self._integers[name])
+                self._put(f"DMLOPS_SLOT({self._integers[name]}) /* {name} */")
+            case ir.Local(name=name) | ir.Member(name=name) if name in self._variables:
+                self._put(f"DMLOPS_SLOT({self._variables[name]}) /* {name} */")
             case ir.Member(name=name):
-                self._scalar(self.operator.member[name], self.operator.c_name)
+                self._scalar(self._member(name))
             case ir.Part(member=owner, name=name):
                 self._part(owner, name)
+            case ir.Field(tensor=ir.Tensor(name=""), name=name):
+                self._scalar(self._fields[name])
             case ir.Field(tensor=tensor, name="DimensionCount"):
                 self._op("RANK")
                 self._tensor(tensor)
@@ -238,32 +291,38 @@ class Program:
             case ir.Conditional(test=test, then=then, otherwise=otherwise):
                 self._all("SELECT", test, then, otherwise)
             case ir.Reduce(kind=kind, loop=loop, body=body):
-                self._op("REDUCE", REDUCTIONS.index(kind))
-                self._loop(loop, body)
+                if kind not in REDUCTIONS:
+                    raise self._unsupported(SOURCE.print(node))
+                self._turns("REDUCE", loop, body, f"DMLOPS_OVER_{kind.upper()}")
             case ir.Call():
                 self._call(node)
             case _:
                 raise self._unsupported(SOURCE.print(node))
 
-    def _number(self, value: int) -> None:
+    def _number(self, value: int, name: str = "") -> None:
+        comment = f" /* {name} */" if name else ""
         if 0 <= value < SLOT - SMALL:
-            self._byte(SMALL + value)
+            self._put(f"DMLOPS_SMALL({value}){comment}")
         else:
-            self._op("NUMBER", *value.to_bytes(8, "little", signed=True))
+            self._op("NUMBER")
+            self._put(f"DMLOPS_BYTES({'DMLOPS_AS_GIVEN' if value == AS_GIVEN else value}){comment}", 8)
 
     def _present(self, node: ir.Present) -> None:
         match node.item:
+            case ir.Field(tensor=ir.Tensor(name=""), name=name):
+                self._op("GIVEN")
+                self._offset(name)
             case ir.Field(tensor=tensor, name=name):
                 self._op("INSIDE")
                 self._tensor(tensor)
                 self._op("GIVEN")
-                self._offset(f"DML_{TENSOR}", name)
+                self._offset(name, f"DML_{TENSOR}")
             case ir.Tensor(index=index) if index is not None:
                 self._op("GIVEN_ENTRY")
                 self._tensor(node.item)
             case item:
                 self._op("GIVEN")
-                self._offset(self.operator.c_name, item.name)
+                self._offset(item.name)
 
     def _compare(self, node: ir.Compare) -> None:
         op, left, right = node.op, node.left, node.right
@@ -283,11 +342,10 @@ class Program:
     def _call(self, node: ir.Call) -> None:
         match node:
             case ir.Call(function="len", arguments=(ir.Tensors(name=name),)):
-                counted = self.operator.member[name].count
-                self._scalar(self.operator.member[counted or ""], self.operator.c_name)
+                self._scalar(self._member(self._member(name).count or ""))
             case ir.Call(function="len", arguments=(ir.Member(name=name),)):
                 self._op("COUNT")
-                self._offset(self.operator.c_name, self.operator.member[name].count or "")
+                self._offset(self._member(name).count or "")
             case ir.Call(function="len" | "product" | "sum" as function, arguments=(item,)):
                 self._op({"len": "LENGTH"}.get(function, function.upper()))
                 self._list(item)
@@ -295,19 +353,6 @@ class Program:
                 self._all(_FUNCTIONS[function], *arguments)
             case _:
                 raise self._unsupported(SOURCE.print(node))
-
-    def _loop(self, loop: ir.Loop, body: ir.Expr) -> None:
-        slot = self._slot()
-        self._byte(slot)
-        self.integer(loop.lower)
-        self.integer(loop.upper)
-        outer = dict(self._variables)
-        self._variables[loop.variable.name] = slot
-        with self._body():
-            self.integer(_TRUE if loop.condition is None else loop.condition)
-            self.integer(body)
-        self._variables = outer
-        self._taken -= 1
 
     def _all(self, operation: str, *operands: ir.Expr) -> None:
         self._op(operation)
@@ -319,11 +364,12 @@ class Program:
     def _float(self, node: ir.Expr) -> None:
         match node:
             case ir.Number(value=value):
-                self._op("FLOAT_NUMBER", *struct.pack("<d", value))
+                self._op("FLOAT_NUMBER")
+                self._put(f"{', '.join(map(str, struct.pack('<d', value)))} /* {value!r} */", 8)
             case ir.Definition(value=value):
                 self._float(value)
             case ir.Member(name=name):
-                self._scalar(self.operator.member[name], self.operator.c_name)
+                self._scalar(self._member(name))
             case ir.Part(member=owner, name=name):
                 self._part(owner, name)
             case ir.Index(sequence=ir.Member(name=name), index=index):
@@ -348,7 +394,7 @@ class Program:
                 self._op(name.upper())
                 self._tensor(tensor)
             case ir.Member(name=name):
-                self._op(f"{self.operator.member[name].type}S")
+                self._op(f"{self._member(name).type}S")
                 self._counted(name)
             case ir.Binary(op="+", left=left, right=right):
                 self._op("JOIN")
@@ -365,8 +411,7 @@ class Program:
                 for item in items:
                     self.integer(item)
             case ir.Reduce(kind="list", loop=loop, body=body):
-                self._op("EACH")
-                self._loop(loop, body)
+                self._turns("EACH", loop, body)
             case ir.Conditional(test=test, then=then, otherwise=otherwise):
                 self._op("CHOOSE")
                 self.integer(test)
@@ -382,54 +427,72 @@ class Program:
 
     # Members.
 
+    def _member(self, name: str) -> Member:
+        if self.operator is None:
+            raise self._unsupported(name)
+        return self.operator.member[name]
+
     def _tensor(self, node: ir.Tensor) -> None:
-        if node.index is None:
-            self._offset(self.operator.c_name, node.name)
+        if not node.name:
+            self._put("DMLOPS_ITSELF")
+        elif node.index is None:
+            self._offset(node.name)
         else:
-            self._byte(ENTRY)
+            self._put("DMLOPS_ENTRY_OF")
             self._counted(node.name)
             self.integer(node.index)
 
     def _counted(self, name: str) -> None:
         """An array, and how many entries it has."""
-        self._offset(self.operator.c_name, name)
-        self._offset(self.operator.c_name, self.operator.member[name].count or "")
+        self._offset(name)
+        self._offset(self._member(name).count or "")
 
     def _part(self, owner: ir.Member, name: str) -> None:
-        member = self.operator.member[owner.name]
+        member = self._member(owner.name)
         struct = self.registry.structs[member.type]
         part = next(one for one in struct.members if one.name == name)
         if member.pointer:
             self._op("THROUGH")
-            self._offset(self.operator.c_name, owner.name)
+            self._offset(owner.name)
             self._scalar(part, struct.c_name)
         else:
-            self._scalar(part, self.operator.c_name, f"{owner.name}.{name}")
+            self._scalar(part, path=f"{owner.name}.{name}")
 
-    def _scalar(self, member: Member, struct: str, path: str = "") -> None:
+    def _scalar(self, member: Member, struct: str = "", path: str = "") -> None:
         """A member that is one number."""
         type_ = "UINT" if member.type in self.registry.enums else member.type
-        if type_ not in _BY_TYPE:
+        if type_ not in _SCALARS:
             raise self._unsupported(f"{member.name}, a {type_}")
-        self._op(_BY_TYPE[type_])
-        self._offset(struct, path or member.name)
+        self._op(type_)
+        self._offset(path or member.name, struct)
 
-    def _offset(self, struct: str, path: str) -> None:
-        self.code.append(f"DMLOPS_WORD({struct}, {path})")
-
-    def _op(self, name: str, *operands: int) -> None:
-        self._byte(OPERATIONS.index(name))
-        for operand in operands:
-            self._byte(operand)
-
-    def _byte(self, value: int) -> None:
-        if not 0 <= value <= 0xFF:
-            raise self._unsupported("so large an expression")
-        self.code.append(str(value))
+    def _offset(self, path: str, struct: str = "") -> None:
+        """Where a member is, in what the program looks at unless a struct is named."""
+        self._put(f"DMLOPS_WORD({struct}, {path})" if struct else f"DMLOPS_AT({path})")
 
     def _unsupported(self, what: str) -> SpecError:
         """The C output grows with the operators; this one is ahead of it."""
-        return SpecError([Finding(self.position, "c-output", f"{self.owner}: {what} has no form in C yet")])
+        return SpecError([Finding(self._position, "c-output", f"{self._owner}: {what} has no form in C yet")])
+
+
+def filled(texts: Iterable[str], depth: int = 0) -> list[str]:
+    """Bytes as lines of an initializer; what is too long for one goes on below it."""
+    lines, line = list[str](), "    " * depth
+    for text in texts:
+        if line.strip() and len(line) + len(text) >= _WIDTH:
+            lines.append(line.rstrip())
+            line = "    " * (depth + 1)
+        line += f"{text}, "
+    return [*lines, line.rstrip()]
+
+
+def _levels(rule: Rule) -> Iterator[ir.Expr]:
+    """The feature levels at which a rule holds, as conditions."""
+    level = ir.Local("", ir.INT)
+    if rule.since.ordinal:
+        yield ir.Compare(">=", level, ir.Number(rule.since.value, ir.INT))
+    if rule.until is not None:
+        yield ir.Compare("<", level, ir.Number(rule.until.value, ir.INT))
 
 
 def _definitions(node: ir.Expr, found: dict[str, ir.Definition]) -> None:

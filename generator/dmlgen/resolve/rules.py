@@ -186,7 +186,7 @@ def operator_rule(
         condition = expression(node.get("require"), scope, ir.BOOL)
         checks = sugar.require(condition, _guard(node, scope), wording(general, node, scope, tensors))
     if advice:
-        checks = tuple(replace(check, message=softened(check.message)) for check in checks)
+        checks = tuple(replace(check, message=softened(check.message), worded=True) for check in checks)
     return _rule(general, node, operator, checks), inferences
 
 

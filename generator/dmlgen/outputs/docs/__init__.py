@@ -9,7 +9,7 @@ from typing import Any
 from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, PRELUDE
 from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS, FUNCTIONS
 from dmlgen.outputs import c, counterparts, hlsl, hlsl_definition, python
-from dmlgen.outputs.c import c_type
+from dmlgen.outputs.c_types import c_type
 from dmlgen.outputs.docs import interface, search, support
 from dmlgen.outputs.docs.formula import code
 from dmlgen.outputs.docs.operator import INTERFACES, Operators, lets_of, rule_view

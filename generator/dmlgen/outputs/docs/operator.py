@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from dmlgen.expr.printer import SOURCE
 from dmlgen.names import pascal
-from dmlgen.outputs.c import c_type
+from dmlgen.outputs.c_types import c_type
 from dmlgen.outputs.counterparts import named
 from dmlgen.outputs.docs import computes, example, support
 from dmlgen.outputs.docs.formula import code

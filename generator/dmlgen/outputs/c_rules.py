@@ -1,0 +1,514 @@
+"""The part of the C header that judges.
+
+Rules are programs, members and support are tables, and what an output follows from is a program again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, chain
+
+from dmlgen.diagnostics import Finding, SpecError
+from dmlgen.expr import ir
+from dmlgen.expr.bounds import BOUNDS, MAX_RANK
+from dmlgen.expr.printer import SOURCE
+from dmlgen.outputs.c_printer import CPrinter
+from dmlgen.outputs.c_program import AS_GIVEN, TENSOR, Program, Slots, filled
+from dmlgen.outputs.c_types import StructView
+from dmlgen.reads import reads
+from dmlgen.registry import Check, FeatureLevel, Operator, Registry, Rule, Stage
+from dmlgen.sugar import broadcasts
+from dmlgen.text import Message
+
+_OPERATOR = "OPERATOR_DESC"
+_AS_GIVEN = ir.Number(AS_GIVEN, ir.INT)
+_SHARED = ("DimensionCount", "DataType", "Sizes")  # fields with a function that compares them
+
+
+@dataclass(frozen=True)
+class ProgramView:
+    """A program: what it is, as a comment, and the lines of its bytes."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PhraseView:
+    """What a program that finds a violation says: of which member, and the format of the message."""
+
+    member: str
+    format: str
+
+
+@dataclass(frozen=True)
+class RuleView:
+    """A line of a rule and what judges it; `reads` is where the list of what it reads starts.
+
+    A shared function is given two members, by position; a program, where it starts and the number of its
+    phrase. `alone` holds for rules that speak of no tensor: they hold of a fused activation too. `limits`
+    holds for those on the count of an array of numbers that can be judged before outputs are known.
+    """
+
+    id: str
+    judge: str
+    start: int
+    reads: int
+    operands: tuple[int, int]
+    alone: bool
+    limits: bool
+
+
+@dataclass(frozen=True)
+class TensorRuleView:
+    """A line of a rule of every tensor: its field, its message, where its program starts.
+
+    `reads` are the bits of the fields that it reads, as C.
+    """
+
+    id: str
+    field: str
+    format: str
+    start: int
+    reads: str
+
+
+@dataclass(frozen=True)
+class TensorRulesView:
+    """The rules of every tensor, those of structure first, and the quick test that none of them is broken.
+
+    `structure` is how many are of structure, `sound` has the statements of the test by rule, and `size_start`
+    is where the program of a tensor's bytes starts.
+    """
+
+    programs: tuple[ProgramView, ...]
+    rules: tuple[TensorRuleView, ...]
+    structure: int
+    sound: dict[str, list[str]]
+    size_start: int
+
+
+@dataclass(frozen=True)
+class GeneralRuleView:
+    """A rule that is judged by tables. The second message is that of a value which a higher level takes."""
+
+    id: str
+    message: Message
+    message_with_hint: Message
+
+
+@dataclass(frozen=True)
+class TypeListView:
+    """Data types, by their values, in the order in which a support table names them."""
+
+    values: tuple[int, ...]
+    mask: int
+
+
+@dataclass(frozen=True)
+class SupportView:
+    """What a tensor may be from a level on: a bit mask of dimension counts, the index of a type list.
+
+    `condition` is the number of the operator's condition under which it may, counted from 1; 0 for always.
+    """
+
+    since: FeatureLevel
+    ranks: int
+    types: int
+    condition: int
+
+
+@dataclass(frozen=True)
+class MemberView:
+    """A member to look at; `detail` is where its table starts, its enumeration, its list of activations.
+
+    `infers` holds for one that must be given for outputs to follow from it.
+    """
+
+    name: str
+    kind: str
+    count: str | None
+    optional: bool
+    is_input: bool
+    infers: bool
+    detail: str
+
+
+@dataclass(frozen=True)
+class OutputView:
+    """An output and what its type and sizes follow from: members by position, or where programs start.
+
+    A type or sizes that no rule demands stay where they are given.
+    """
+
+    member: int
+    type_from: int | None
+    sizes_from: int | None
+    type_start: int | None
+    sizes_start: int | None
+    keeps_type: bool
+    keeps_sizes: bool
+
+
+@dataclass(frozen=True)
+class OperatorView:
+    spec: Operator
+    struct: StructView
+    members: tuple[MemberView, ...]
+    conditions: tuple[int, ...]  # where the program of each case of the support tables starts
+    rules: tuple[RuleView, ...]  # in the order of judgement
+    firsts: tuple[int, ...]  # the first rule of each stage, and their number
+    programs: tuple[ProgramView, ...]
+    phrases: tuple[PhraseView, ...]
+    outputs: tuple[OutputView, ...]
+
+
+class Tables:
+    """What operators have in common: support tables, lists of data types, of activations; equal ones once."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._starts: dict[tuple[SupportView, ...], int] = {}
+        self._end = 0
+        self.types: dict[tuple[str, ...], int] = {}
+        self.activations: dict[tuple[tuple[int, int], ...], int] = {}
+
+    @property
+    def support(self) -> list[tuple[int, tuple[SupportView, ...]]]:
+        """The tables with the index of the first line of each; a line that is no level ends them."""
+        return [(start, lines) for lines, start in self._starts.items()]
+
+    def table(self, operator: Operator, tensor: str, conditions: dict[ir.Expr, int]) -> int:
+        """Where a tensor's table starts: newest level first, each level with other lines than the next."""
+        levels: list[tuple[SupportView, ...]] = []
+        for name, rows in operator.support.items():
+            lines = tuple(
+                SupportView(
+                    self._registry.level[name],
+                    sum(1 << rank for rank in row.ranks),
+                    self.types.setdefault(row.types, len(self.types)),
+                    0 if row.when is None else conditions.setdefault(row.when, len(conditions) + 1),
+                )
+                for row in rows
+                if row.tensor == tensor
+            )
+            if not levels or [replace(line, since=levels[0][0].since) for line in lines] != [*levels[0]]:
+                levels.insert(0, lines)
+        table = tuple(line for lines in levels for line in lines)
+        if table not in self._starts:
+            self._starts[table] = self._end
+            self._end += len(table) + 1
+        return self._starts[table]
+
+    def fusable(self, operator: Operator) -> int:
+        """The index of the list of what the operator takes as fused activation."""
+        fusable = self._registry.fusable(operator)
+        activations = tuple((self._registry.operator[name].value, fusable[name].value) for name in fusable)
+        return self.activations.setdefault(activations, len(self.activations))
+
+    def type_lists(self) -> list[TypeListView]:
+        lists = [tuple(self._registry.data_type[name].value for name in names) for names in self.types]
+        return [TypeListView(values, sum(1 << value for value in values)) for values in lists]
+
+
+class Code:
+    """The programs of an operator, or those of any tensor, one after the other."""
+
+    def __init__(self, registry: Registry, operator: Operator | None) -> None:
+        self._registry = registry
+        self.operator = operator
+        self.programs: list[ProgramView] = []
+        self.slots = Slots(1, 1)
+        self._end = 0
+
+    def check(self, rule: Rule, check: Check) -> tuple[int, str]:
+        """Where the program of a check starts, and the format of its message."""
+        program = Program(self._registry, self.operator)
+        format_ = program.check(rule, check)
+        return self._add(f"{rule.id}: {SOURCE.print(check.condition)}", program), format_
+
+    def number(self, title: str, value: ir.Expr) -> int:
+        """Where the program of an expression starts."""
+        program = Program(self._registry, self.operator)
+        program.number(value)
+        return self._add(f"{title}: {SOURCE.print(value)}", program)
+
+    def array(self, title: str, value: ir.Expr) -> int:
+        """Where the program of an array starts."""
+        program = Program(self._registry, self.operator)
+        program.array(value)
+        return self._add(f"{title}: {SOURCE.print(value)}", program)
+
+    def data(self, title: str, code: Sequence[str]) -> int:
+        """Where so many bytes start that are no program."""
+        return self._append(ProgramView(title, tuple(filled(code))), len(code))
+
+    def _add(self, title: str, program: Program) -> int:
+        used = program.slots
+        self.slots = Slots(max(self.slots.integers, used.integers), max(self.slots.lists, used.lists))
+        return self._append(ProgramView(title, tuple(program.lines)), program.size)
+
+    def _append(self, view: ProgramView, size: int) -> int:
+        start = self._end
+        self.programs.append(view)
+        self._end += size
+        return start
+
+
+class OperatorCode(Code):
+    """The programs of an operator, with what these say and read."""
+
+    operator: Operator
+
+    def __init__(self, registry: Registry, operator: Operator) -> None:
+        super().__init__(registry, operator)
+        self.phrases: dict[PhraseView, int] = {}
+        self._reads: dict[tuple[str, ...], int] = {}
+
+    def rule(self, rule: Rule, check: Check) -> RuleView:
+        """The line that judges a check."""
+        reads_ = self.reads(rule)
+        start, format_ = self.check(rule, check)
+        phrase = self.phrases.setdefault(PhraseView(check.member, format_), len(self.phrases))
+        alone, limits = not _speaks_of_tensors(rule), _limits(self._registry, self.operator, rule)
+        return RuleView(rule.id, "dmlops_by_program", start, reads_, (phrase, 0), alone, limits)
+
+    def reads(self, rule: Rule) -> int:
+        """Where the list of what a rule reads starts: members by position, each with bits of its fields."""
+        positions = [member.name for member in self.operator.members]
+        fields: dict[str, list[str]] = {}
+        for path in sorted(reads(rule)):
+            owner, _, field = path.partition(".")
+            fields.setdefault(owner, []).append(field)
+        code: list[str] = []
+        for owner in sorted(fields, key=positions.index):
+            code += [f"{positions.index(owner)} /* {owner} */", field_bits(self._registry, fields[owner])]
+        key = (*code, "DMLOPS_END")
+        if key not in self._reads:
+            self._reads[key] = self.data("", key)
+        return self._reads[key]
+
+
+def operator_view(registry: Registry, tables: Tables, code: OperatorCode, struct: StructView) -> OperatorView:
+    """All that judges an operator, and what its outputs follow from."""
+    operator = code.operator
+    members, conditions = _members(registry, operator, tables)
+    places = {member.name: place for place, member in enumerate(members)}
+    stages: dict[Stage, list[RuleView]] = {stage: [] for stage in Stage if stage is not Stage.STRUCTURE}
+    for rule in operator.rules:
+        if rule.form != "json" and rule.checks:
+            if rule.stage is Stage.STRUCTURE:
+                message = f"{rule.id}: a rule of an operator is judged with counts, arrays or values"
+                raise SpecError([Finding(rule.position, "c-output", message)])
+            stages[rule.stage] += [
+                _same_field(code, rule, check, places) or code.rule(rule, check) for check in rule.checks
+            ]
+    starts = [code.number(f"case {number}", condition) for condition, number in conditions.items()]
+    outputs = _outputs(code, places)
+    return OperatorView(
+        spec=operator,
+        struct=struct,
+        members=members,
+        conditions=tuple(starts),
+        rules=tuple(chain.from_iterable(stages.values())),
+        firsts=tuple(accumulate(map(len, stages.values()), initial=0)),
+        programs=tuple(code.programs),
+        phrases=tuple(code.phrases),
+        outputs=outputs,
+    )
+
+
+def tensor_rules_view(registry: Registry, code: Code, functions: set[str]) -> TensorRulesView:
+    """The rules of every tensor; `functions` grows by the helpers that the quick test calls."""
+    printer = CPrinter(registry, None)
+    rules: list[TensorRuleView] = []
+    structure = 0
+    sound: dict[str, list[str]] = {}
+    for stage in (Stage.STRUCTURE, Stage.VALUES):
+        structure = structure or len(rules)
+        for rule in registry.tensor.rules:
+            if rule.stage is stage and rule.checks and rule.form != "json":
+                sound[rule.id] = [line for check in rule.checks for line in printer.test(rule, check)]
+                for check in rule.checks:
+                    start, format_ = code.check(rule, check)
+                    bits = field_bits(registry, reads(rule))
+                    rules.append(TensorRuleView(rule.id, check.member, format_, start, bits))
+    functions |= printer.functions
+    size = code.number("bytes of a tensor", registry.tensor.defaults["TotalTensorSizeInBytes"])
+    return TensorRulesView(tuple(code.programs), tuple(rules), structure, sound, size)
+
+
+def field_bits(registry: Registry, fields: Iterable[str]) -> str:
+    """The bits, as C, of what is found to be broken, or read: fields of a tensor, or another member."""
+    known = {member.name for member in registry.structs[TENSOR].members}
+    bits = sorted({f"DMLOPS_BIT_{field if field in known else 'MEMBER'}" for field in fields})
+    return " | ".join(bits) or "0"
+
+
+def general_rule_view(rule: Rule) -> GeneralRuleView:
+    """A rule of every operator, or of every tensor, that has no checks."""
+    return GeneralRuleView(rule.id, rule.message, rule.message + rule.hint)
+
+
+def positions(registry: Registry) -> list[int]:
+    """Where operators stand among all, by type from 0 on, counted from 1; 0 of a number that is none."""
+    types = [operator.value for operator in registry.operators]
+    return [types.index(type_) + 1 if type_ in types else 0 for type_ in range(max(types) + 1)]
+
+
+def longest_list(registry: Registry) -> int:
+    """The most entries of any array that a rule computes."""
+    rules = (*registry.tensor.rules, *(rule for operator in registry.operators for rule in operator.rules))
+    arrays = (
+        node
+        for rule in rules
+        for check in rule.checks
+        for part in (*check.read, *check.shown)
+        for node in ir.walk(part)
+        if node.type == ir.INTS
+    )
+    return max((BOUNDS.length(node)[1] for node in arrays), default=MAX_RANK)
+
+
+def _members(
+    registry: Registry, operator: Operator, tables: Tables
+) -> tuple[tuple[MemberView, ...], dict[ir.Expr, int]]:
+    """The members to look at, and the conditions of support tables with their numbers."""
+    conditions: dict[ir.Expr, int] = {}
+    members: list[MemberView] = []
+    inferring = _inferring(operator)
+    for member in operator.members:
+        kind, detail = "", "0"
+        if member.is_tensor:
+            kind, detail = "TENSOR", str(tables.table(operator, member.name, conditions))
+        elif member.type == _OPERATOR:
+            kind, detail = "ACTIVATION", str(tables.fusable(operator))
+        elif member.type in registry.enums:
+            kind, detail = "ENUM", f"DMLOPS_ENUM_{member.type}"
+        elif member.pointer:
+            kind = "ADDRESS"
+        if kind:
+            members.append(
+                MemberView(
+                    member.name,
+                    kind,
+                    member.count,
+                    member.optional,
+                    is_input=member.role == "input",
+                    infers=member.pointer and not member.optional and member.name in inferring,
+                    detail=detail,
+                )
+            )
+    return tuple(members), conditions
+
+
+def _speaks_of_tensors(rule: Rule) -> bool:
+    return any(
+        isinstance(node, ir.Tensor | ir.Tensors)
+        for check in rule.checks
+        for part in (*check.read, *check.shown)
+        for node in ir.walk(part)
+    )
+
+
+def _limits(registry: Registry, operator: Operator, rule: Rule) -> bool:
+    """Whether a rule says how many entries an array of numbers may have, and speaks of no output."""
+    nodes = [node for check in rule.checks for part in (*check.read, *check.shown) for node in ir.walk(part)]
+    counts = {
+        member.count for member in operator.attributes if member.count and member.type in registry.types
+    }
+    outputs = {member.name for member in operator.outputs}
+    tensors = {node.name for node in nodes if isinstance(node, ir.Tensor | ir.Tensors)}
+    members = {node.name for node in nodes if isinstance(node, ir.Member)}
+    return rule.stage is Stage.COUNTS and bool(counts & members) and not outputs & tensors
+
+
+def _same_field(code: OperatorCode, rule: Rule, check: Check, places: dict[str, int]) -> RuleView | None:
+    """The line of a check that only compares a field of two tensors, for which there are shared functions.
+
+    They skip a tensor that is absent, so the guard may ask for both to be there, as it must for the optional.
+    """
+    if check.loops or rule.since.ordinal or rule.until is not None:
+        return None
+    match check.condition:
+        case ir.Compare(
+            op="==",
+            left=ir.Field(tensor=ir.Tensor(name=left, index=None), name=field) as one,
+            right=ir.Field(tensor=ir.Tensor(name=right, index=None), name=other),
+        ) if field == other and field in _SHARED and not check.worded:
+            if check.hint is not None and check.hint.when != broadcasts(one, check.condition.right):
+                return None
+            optional = {name for name in (left, right) if code.operator.member[name].optional}
+            given = _given(check.guard)
+            if given is not None and optional <= given <= {left, right}:
+                members = places[left], places[right]
+                return RuleView(rule.id, f"dmlops_same_{field}", 0, code.reads(rule), members, False, False)
+    return None
+
+
+def _given(guard: ir.Expr | None) -> set[str] | None:
+    """The tensors that a guard asks to be given; None if it asks for anything else."""
+    match guard:
+        case None:
+            return set()
+        case ir.Present(item=ir.Tensor(name=name, index=None)):
+            return {name}
+        case ir.Logic(op="and", operands=operands):
+            parts = [_given(operand) for operand in operands]
+            known = [part for part in parts if part is not None]
+            return set().union(*known) if len(known) == len(parts) else None
+    return None
+
+
+def _inferring(operator: Operator) -> set[str]:
+    """The members that outputs follow from."""
+    expressions = (one for inference in operator.inferences for one in inference.expressions)
+    nodes = (node for expression in expressions for node in ir.walk(expression))
+    return {node.name for node in nodes if isinstance(node, ir.Tensor | ir.Tensors | ir.Member)}
+
+
+def _outputs(code: OperatorCode, places: dict[str, int]) -> tuple[OutputView, ...]:
+    """The outputs in the order of the struct."""
+    operator = code.operator
+    views = []
+    for output in operator.outputs:
+        data_type, sizes = (_inferred(operator, output.name, field) for field in ("DataType", "Sizes"))
+        type_from, sizes_from = _field_of_member(data_type), _field_of_member(sizes)
+        type_start = sizes_start = None
+        if data_type is not None and type_from is None:
+            type_start = code.number(f"{output.name}.DataType", data_type)
+        if sizes is not None and sizes_from is None:
+            sizes_start = code.array(f"{output.name}.Sizes", sizes)
+        views.append(
+            OutputView(
+                places[output.name],
+                None if type_from is None else places[type_from],
+                None if sizes_from is None else places[sizes_from],
+                type_start,
+                sizes_start,
+                operator.is_default(output.name, "DataType"),
+                operator.is_default(output.name, "Sizes"),
+            )
+        )
+    return tuple(views)
+
+
+def _inferred(operator: Operator, tensor: str, field: str) -> ir.Expr | None:
+    """What an output's field follows from; a value that stands for the given one where nothing tells it."""
+    found: ir.Expr | None = None
+    for one in reversed([one for one in operator.inferences if (one.tensor, one.field) == (tensor, field)]):
+        if one.when is None:
+            found = one.value
+        else:
+            as_given = _AS_GIVEN if field == "DataType" else ir.ListOf((_AS_GIVEN,))
+            found = ir.Conditional(one.when, one.value, found or as_given)
+    return found
+
+
+def _field_of_member(value: ir.Expr | None) -> str | None:
+    """The member of which an expression is just a field, of its first tensor if it is an array."""
+    match value:
+        case ir.Field(tensor=ir.Tensor(name=name, index=None | ir.Number(value=0))):
+            return name
+    return None

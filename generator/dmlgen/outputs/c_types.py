@@ -1,0 +1,168 @@
+"""The part of the C header that declares: constants, enumerations and structs, as DirectML.h has them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+
+from dmlgen.outputs.c_layout import POINTER_SIZES, layout
+from dmlgen.registry import Enum, EnumEntry, FeatureLevel, Member, Operator, Registry, Struct
+from dmlgen.text import NO_TEXT, Text
+
+# Number types that C has by another name. BOOL differs from one set of headers to another (signed on Windows,
+# unsigned in DirectX-Headers for Linux), so any declaration of ours would clash with some of them.
+STANDARD = {"SIZE_T": "size_t", "BOOL": "int32_t"}
+_OPERATOR_TYPE = "OPERATOR_TYPE"
+
+
+@dataclass(frozen=True)
+class ConstantView:
+    name: str
+    value: int
+    since: FeatureLevel
+
+
+@dataclass(frozen=True)
+class EnumView:
+    """An enumeration; `groups` are its constants by the level at which DirectML.h declares them."""
+
+    c_name: str
+    since: FeatureLevel
+    groups: tuple[tuple[FeatureLevel, tuple[ConstantView, ...]], ...]
+
+
+@dataclass(frozen=True)
+class FieldView:
+    """A member of a struct: C type, entries of an array inside it, offset for each size of a pointer."""
+
+    name: str
+    type: str
+    length: int | None
+    offsets: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class StructView:
+    """A struct or union, with its size for each size of a pointer.
+
+    DirectML.h declares it as `declared_name` from the target version `since` on; `other_name` is another name
+    that it may have there, or "".
+    """
+
+    keyword: str
+    c_name: str
+    declared_name: str
+    other_name: str
+    needs_d3d12: bool
+    since: FeatureLevel
+    summary: Text
+    fields: tuple[FieldView, ...]
+    sizes: tuple[int, ...]
+
+
+def enums(registry: Registry) -> list[Enum]:
+    """The enumerations of the header, with those that are put together from operators and levels."""
+    lowest = registry.levels[0]
+    operators = (
+        EnumEntry("INVALID", 0, lowest, NO_TEXT),
+        *(
+            EnumEntry(operator.name, operator.value, operator.since, NO_TEXT)
+            for operator in registry.operators
+        ),
+    )
+    declared = registry.levels_declared
+    levels = tuple(
+        EnumEntry(level.name.replace(".", "_"), level.value, declared, NO_TEXT) for level in registry.levels
+    )
+    return [
+        *registry.enums.values(),
+        Enum(_OPERATOR_TYPE, "DML_OPERATOR_", False, lowest, NO_TEXT, operators),
+        Enum("FEATURE_LEVEL", "DML_FEATURE_LEVEL_", False, declared, NO_TEXT, levels),
+    ]
+
+
+def names(registry: Registry) -> dict[str, list[tuple[int, str]]]:
+    """The values of each enumeration as messages show them."""
+    names = {enum.name: [(entry.value, entry.name) for entry in enum.entries] for enum in enums(registry)}
+    newest_first = [(level.value, level.name) for level in reversed(registry.levels)]
+    return {**names, "FEATURE_LEVEL": newest_first}
+
+
+def enum_view(registry: Registry, enum: Enum) -> EnumView:
+    aliases = [
+        EnumEntry(operator.alias, operator.value, operator.since, NO_TEXT)
+        for operator in registry.operators
+        if operator.alias and enum.name == _OPERATOR_TYPE
+    ]
+    entries = sorted((*enum.entries, *aliases), key=lambda entry: (entry.since.ordinal, entry.value))
+    return EnumView(
+        enum.c_name,
+        enum.since,
+        tuple(
+            (since, tuple(ConstantView(enum.prefix + entry.name, entry.value, since) for entry in group))
+            for since, group in groupby(entries, key=lambda entry: entry.since)
+        ),
+    )
+
+
+def struct_view(registry: Registry, struct: Struct | Operator) -> StructView:
+    layouts = [layout(registry, struct, size) for size in POINTER_SIZES]
+    declared_name, other_name, since = _declared(struct)
+    return StructView(
+        "union" if isinstance(struct, Struct) and struct.union else "struct",
+        struct.c_name,
+        declared_name,
+        other_name,
+        any(member.type in registry.foreign for member in struct.members),
+        since,
+        struct.summary,
+        tuple(
+            FieldView(
+                member.name,
+                c_type(registry, member),
+                member.length,
+                tuple(one.offsets[i] for one in layouts),
+            )
+            for i, member in enumerate(struct.members)
+        ),
+        tuple(one.size for one in layouts),
+    )
+
+
+def _declared(struct: Struct | Operator) -> tuple[str, str, FeatureLevel]:
+    """The name by which DirectML.h first declares a struct, its other name, and the first target version."""
+    if isinstance(struct, Struct):
+        return struct.c_name, "", struct.since
+    if struct.alias and struct.since.ordinal < struct.struct_since.ordinal:
+        return struct.c_alias, struct.c_name, struct.since
+    return struct.c_name, struct.c_alias, struct.struct_since
+
+
+def interfaces(registry: Registry) -> list[str]:
+    """The types that structs hold addresses of and that other headers declare."""
+    members = (member for struct in registry.structs.values() for member in struct.members)
+    return sorted({member.type for member in members if member.pointer and _is_foreign(registry, member)})
+
+
+def _is_foreign(registry: Registry, member: Member) -> bool:
+    own = {"tensor", "void", "char", *registry.types, *registry.structs, *(e.name for e in enums(registry))}
+    return member.type not in own
+
+
+def number_type(bits: int, kind: str) -> str:
+    if kind == "float":
+        return {32: "float", 64: "double"}[bits]
+    return f"{'u' * (kind == 'unsigned')}int{bits}_t"
+
+
+def c_type(registry: Registry, member: Member) -> str:
+    """The type of a member in its C struct."""
+    if _is_foreign(registry, member):
+        return f"{member.type}*" if member.pointer else member.type
+    if member.type in STANDARD:
+        name = STANDARD[member.type]
+    elif member.type in registry.types or member.type in ("void", "char"):
+        name = member.type
+    else:
+        name = "DML_TENSOR_DESC" if member.is_tensor else f"DML_{member.type}"
+    return f"const {name}*" if member.pointer else name
