@@ -216,18 +216,27 @@ def test_diff_tells_changes_of_meaning_and_no_others(
     specs: Path, gather_specs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     old = str(gather_specs)
-    change(specs, ELEMENTS, "summary: Picks", "# a comment\nsummary: Takes")
+    change(specs, ELEMENTS, "summary: Picks", "# a comment\nsummary: Picks")
     assert main(["diff", old, str(specs)]) == 0
+    assert capsys.readouterr().out == ""
     change(specs, ELEMENTS, "Axis < InputTensor", "Axis <= InputTensor")
     change(specs, ELEMENTS, "ranks: 4, types: [UINT32]", "ranks: 4, types: [UINT32, INT32]")
     (specs / "operators/gather/gather_nd1.yaml").unlink()
     capsys.readouterr()
     assert main(["diff", old, str(specs)]) == 1
-    assert capsys.readouterr().out.splitlines() == [
-        "- operator GATHER_ND1",
-        "~ GATHER_ELEMENTS rule DML-GATHER_ELEMENTS-axis-range",
-        "+ GATHER_ELEMENTS at 2.1: IndicesTensor is INT32",
+    lines = capsys.readouterr().out.splitlines()
+    place, text = f"{specs}/{ELEMENTS}", (specs / ELEMENTS).read_text(encoding="utf-8").splitlines()
+    rule = text.index("  - id: axis-range") + 1
+    row = next(number for number, line in enumerate(text, 1) if "types: [UINT32, INT32]" in line)
+    assert [line for line in lines if not line.startswith(" ")] == [
+        f"{old}/operators/gather/gather_nd1.yaml:2:11: breaking[operator-removed]: "
+        "the operator GATHER_ND1 is gone",
+        f"{place}:{rule}:5: compatible[rule-looser]: DML-GATHER_ELEMENTS-axis-range refuses less",
+        f"{place}:{row}:7: compatible[support-gained]: IndicesTensor of GATHER_ELEMENTS: takes INT32 at 2.1",
+        "1 breaking, 2 compatible",
     ]
+    assert "    - Axis < InputTensor.DimensionCount" in lines
+    assert "    + Axis <= InputTensor.DimensionCount" in lines
 
 
 LAYOUTS = {

@@ -15,7 +15,7 @@ from typing import TextIO, get_args
 
 from dmlgen import __version__
 from dmlgen.diagnostics import Finding, SpecError, nearest, told
-from dmlgen.formats import Format, render
+from dmlgen.formats import ChangeFormat, Format, render
 from dmlgen.project import ROOT as ROOT
 from dmlgen.project import default
 
@@ -81,11 +81,12 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--fix", action="store_true", help="bring the list of rule identifiers up to date first")
     sub = add("show", _show, "Print an operator as it is resolved: members, rules, tables, errata.")
     sub.add_argument("operator", metavar="OPERATOR", help="a name, with or without DML_OPERATOR_")
-    diff = "Print what changed in meaning from one folder of specs to another; exit 1 if anything did."
-    sub = commands.add_parser("diff", help=diff, description=diff)
-    sub.set_defaults(command=_diff)
-    sub.add_argument("old", type=Path, metavar="OLD")
-    sub.add_argument("new", type=Path, metavar="NEW")
+    sub = add("diff", _diff, "Print what changed in meaning and whom it breaks; exit 1 if anything did.")
+    side = "%s: a git revision, or a folder of specs; %s without it"
+    sub.add_argument("old", nargs="?", metavar="OLD", default="HEAD", help=side % ("before", "HEAD"))
+    sub.add_argument("new", nargs="?", metavar="NEW", help=side % ("after", "--specs as they lie"))
+    formats = get_args(ChangeFormat)
+    sub.add_argument("--format", choices=formats, default="text", help="of changes (%(default)s)")
     return parser
 
 
@@ -149,8 +150,14 @@ def _show(options: argparse.Namespace) -> int:
 
 def _diff(options: argparse.Namespace) -> int:
     from dmlgen.diff import differences
-    from dmlgen.resolve import load_registry
+    from dmlgen.diff.formats import render
+    from dmlgen.revisions import RevisionError, specs_of
 
-    lines = list(differences(load_registry(options.old), load_registry(options.new)))
-    sys.stdout.writelines(f"{line}\n" for line in lines)
-    return 1 if lines else 0
+    try:
+        with specs_of(options.old, options.specs) as old, specs_of(options.new, options.specs) as new:
+            changes = list(differences(old, new))
+    except RevisionError as error:
+        print(f"dmlgen: {error}", file=sys.stderr)
+        return 2
+    sys.stdout.write(render(changes, {}, options.format))
+    return 1 if changes else 0

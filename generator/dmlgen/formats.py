@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
 
-from dmlgen.diagnostics import Finding
+from dmlgen.diagnostics import Finding, Position
 
 Format = Literal["text", "json", "github", "sarif"]
+ChangeFormat = Literal["text", "json", "github", "markdown"]  # of changes between revisions: diff.formats
 
 
 def render(findings: Iterable[Finding], format: Format) -> str:
@@ -19,7 +21,7 @@ def render(findings: Iterable[Finding], format: Format) -> str:
 
 
 def _text(findings: Sequence[Finding]) -> str:
-    return "".join(_printable(f"{f.position}: {f.severity}[{f.code}]: {f.text}") + "\n" for f in findings)
+    return "".join(printable(f"{f.position}: {f.severity}[{f.code}]: {f.text}") + "\n" for f in findings)
 
 
 def _json(findings: Sequence[Finding]) -> str:
@@ -40,11 +42,20 @@ def _json(findings: Sequence[Finding]) -> str:
 
 
 def _github(findings: Sequence[Finding]) -> str:
-    return "".join(
-        f"::{f.severity} file={_property(f.position.file)},line={f.position.line},col={f.position.column},"
-        f"title={_property(f.code)}::{_data(f.text)}\n"
-        for f in findings
-    )
+    return "".join(annotation(f.severity, f.position, f.code, f.text) for f in findings)
+
+
+def annotation(level: Literal["error", "warning", "notice"], place: Position, title: str, text: str) -> str:
+    """A line that GitHub shows beside the place in a file of the repository."""
+    where = f"file={_property(_in_repository(place.file))},line={place.line},col={place.column}"
+    return f"::{level} {where},title={_property(title)}::{_data(text)}\n"
+
+
+def _in_repository(file: str) -> str:
+    """A file's name as GitHub takes it: from the root of the repository, wherever the command runs."""
+    path = Path(os.path.abspath(file))
+    root = next((folder for folder in path.parents if (folder / ".git").exists()), None)
+    return file if root is None else path.relative_to(root).as_posix()
 
 
 def _sarif(findings: Sequence[Finding]) -> str:
@@ -58,7 +69,9 @@ def _sarif(findings: Sequence[Finding]) -> str:
             "locations": [
                 {
                     "physicalLocation": {
-                        "artifactLocation": {"uri": quote(os.fsencode(finding.position.file))},
+                        "artifactLocation": {
+                            "uri": quote(os.fsencode(_in_repository(finding.position.file)))
+                        },
                         "region": {
                             "startLine": finding.position.line,
                             "startColumn": finding.position.column,
@@ -88,15 +101,15 @@ def _dump(value: object) -> str:
     return json.dumps(value, indent=2) + "\n"
 
 
-def _printable(text: str) -> str:
-    # A file name may hold terminal escapes, line ends or undecodable bytes.
+def printable(text: str) -> str:
+    """A line for a terminal. A file name may hold escapes, line ends or undecodable bytes."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
 def _data(text: str) -> str:
-    return _printable(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
+    return printable(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
 
 
 def _property(text: str) -> str:

@@ -24,12 +24,17 @@ def spec_files(specs: Path) -> list[Path]:
     return sorted(path for path in specs.rglob("*.yaml"))
 
 
+def spec_digest(specs: Path) -> str:
+    """A digest of all files that a registry is read from."""
+    return _digest(spec_files(specs))
+
+
 def digests(specs: Path) -> dict[str, str]:
     """One digest for each kind of input: the specs, and the generator with its templates and schemas."""
     own = list(project.PACKAGE.rglob("*.py"))
     own += [path for folder in (project.TEMPLATES, project.SCHEMAS) for path in folder.rglob("*")]
     own = sorted(p for p in {*own, project.LICENSE} if p.is_file() and "__pycache__" not in p.parts)
-    return {"specs": _digest(spec_files(specs)), "generator": _digest(own)}
+    return {"specs": spec_digest(specs), "generator": _digest(own)}
 
 
 def case_digests(registry: Registry) -> dict[str, str]:

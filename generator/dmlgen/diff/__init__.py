@@ -1,0 +1,34 @@
+"""What changed in meaning between two registries, whom it breaks, and where it stands on both sides.
+
+Changes are found on the resolved registries, so that comments, order of keys, names of a `let` and what is
+shared between files are none, and one in a shared file is one of every operator that takes it over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dmlgen.diff.change import Change
+from dmlgen.diff.counterparts import counterpart_changes
+from dmlgen.diff.general import general_changes, renamed_values
+from dmlgen.diff.meaning import Meaning
+from dmlgen.diff.operators import operator_changes
+from dmlgen.diff.places import Places, Sides
+from dmlgen.diff.rules import Rules, identifier_changes, rule_changes
+from dmlgen.inputs import spec_digest
+from dmlgen.revisions import Specs
+
+
+def differences(old: Specs, new: Specs) -> Iterator[Change]:
+    """Every change, general ones first, then operators by value. SpecError or RevisionError where a side has
+    faults; the same files have none here."""
+    if spec_digest(old.folder) == spec_digest(new.folder):
+        return
+    sides, was, now = Sides(Places(old), Places(new)), old.registry, new.registry
+    values = renamed_values(was, now)
+    yield from general_changes(sides, values)
+    yield from identifier_changes(sides)
+    for rules, new_rules in ((was.operator_rules, now.operator_rules), (was.tensor.rules, now.tensor.rules)):
+        yield from rule_changes(sides, Rules(rules, Meaning(values)), Rules(new_rules, Meaning({})))
+    yield from operator_changes(sides, values)
+    yield from counterpart_changes(sides)

@@ -1,0 +1,289 @@
+"""What conditions mean, compared: whether one follows from the other, where their form shows it.
+
+A condition becomes a claim: negations are carried to the innermost parts, and what has no parts to compare is
+a text. Texts have neither the names of a `let` nor those of loops, and a name that has only
+been changed is the new one on both sides, so equal texts have equal values for every description.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import operator
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from dmlgen.expr import ir
+from dmlgen.expr.printer import Printer
+from dmlgen.registry import Check
+
+Strength: TypeAlias = Literal["same", "stricter", "looser", "other"]
+
+
+@dataclass(frozen=True)
+class Every:
+    """All of them; over a `span`, the one part for every turn."""
+
+    parts: tuple[Claim, ...]
+    span: str = ""
+
+
+@dataclass(frozen=True)
+class Some:
+    """At least one of them, likewise."""
+
+    parts: tuple[Claim, ...]
+    span: str = ""
+
+
+@dataclass(frozen=True)
+class Among:
+    """A value is one of these, or, `inverse`, none of them."""
+
+    item: str
+    choices: frozenset[str | int | float]
+    inverse: bool
+
+
+@dataclass(frozen=True)
+class Order:
+    """A comparison other than for equality with a constant; `right` is a number where it is one."""
+
+    left: str
+    op: ir.CompareOp
+    right: str | int | float
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Anything else, or, `inverse`, its opposite."""
+
+    text: str
+    inverse: bool
+
+
+Claim: TypeAlias = Every | Some | Among | Order | Fact
+
+_ALWAYS, _NEVER = Every(()), Some(())
+
+_OPPOSITE: Mapping[ir.CompareOp, ir.CompareOp] = {
+    "==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">",
+}  # fmt: skip
+_MIRRORED: Mapping[ir.CompareOp, ir.CompareOp] = {
+    "==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<=",
+}  # fmt: skip
+_FOLLOWING: Mapping[ir.CompareOp, frozenset[str]] = {  # for the same operands
+    "==": frozenset(("==", "<=", ">=")),
+    "!=": frozenset(("!=",)),
+    "<": frozenset(("<", "<=", "!=")),
+    ">": frozenset((">", ">=", "!=")),
+    "<=": frozenset(("<=",)),
+    ">=": frozenset((">=",)),
+}
+_HOLDS: Mapping[str, Callable[[float, float], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def strength(old: Claim, new: Claim) -> Strength:
+    """How a new condition relates to the old one. "other" also where it cannot be told."""
+    if old == new:
+        return "same"
+    forth, back = _follows(new, old, {}), _follows(old, new, {})
+    if forth and back:
+        return "same"
+    return "stricter" if forth else "looser" if back else "other"
+
+
+class Meaning(Printer):
+    """Conditions of one side as claims, expressions as texts.
+
+    `renamed` gives new names of what has another. Members that are `given` count as present: with one that
+    may be left out from now on, rules need not change for descriptions that have it.
+    """
+
+    def __init__(self, renamed: Mapping[str, str], given: Collection[str] = ()) -> None:
+        self._renamed = renamed
+        self._given = given
+        self._bound: dict[str, str] = {}
+        self._values: dict[str, str] = {}
+
+    def rule(self, checks: Iterable[Check]) -> Claim:
+        """All checks of a rule together."""
+        return Every(tuple(self._check(check.loops, check) for check in checks))
+
+    def claim(self, node: ir.Expr, inverse: bool = False) -> Claim:
+        """A condition, or its opposite."""
+        match node:
+            case ir.Not(operand=operand):
+                return self.claim(operand, not inverse)
+            case ir.Definition(value=value) if value.type == ir.BOOL:
+                return self.claim(value, inverse)
+            case ir.Logic(op=op, operands=operands):
+                parts = [self.claim(operand, inverse) for operand in operands]
+                return _every(parts) if (op == "and") != inverse else _some(parts)
+            case ir.Reduce(kind="all" | "any" as kind, loop=loop, body=body):
+                span, of_all = self._span(loop), (kind == "all") != inverse
+                with self.bound((loop,)):
+                    inner = [self.claim(body, inverse)]
+                    if loop.condition is not None:
+                        inner.append(self.claim(loop.condition, of_all))
+                if of_all:
+                    return Every((_some(inner),), span)
+                return Some((_every(inner),), span)
+            case ir.Present(item=ir.Tensor(name=name) | ir.Member(name=name)) if name in self._given:
+                return _NEVER if inverse else _ALWAYS
+            case ir.OneOf(item=item, choices=choices):
+                return Among(self.print(item), frozenset(map(self._constant, choices)), inverse)
+            case ir.Compare():
+                return self._comparison(node, inverse)
+        return Fact(self.print(node), inverse)
+
+    def words(self, text: str) -> str:
+        """A text for readers, in new names."""
+        return re.sub(r"\w+", lambda word: self._renamed.get(word[0], word[0]), text)
+
+    @contextmanager
+    def bound(self, loops: Iterable[ir.Loop]) -> Iterator[None]:
+        """Within it, the variables of the loops are named by how deep they lie. No `let` uses them."""
+        before = dict(self._bound)
+        for loop in loops:
+            self._bound[loop.variable.name] = f"${len(self._bound)}"
+        yield
+        self._bound = before
+
+    def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
+        match node:
+            case ir.Local(name=name):
+                return self._bound.get(name, name)
+            case ir.Definition(name=name, value=value):
+                if name not in self._values:  # a digest, so that names built on names stay short
+                    self._values[name] = f"<{hashlib.sha256(self.print(value).encode()).hexdigest()}>"
+                return self._values[name]
+        return self._renamed.get(node.name, node.name)
+
+    def tensor(self, node: ir.Tensor) -> str:
+        name = self._renamed.get(node.name, node.name)
+        return name if node.index is None else f"{name}[{self.print(node.index)}]"
+
+    def enum_value(self, node: ir.EnumValue) -> str:
+        return f"{node.type}.{self._renamed.get(node.name, node.name)}"
+
+    def part(self, node: ir.Part) -> str:
+        return f"{self.name(node.member)}.{self._renamed.get(node.name, node.name)}"
+
+    def reduce(self, node: ir.Reduce) -> str:
+        span = self._span(node.loop)
+        with self.bound((node.loop,)):
+            condition = "" if node.loop.condition is None else f" if {self.print(node.loop.condition)}"
+            return f"{node.kind}({self.print(node.body)} {span}{condition})"
+
+    def _check(self, loops: tuple[ir.Loop, ...], check: Check) -> Claim:
+        """The condition for every turn of the loops in which their conditions and the guard hold."""
+        if loops:
+            span = self._span(loops[0])
+            with self.bound(loops[:1]):
+                inner = [self._check(loops[1:], check)]
+                if loops[0].condition is not None:
+                    inner.append(self.claim(loops[0].condition, inverse=True))
+            return Every((_some(inner),), span)
+        guard = [] if check.guard is None else [self.claim(check.guard, inverse=True)]
+        return _some([self.claim(check.condition), *guard])
+
+    def _comparison(self, node: ir.Compare, inverse: bool) -> Claim:
+        left, op, right = node.left, node.op, node.right
+        if inverse and op not in ("==", "!=") and left.type != ir.INT:
+            return Fact(self.print(node), inverse)  # NaN is neither less than a number nor not less
+        op = _OPPOSITE[op] if inverse else op
+        if isinstance(left, ir.Number | ir.EnumValue | ir.Constant):
+            left, op, right = right, _MIRRORED[op], left
+        item = self.print(left)
+        if not isinstance(right, ir.Number | ir.EnumValue | ir.Constant):
+            other = self.print(right)
+            return Order(item, op, other) if item <= other else Order(other, _MIRRORED[op], item)
+        value = self._constant(right)
+        if op in ("==", "!="):
+            return Among(item, frozenset((value,)), inverse=op == "!=")
+        if left.type == ir.INT and isinstance(value, int) and op in ("<", ">"):  # x < 5 is x <= 4
+            return Order(item, "<=", value - 1) if op == "<" else Order(item, ">=", value + 1)
+        return Order(item, op, value)
+
+    def _constant(self, node: ir.Expr) -> str | int | float:
+        return node.value if isinstance(node, ir.Number | ir.Constant) else self.print(node)
+
+    def _span(self, loop: ir.Loop) -> str:
+        return self.range(ir.Loop(loop.variable, loop.lower, loop.upper, None))
+
+
+def _every(parts: list[Claim]) -> Claim:
+    demanded = [part for part in parts if part != _ALWAYS]
+    return demanded[0] if len(demanded) == 1 else Every(tuple(demanded))
+
+
+def _some(parts: list[Claim]) -> Claim:
+    possible = [part for part in parts if part != _NEVER]
+    return possible[0] if len(possible) == 1 else Some(tuple(possible))
+
+
+def _follows(a: Claim, b: Claim, known: dict[tuple[int, int], bool]) -> bool:
+    """Whether `b` is seen to hold wherever `a` does.
+
+    Each call looks at parts of `a`, of `b` or of both, and no pair of parts is looked at twice.
+    """
+    key = (id(a), id(b))
+    if key not in known:
+        known[key] = a == b or _follows_in_parts(a, b, known)
+    return known[key]
+
+
+def _follows_in_parts(a: Claim, b: Claim, known: dict[tuple[int, int], bool]) -> bool:
+    match a, b:
+        case (_, Every(parts=parts, span="")):
+            return all(_follows(a, part, known) for part in parts)
+        case (Some(parts=parts, span=""), _):
+            return all(_follows(part, b, known) for part in parts)
+        case (Every(parts=(first,), span=span), Every(parts=(second,), span=other)) | (
+            Some(parts=(first,), span=span),
+            Some(parts=(second,), span=other),
+        ) if span == other != "":
+            return _follows(first, second, known)
+        case (Among() | Order(), Among() | Order()):
+            return _values_follow(a, b)
+    choices = b.parts if isinstance(b, Some) and not b.span else ()
+    given = a.parts if isinstance(a, Every) and not a.span else ()
+    return any(_follows(a, part, known) for part in choices) or any(
+        _follows(part, b, known) for part in given
+    )
+
+
+def _values_follow(a: Among | Order, b: Among | Order) -> bool:
+    match a, b:
+        case Among(inverse=False), Among():
+            return a.item == b.item and all((one in b.choices) != b.inverse for one in a.choices)
+        case Among(), Among(inverse=True):
+            return a.item == b.item and a.choices >= b.choices
+        case Among(inverse=False), Order(right=int() | float() as bound):
+            numbers = [one for one in a.choices if not isinstance(one, str)]
+            whole = len(numbers) == len(a.choices)
+            return a.item == b.left and whole and all(_HOLDS[b.op](one, bound) for one in numbers)
+        case Order(right=int() | float() as bound), Among(inverse=True):
+            numbers = [one for one in b.choices if not isinstance(one, str)]
+            whole = len(numbers) == len(b.choices)
+            return a.left == b.item and whole and not any(_HOLDS[a.op](one, bound) for one in numbers)
+        case Order(right=int() | float() as one), Order(right=int() | float() as other):
+            upward = {"<", "<="} if a.op in ("<", "<=") else {">", ">="}
+            return (
+                a.left == b.left
+                and b.op in upward
+                and (_HOLDS[b.op](one, other) or (one == other and b.op in _FOLLOWING[a.op]))
+            )
+        case Order(), Order():
+            return (a.left, a.right) == (b.left, b.right) and b.op in _FOLLOWING[a.op]
+    return False

@@ -1,0 +1,186 @@
+"""Specs of a git revision, in a private folder while they are read.
+
+Objects are read as they are (`ls-tree`, `cat-file`), so that no attribute, filter or hook of the repository
+has a say. What a tree names is as untrusted as any spec: links and submodules are refused, names stay within
+the folder, and their number and size are bounded.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+
+from dmlgen.diagnostics import Finding, Position, SpecError, shown
+from dmlgen.registry import Registry
+from dmlgen.resolve import load_registry
+from dmlgen.source import MAX_BYTES
+
+MAX_FILES = 5_000  # of one revision
+MAX_TOTAL = 1 << 26  # bytes of all of them
+
+_FILE = "100"  # what the mode of a regular file begins with
+_OF_ANOTHER_REPOSITORY = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")  # set where a hook runs this
+
+
+class RevisionError(ValueError):
+    """There is no such revision, or no repository, or nothing that can be compared."""
+
+
+@dataclass(frozen=True)
+class Specs:
+    """Specs to compare: they lie in `folder`, and positions name it `label`. `revision`: whose they are."""
+
+    folder: Path
+    label: str
+    revision: str | None = None
+
+    @cached_property
+    def registry(self) -> Registry:
+        """SpecError where they have faults, RevisionError where a revision has."""
+        try:
+            return load_registry(self.folder)
+        except SpecError as error:
+            if self.revision is None:
+                raise
+            first = error.findings[0]
+            fault = f"{self.place(first.position)}: {self._named(first.text)}"
+            raise RevisionError(
+                f"the specs of {self.revision} are not valid for this dmlgen, "
+                f"in {len(error.findings)} places; the first is {fault}"
+            ) from None
+
+    def place(self, position: Position) -> Position:
+        """A position as the label has it."""
+        return Position(self._named(position.file), position.line, position.column)
+
+    def _named(self, text: str) -> str:
+        return text.replace(self.folder.as_posix(), self.label)
+
+
+@contextmanager
+def specs_of(name: str | None, specs: Path) -> Iterator[Specs]:
+    """The specs that a name stands for: a folder, else `specs` at a git revision; None: `specs` as they lie.
+
+    RevisionError where it is neither.
+    """
+    if name is None or Path(name).is_dir():
+        folder = specs if name is None else Path(name)
+        yield Specs(folder, folder.as_posix())
+        return
+    if not name or name.startswith("-") or not name.isprintable():
+        raise RevisionError(f"{shown(name)} is neither a folder nor a git revision")
+    repository = _Repository.of(specs)
+    with TemporaryDirectory(prefix="dmlgen-") as private:
+        folder = Path(private).resolve() / "specs"
+        repository.extract(repository.commit(name), folder, f"{name}:{specs.as_posix()}")
+        yield Specs(folder, specs.as_posix(), name)
+
+
+@dataclass(frozen=True)
+class _Repository:
+    """The work tree that a folder of specs lies in, and where it lies there."""
+
+    root: Path
+    prefix: PurePosixPath
+
+    @staticmethod
+    def of(specs: Path) -> _Repository:
+        folder = specs.resolve()
+        there = next(one for one in (folder, *folder.parents) if one.is_dir())
+        found = _git(there, "rev-parse", "--show-toplevel")
+        if found.returncode != 0:
+            raise RevisionError(f"{specs} lies in no git repository: {_complaint(found)}")
+        root = Path(os.fsdecode(found.stdout.removesuffix(b"\n"))).resolve()
+        return _Repository(root, PurePosixPath(folder.relative_to(root).as_posix()))
+
+    def commit(self, name: str) -> str:
+        """The hash of a revision's commit."""
+        asked = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        found = _git(self.root, *asked)
+        if found.returncode == 0:
+            return found.stdout.decode("ascii").strip()
+        shallow = _git(self.root, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true"
+        more = "; the clone is shallow: `git fetch --unshallow` brings the rest" if shallow else ""
+        raise RevisionError(f"there is no revision {shown(name)} here, and no folder of that name{more}")
+
+    def extract(self, commit: str, folder: Path, name: str) -> None:
+        """Writes the YAML files of the specs at a commit into a new folder; SpecError calls these `name`."""
+        listed = _git(self.root, "ls-tree", "-r", "-z", "-l", "--full-tree", commit, "--", f"{self.prefix}/")
+        if listed.returncode != 0:
+            raise RevisionError(f"git cannot list {name}: {_complaint(listed)}")
+        blobs = [_Blob.of(entry, self.prefix, name) for entry in listed.stdout.split(b"\0") if entry]
+        if not blobs:
+            raise RevisionError(f"there is no {name}")
+        chosen = [blob for blob in blobs if blob.path.suffix == ".yaml"]
+        if len(chosen) > MAX_FILES or sum(blob.size for blob in chosen) > MAX_TOTAL:
+            message = f"more than {MAX_FILES} files, or more than {MAX_TOTAL} bytes in all"
+            raise SpecError([Finding(Position(name), "too-large", message)])
+        folder.mkdir()
+        for blob, data in zip(chosen, self._contents(chosen), strict=True):
+            path = folder / blob.path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+
+    def _contents(self, blobs: list[_Blob]) -> Iterator[bytes]:
+        asked = b"".join(blob.hash + b"\n" for blob in blobs)
+        answer = _git(self.root, "cat-file", "--batch", given=asked)
+        data, start = answer.stdout, 0
+        for _ in blobs:
+            head, _, _ = data[start : start + 200].partition(b"\n")
+            if answer.returncode != 0 or not head.split()[2:]:
+                raise RevisionError(f"git cannot read a file of the revision: {_complaint(answer)}")
+            begin = start + len(head) + 1
+            start = begin + int(head.split()[2]) + 1
+            yield data[begin : start - 1]
+
+
+@dataclass(frozen=True)
+class _Blob:
+    """A file of a tree; its path begins below the specs."""
+
+    hash: bytes
+    size: int
+    path: PurePosixPath
+
+    @staticmethod
+    def of(entry: bytes, prefix: PurePosixPath, name: str) -> _Blob:
+        """One entry of `ls-tree -z -l`: mode, type, hash and size, a tab, the path."""
+        facts, _, raw = entry.partition(b"\t")
+        mode, _, hash_, size = facts.split()
+        whole = os.fsdecode(raw)
+        below = whole.removeprefix("" if prefix == PurePosixPath(".") else f"{prefix}/")
+
+        def refuse(code: str, message: str) -> SpecError:
+            return SpecError([Finding(Position(f"{name}/{below}"), code, message)])
+
+        if any(part in ("", ".", "..") or "\\" in part or ":" in part for part in below.split("/")):
+            raise refuse("outside-root", "the revision has a file whose name leads elsewhere")
+        if not mode.startswith(_FILE.encode()):
+            raise refuse(
+                "symlink", "symbolic links and submodules are not followed; put the file itself here"
+            )
+        path = PurePosixPath(below)
+        if path.suffix == ".yaml" and int(size) > MAX_BYTES:
+            raise refuse("too-large", f"file is larger than {MAX_BYTES} bytes")
+        return _Blob(hash_, int(size), path)
+
+
+def _git(folder: Path, *arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    environment = {name: value for name, value in os.environ.items() if name not in _OF_ANOTHER_REPOSITORY}
+    environment |= {"GIT_LITERAL_PATHSPECS": "1", "LC_ALL": "C"}
+    command = ["git", "-C", str(folder), *arguments]
+    try:
+        return subprocess.run(command, input=given, capture_output=True, env=environment, check=False)
+    except FileNotFoundError:
+        raise RevisionError("git is needed to read a revision, and is not installed") from None
+
+
+def _complaint(result: subprocess.CompletedProcess[bytes]) -> str:
+    lines = result.stderr.decode("utf-8", "backslashreplace").strip().splitlines()
+    return lines[0] if lines else "it does not say why"
