@@ -24,7 +24,7 @@ from gpu_device import device, run_in_guard_zones
 __all__ = ["device"]
 
 ROOT = Path(__file__).parents[1]
-MATRICES = ROOT / "generated/matrix"
+MATRICES = Path(dmlops.__file__).parents[2] / "matrix"
 REGISTRY = load_registry(ROOT / "specs")
 OPERATORS = REGISTRY.operators
 SLUGS = [operator.slug for operator in OPERATORS]

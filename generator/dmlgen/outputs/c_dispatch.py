@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS
+from dmlgen.expr.defined import free_locals
 from dmlgen.names import pascal
 from dmlgen.outputs.c_printer import CPrinter
 from dmlgen.outputs.compute import bits, is_aligned, limited, moves
@@ -618,9 +619,12 @@ def inlined(node: ir.Expr, depth: int = 0) -> ir.Expr:
     """
     match node:
         case ir.Apply(function=function, arguments=arguments):
-            given = [inlined(argument, depth) for argument in arguments]
-            body = inlined(function.body, depth)
-            return ir.substitute(body, dict(zip(function.parameters, given, strict=True)))
+            used = free_locals(function.body)
+            pairs = zip(function.parameters, arguments, strict=True)
+            given: dict[ir.Expr, ir.Expr] = {
+                one: inlined(argument, depth) for one, argument in pairs if one.name in used
+            }
+            return ir.substitute(inlined(function.body, depth), given)
         case ir.Reduce(kind=kind, loop=loop, body=body, type=type_):
             return _reduce(kind, loop, body, type_, depth)
         case ir.Fold(
