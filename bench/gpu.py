@@ -267,8 +267,8 @@ def settings(case: Case, sweep: bool) -> dict[str, Work]:
     """The work that the runtime would choose, or that with every setting of the sweep, by name."""
     desc = case.describe()
     chosen = {"shader": gpu.planned(desc)}
-    kernel = dmlops.compute.computation(desc)
-    module = {"gather": gather, "map": elementwise}.get(getattr(kernel, "kernel", ""))
+    computation = dmlops.compute.computation(desc)
+    module = {"gather": gather, "map": elementwise}.get(getattr(computation, "form", ""))
     if not sweep or module is None:
         return chosen
     usual = module.NUM_THREADS, module.BITS_IN_FLIGHT
@@ -363,12 +363,14 @@ def on_vulkan(
                 for dispatch in work.dispatches:
                     parameters = buffer(len(dispatch.constants))
                     device.upload(parameters, dispatch.constants)
-                    kernel = device.kernel(code_of(folder, case.operator, dispatch), len(dispatch.buffers))
+                    pipeline = device.pipeline(
+                        code_of(folder, case.operator, dispatch), len(dispatch.buffers)
+                    )
                     bindings = [
                         *(places[key] for key in dispatch.buffers),
                         Binding(parameters, 0, parameters.size),
                     ]
-                    bound = cleanup.enter_context(kernel.bind(bindings))
+                    bound = cleanup.enter_context(pipeline.bind(bindings))
                     steps.append(partial(bound.record, groups=(*dispatch.groups, 1)))
                 recorded.append(steps)
 

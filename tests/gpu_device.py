@@ -70,8 +70,8 @@ def dispatch_guarded(
         parameters = device.buffer(len(dispatch.constants))
         device.upload(parameters, dispatch.constants)
         bindings = [windows[name] for name in dispatch.buffers]
-        kernel = device.kernel(code, len(bindings))
-        with kernel.bind([*bindings, Binding(parameters, 0, parameters.size)]) as bound:
+        pipeline = device.pipeline(code, len(bindings))
+        with pipeline.bind([*bindings, Binding(parameters, 0, parameters.size)]) as bound:
             device.submit(
                 lambda commands, bound=bound, groups=(*dispatch.groups, 1): bound.record(commands, groups)
             )

@@ -1,13 +1,16 @@
-"""Runs data of the matrices by the `dmlops` that Python finds first: plain_cases.py reference|shaders SLUG...
+"""Runs data of the matrices by the `dmlops` that Python finds first.
 
-For a package that was generated without schedules, in a process of its own. Prints what differs.
+plain_cases.py reference|shaders|plans SLUG... is for a package that is not the one of this project,
+in a process of its own. It prints what differs from the expected data, or in C plans from Python's.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import prod
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import dmlops
@@ -37,7 +40,22 @@ def differences(case: Case, run: Callable[[Any, Any], Mapping[str, Any]]) -> str
     return ""
 
 
+def differing_plans(slugs: list[str]) -> Iterator[str]:
+    """The cases with data that C plans otherwise than Python, or not at all where there is a plan."""
+    from c_plans import Library, expected
+
+    with TemporaryDirectory() as folder:
+        library = Library(Path(folder))
+        for case in (case for slug in slugs for case in cases(slug)):
+            found, wanted = library.plan(described(case)), expected(described(case))
+            if found != wanted or len(wanted) == 1:
+                yield f"{case['id']}: {found} where {wanted} is expected"
+
+
 def main(by: str, slugs: list[str]) -> None:
+    if by == "plans":
+        print(*differing_plans(slugs), sep="\n", end="")
+        return
     run: Callable[[Any, Any], Mapping[str, Any]] = dmlops.reference.run
     if by == "shaders":
         from dmlops.gpu.device import Device

@@ -1,4 +1,4 @@
-"""Operators with another definition: which kernel it gets, and what definition and kernel compute."""
+"""Operators with another definition: which schedule it gets, and what definition and schedule compute."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ class Variant:
         (self.operator,) = self.registry.operators
 
     @property
-    def kernel(self) -> str | None:
-        """The kernel that the definition gets, None where there is no form that it has."""
-        return None if self.operator.compute is None else self.operator.compute.kernel
+    def form(self) -> str | None:
+        """The form that the definition gets, None where there is no form that it has."""
+        return None if self.operator.schedule is None else self.operator.schedule.form
 
     def by_definition(self, desc: Any, arrays: Arrays) -> Arrays:
         """What the definition itself gives."""
         return run(module(self.registry.unscheduled), desc, arrays)
 
-    def by_kernel(self, desc: Any, arrays: Arrays) -> Arrays:
-        """What the kernel gives."""
+    def by_schedule(self, desc: Any, arrays: Arrays) -> Arrays:
+        """What the schedule gives."""
         return run(module(self.registry), desc, arrays)
 
 

@@ -191,9 +191,9 @@ def elements_of(given: Any) -> Any:
 def test_computation_gives_the_printed_outputs_of_the_pages(registry: Registry, judge: Judge) -> None:
     examples = 0
     for operator in registry.operators:
-        if operator.compute is None:
+        if operator.schedule is None:
             continue
-        computation = Computation(Judge(judge.general, operator), operator.compute)
+        computation = Computation(Judge(judge.general, operator), operator.schedule)
         for example in filter(lambda one: one.has_data, operator.examples):
             tensors = {name: described(registry, given) for name, given in example.tensors.items()}
             data = {name: elements_of(given) for name, given in example.tensors.items()}

@@ -96,7 +96,7 @@ def test_a_wrong_use_of_an_algorithm_is_a_positioned_finding(spoil: Spoil, tmp_p
 
 def test_every_algorithm_is_listed_on_the_page_and_used() -> None:
     page = (SPECS.parent / "generated/definitions.md").read_text(encoding="utf-8")
-    used = {one.compute.kernel for one in load_registry(SPECS).operators if one.compute and not one.defines}
+    used = {one.algorithm.name for one in load_registry(SPECS).operators if one.algorithm is not None}
     assert used == set(ALGORITHMS)
     for name, algorithm in ALGORITHMS.items():
         assert f"**`{name}`**" in page
@@ -127,6 +127,6 @@ def test_a_role_may_use_names(tmp_path: Path) -> None:
         "OutputIndexTensor": {**output, "DataType": "UINT32"},
     }
     desc = dmlops.from_json({"type": "TOP_K", "desc": {**members, "Axis": 1, "K": 5}})
-    found = variant.by_kernel(desc, {"InputTensor": values})
+    found = variant.by_schedule(desc, {"InputTensor": values})
     assert found["OutputValueTensor"].tolist() == [[5, 4, 3], [9, 6, 5]]
     assert found["OutputIndexTensor"].tolist() == [[4, 2, 0], [0, 2, 3]]

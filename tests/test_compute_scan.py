@@ -12,7 +12,7 @@ import pytest
 from dmlops import gpu
 from gather_cases import permuted
 from gpu_device import device, run_in_guard_zones
-from kernel_runs import check, description, newest_types, with_gaps
+from operator_runs import check, description, newest_types, with_gaps
 
 __all__ = ["device"]
 

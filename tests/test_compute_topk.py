@@ -10,7 +10,7 @@ import pytest
 
 from gather_cases import permuted, random_bits
 from gpu_device import device
-from kernel_runs import Layouts, check, newest_types, with_gaps
+from operator_runs import Layouts, check, newest_types, with_gaps
 
 __all__ = ["device"]
 

@@ -24,7 +24,7 @@ MATRICES = ROOT / "generated" / "matrix"
 DEFINED = [
     operator.name.removeprefix("DML_OPERATOR_")
     for operator in load_registry(ROOT / "specs").operators
-    if operator.is_generic  # those with a kernel have data in their matrices
+    if operator.is_generic  # those with a schedule have data in their matrices
 ]
 MOST_ELEMENTS, LARGEST_NUMBER = 512, 1000  # of a tensor or a window; of strides, paddings, samples
 TOLERANCE = {"float16": 4e-3, "float32": 3e-5, "float64": 1e-9}

@@ -152,7 +152,7 @@ def run(device: Any, text: str, output_type: Any, *arguments: Any) -> Any:
         device.upload(buffer, content.data)
     buffers = [*inputs, output, constants]
     windows = [Binding(buffer, 0, buffer.size) for buffer in buffers]
-    with device.kernel(code, len(buffers) - 1).bind(windows) as bound:
+    with device.pipeline(code, len(buffers) - 1).bind(windows) as bound:
         device.submit(lambda commands: bound.record(commands, (-(-count // GROUP), 1, 1)))
     result = np.frombuffer(device.download(output), output_type)
     for buffer in buffers:

@@ -1,6 +1,6 @@
 """The data of the test matrices: all of it run by the reference and by the shaders, in the layouts described.
 
-The data is worked out by the generator, which shares neither arithmetic nor kernels with the two. Its own
+The data is worked out by the generator, which shares neither arithmetic nor schedules with the two. Its own
 oracles are the pages' worked examples, here and in test_cases.py, and NumPy's functions of the same name.
 """
 
@@ -24,7 +24,7 @@ from gpu_device import device, run_in_guard_zones
 __all__ = ["device"]
 
 ROOT = Path(__file__).parents[1]
-MATRICES = ROOT / "generated/matrix"
+MATRICES = Path(dmlops.__file__).parents[2] / "matrix"
 REGISTRY = load_registry(ROOT / "specs")
 OPERATORS = REGISTRY.operators
 SLUGS = [operator.slug for operator in OPERATORS]

@@ -1,7 +1,7 @@
 # ruff: noqa: E501   (tables)
-"""Which definitions are reductions: what has the form gets the kernel, and what nearly has it does not.
+"""Which definitions are reductions: what has the form gets the schedule, and what nearly has it does not.
 
-Of each definition NumPy says what it gives; the definition is evaluated as it stands, and by the kernel too
+Of each definition NumPy says what it gives; the definition is evaluated as it stands, and by the schedule too
 where it has one.
 """
 
@@ -156,12 +156,12 @@ def check(found: np.ndarray, wanted: np.ndarray) -> None:
 
 @pytest.mark.filterwarnings("ignore:invalid value")
 @pytest.mark.parametrize("case", RECOGNISED, ids=lambda case: case.name)
-def test_a_reduction_gets_the_kernel(case: Case, tmp_path: Path) -> None:
+def test_a_reduction_gets_the_schedule(case: Case, tmp_path: Path) -> None:
     variant, desc, arrays = run(case, tmp_path)
     wanted = arrays.pop("wanted")
-    assert variant.kernel == "reduce"
+    assert variant.form == "reduce"
     check(variant.by_definition(desc, arrays)["OutputTensor"], wanted)
-    check(variant.by_kernel(desc, arrays)["OutputTensor"], wanted)
+    check(variant.by_schedule(desc, arrays)["OutputTensor"], wanted)
 
 
 @pytest.mark.filterwarnings("ignore:invalid value")
@@ -169,5 +169,5 @@ def test_a_reduction_gets_the_kernel(case: Case, tmp_path: Path) -> None:
 def test_what_is_nearly_a_reduction_is_computed_as_it_is_defined(case: Case, tmp_path: Path) -> None:
     variant, desc, arrays = run(case, tmp_path)
     wanted = arrays.pop("wanted")
-    assert variant.kernel is None
+    assert variant.form is None
     check(variant.by_definition(desc, arrays)["OutputTensor"], wanted)

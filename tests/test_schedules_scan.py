@@ -1,5 +1,5 @@
 # ruff: noqa: E501   (tables)
-"""Which definitions run along an axis: what has the form gets the kernel, and what nearly has it does not."""
+"""Which definitions run along an axis: what has the form gets the schedule, and what nearly has it does not."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def running(x: np.ndarray, decreasing: bool, exclusive: bool, ufunc: Any = np.ad
     return found[:, ::-1] if decreasing else found
 
 
-def check(operator: str, let: str, output: str, gives: Oracle, kernel: str | None, folder: Path) -> None:
+def check(operator: str, let: str, output: str, gives: Oracle, form: str | None, folder: Path) -> None:
     lets = f"  let:\n{let}" if let else ""
     variant = Variant(folder, operator, f'compute:\n{lets}  outputs:\n    OutputTensor: "{output}"\n')
-    assert variant.kernel == kernel
+    assert variant.form == form
     for decreasing in (False, True):
         for exclusive in (False, True):
             wanted = gives(X.astype(np.float64), decreasing, exclusive).astype(np.float32)
             exclusion = "HasExclusiveSum" if operator == SUM else "HasExclusiveProduct"
             members = {"Axis": 1, "AxisDirection": "DECREASING" if decreasing else "INCREASING"}
             desc = described(operator, wanted, {"InputTensor": X}, **members, **{exclusion: exclusive})
-            ways = [variant.by_definition] + ([variant.by_kernel] if kernel else [])
+            ways = [variant.by_definition] + ([variant.by_schedule] if form else [])
             for way in ways:
                 np.testing.assert_allclose(way(desc, {"InputTensor": X})["OutputTensor"], wanted, 1e-5, 1e-6)
 
@@ -58,7 +58,7 @@ def check(operator: str, let: str, output: str, gives: Oracle, kernel: str | Non
     ],
     ids=["sum", "product", "always with", "always without, backward", "backward by a flag", "without by direction"],
 )  # fmt: skip
-def test_what_runs_along_an_axis_gets_the_kernel(
+def test_what_runs_along_an_axis_gets_the_schedule(
     operator: str, let: str, output: str, gives: Oracle, tmp_path: Path
 ) -> None:
     check(operator, let, output, gives, "scan", tmp_path)

@@ -17,7 +17,7 @@ from dmlgen.resolve import load_registry
 
 ROOT = Path(__file__).parents[1]
 REGISTRY = load_registry(ROOT / "specs")
-SLUGS = [one.slug for one in REGISTRY.operators if one.compute is not None and one.defines is not None]
+SLUGS = [one.slug for one in REGISTRY.operators if one.schedule is not None and one.defines is not None]
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """The catalogue of algorithms: what no formula states well, and a spec therefore names.
 
-An algorithm has a kernel of its own in every target, of the same name; all have an `output`.
+An algorithm has a schedule of its own in every target, of the same name; all have an `output`.
 """
 
 from __future__ import annotations

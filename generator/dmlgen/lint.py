@@ -120,8 +120,8 @@ def _places(registry: Registry, operator: Operator) -> Iterator[Finding]:
 
 def _activated_rows(registry: Registry, operator: Operator) -> Iterator[Finding]:
     """An activation of rows, such as SOFTMAX, needs all of a row: an intermediate tensor, read at `at`."""
-    computes = {name: registry.operator[name].compute for name in registry.fusable(operator)}
-    rows = sorted(name for name, compute in computes.items() if compute and compute.kernel != "map")
+    schedules = {name: registry.operator[name].schedule for name in registry.fusable(operator)}
+    rows = sorted(name for name, schedule in schedules.items() if schedule and schedule.form != "map")
     if not operator.is_generic or operator.defines is None or not rows:
         return
     for node in (node for whole in operator.defines.whole for node in ir.walk(whole)):
@@ -181,8 +181,8 @@ def _expressions(operator: Operator) -> Iterator[ir.Expr]:
         yield from (row.when for row in rows if row.when is not None)
     if operator.defines is not None:
         yield from operator.defines.whole
-    elif operator.compute is not None:
-        yield from operator.compute.expressions
+    elif operator.algorithm is not None:
+        yield from operator.algorithm.expressions
 
 
 def _unused_definitions(operator: Operator) -> Iterator[Finding]:

@@ -12,12 +12,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from dmlgen.diagnostics import Position
 from dmlgen.expr import ir
 from dmlgen.expr.printer import SOURCE
 from dmlgen.text import NO_TEXT, Message, Text
+
+if TYPE_CHECKING:
+    from dmlgen.schedules.schedule import Schedule
 
 Provenance: TypeAlias = Literal["docs", "header", "observed", "ours"]
 Role: TypeAlias = Literal["input", "output", "attribute"]
@@ -272,41 +275,23 @@ class Definition:
 
 
 @dataclass(frozen=True)
-class Steps:
-    """Parts of a kernel's work that differ by case: expressions of elements, see `ir.STEP_NAMES`, by name.
+class AlgorithmUse:
+    """An algorithm of the catalogue that computes an operator, and what each of its roles is.
 
-    `case` is the value of the enumeration that chooses them, ALWAYS where there is no choice.
+    `roles` are tensors and expressions of the description, by name; `place` is the one that is a coordinate,
+    if it has one, and `definitions` are the names that these use.
     """
 
-    case: str
-    expressions: Mapping[str, ir.Expr]
-
-
-@dataclass(frozen=True)
-class Compute:
-    """How a kernel computes an operator: a form of its definition (`schedules`), or an algorithm by name.
-
-    The kernel "map" works element by element: at each coordinate `at` of `over` (the output, or an array of
-    tensors, each of which in turn is number `index`) it stores `value` at `place` in `output` (None: at
-    `at`). Every other kernel is a function of its own of the `roles`: tensors, and expressions of the
-    description.
-    """
-
-    kernel: str
+    name: str
     output: str
-    over: str
     definitions: tuple[Definition, ...]
-    value: ir.Expr | None
     place: ir.Expr | None
     roles: Mapping[str, ir.Expr]
-    steps: tuple[Steps, ...]
 
     @property
     def expressions(self) -> tuple[ir.Expr, ...]:
         """All of it that is computed from the description and from elements."""
-        whole = [self.value, self.place, *self.roles.values()]
-        parts = [part for step in self.steps for part in step.expressions.values()]
-        return (*(node for node in whole if node is not None), *parts)
+        return (*(() if self.place is None else (self.place,)), *self.roles.values())
 
 
 @dataclass(frozen=True)
@@ -457,8 +442,9 @@ class Operator:
     rules: tuple[Rule, ...]
     inferences: tuple[Inference, ...]
     support: Mapping[str, tuple[Support, ...]]  # by feature level name, for every level from `since` on
-    compute: Compute | None  # the fast way, by a kernel
     defines: OutputDefinitions | None
+    algorithm: AlgorithmUse | None  # in place of a definition
+    schedule: Schedule | None  # the fast way that the generator has; no spec says it
     examples: tuple[Example, ...]
     data: tuple[DataRequirement, ...]
     errata: tuple[Erratum, ...]
@@ -487,7 +473,7 @@ class Operator:
     @property
     def is_generic(self) -> bool:
         """Whether reference and shader follow the definition itself."""
-        return self.defines is not None and self.compute is None
+        return self.defines is not None and self.schedule is None
 
     @property
     def tensors(self) -> tuple[Member, ...]:
@@ -694,7 +680,7 @@ class Registry:
     @property
     def unscheduled(self) -> Registry:
         """The same with nothing but definitions for those operators that have one."""
-        plain = (replace(one, compute=None) if one.defines is not None else one for one in self.operators)
+        plain = (replace(one, schedule=None) if one.defines is not None else one for one in self.operators)
         return replace(self, operators=tuple(plain))
 
     @cached_property

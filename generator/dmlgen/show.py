@@ -8,7 +8,7 @@ from itertools import groupby
 from dmlgen.analysis.reads import reads_of
 from dmlgen.expr import ir
 from dmlgen.expr.printer import SOURCE
-from dmlgen.registry import Check, Compute, Operator, Registry, Rule, Support
+from dmlgen.registry import AlgorithmUse, Check, Operator, Registry, Rule, Support
 
 
 def describe(registry: Registry, operator: Operator) -> str:
@@ -39,8 +39,8 @@ def _lines(registry: Registry, operator: Operator) -> Iterator[str]:
         yield f"    infers {inference.tensor}.{inference.field} = {SOURCE.print(inference.value)}{when}"
     for requirement in operator.data:
         yield f"    data of {requirement.tensor}: {requirement.text.plain}"
-    if operator.defines is None and operator.compute is not None:
-        yield from _computes(operator.compute)
+    if operator.algorithm is not None:
+        yield from _computes(operator.algorithm)
     if operator.defines is not None:
         yield "computes, at each coordinate `at` of an output or an intermediate tensor"
         yield from (f"    {line}" for line in operator.defines.lines)
@@ -58,15 +58,15 @@ def _lines(registry: Registry, operator: Operator) -> Iterator[str]:
         yield f"    {where}: says {says}; holds: {holds} ({erratum.source})"
 
 
-def _computes(compute: Compute) -> Iterator[str]:
+def _computes(algorithm: AlgorithmUse) -> Iterator[str]:
     """What an algorithm is told."""
-    yield f"computes {compute.output} by the algorithm {compute.kernel}"
-    for definition in compute.definitions:
+    yield f"computes {algorithm.output} by the algorithm {algorithm.name}"
+    for definition in algorithm.definitions:
         yield f"    {definition.name} = {SOURCE.print(definition.value)}"
-    for name, role in compute.roles.items():
+    for name, role in algorithm.roles.items():
         yield f"    {name}: {SOURCE.print(role)}"
-    if compute.place is not None:
-        yield f"    place: {SOURCE.print(compute.place)}"
+    if algorithm.place is not None:
+        yield f"    place: {SOURCE.print(algorithm.place)}"
 
 
 def _reads(registry: Registry, operator: Operator) -> Iterator[str]:

@@ -95,7 +95,7 @@ def quantize(value: Any, data_type: TensorDataType) -> Any:
     low = -(1 << data_type.bits - 1) if signed else 0
     high = (1 << data_type.bits - signed) - 1
     if array.dtype.kind == "f":
-        array = np.where(np.isnan(array), 0, np.rint(array))
+        array = np.asarray(_limited(np.rint(array), target))
     return array.clip(low, high).astype(target)
 
 
@@ -178,13 +178,13 @@ def mean(x: Any, y: Any) -> Any:
 
 def sign(x: Any) -> Any:
     """-1, 0 or 1; 0 of NaN."""
-    return np.where(x > 0, 1, np.where(x < 0, -1, 0)).astype(x.dtype)
+    return np.where(x > 0, 1, np.where(x < 0, -1, 0)).astype(np.result_type(x))
 
 
 def round_away(x: Any) -> Any:
     """The nearest integer, halves away from 0."""
     whole = np.trunc(x)
-    return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(1, x).astype(x.dtype), whole)
+    return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(1, x).astype(np.result_type(x)), whole)
 
 
 def divide(x: Any, y: Any) -> Any:

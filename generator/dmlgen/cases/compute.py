@@ -20,7 +20,7 @@ from dmlgen.description import Description, Nested, Tensor
 from dmlgen.expr import ir
 from dmlgen.expr.evaluate import LOAD, Environment, Evaluator
 from dmlgen.judge import Judge
-from dmlgen.registry import Compute, Steps
+from dmlgen.schedules.schedule import Schedule, Steps
 
 Elements = tuple[int | float | None, ...]  # of a tensor, row-major; None where any value is right
 Data = Mapping[str, Elements | tuple[Elements, ...]]  # by member; of an array of tensors, each one's
@@ -61,7 +61,7 @@ _Made = Iterator[tuple[str, int | None, Coordinate, Any]]  # output, place in an
 class Computation:
     """The `compute` section of an operator as a function."""
 
-    def __init__(self, judge: Judge, compute: Compute) -> None:
+    def __init__(self, judge: Judge, compute: Schedule) -> None:
         registry = judge.general.registry
         self.compute, self._judge, self._registry = compute, judge, registry
         self._arithmetic = Arithmetic(registry)
@@ -91,7 +91,7 @@ class Computation:
 
         environment = {**self._judge.environment(description), LOAD: load}
         notes.clear()
-        for output, index, coordinate, value in self._kernels[self.compute.kernel](environment):
+        for output, index, coordinate, value in self._kernels[self.compute.form](environment):
             tensor = environment[output] if index is None else environment[output][index]
             result = self._arithmetic.stored(value, tensor.DataType)
             place = sum(map(mul, coordinate, packed(tensor.Sizes)))
@@ -112,11 +112,11 @@ class Computation:
         if activation is None:
             return value
         operator = self._registry.operator[activation.operator]
-        assert operator.compute is not None and operator.compute.value is not None
+        assert operator.schedule is not None and operator.schedule.value is not None
         absent = dict.fromkeys(operator.member)
         given = dict(activation.members)
         environment = {**absent, **given, "at": (), LOAD: lambda name, index, at: value}
-        return self._value(operator.compute.value, environment)
+        return self._value(operator.schedule.value, environment)
 
     def _map(self, environment: Environment) -> _Made:
         compute = self.compute

@@ -76,7 +76,7 @@ class DataSearch:
 
     def __init__(self, judge: Judge) -> None:
         self.operator, self.registry, self._judge = judge.operator, judge.general.registry, judge
-        compute, defines = self.operator.compute, self.operator.defines
+        compute, defines = self.operator.schedule, self.operator.defines
         self.computation: Computation | Definition
         if compute is not None:
             self.computation, wholes = Computation(judge, compute), compute.expressions
@@ -98,7 +98,7 @@ class DataSearch:
 
     def shown(self, states: Mapping[str, State]) -> dict[str, Shown]:
         """Data for some of the states, by name: they show many types, layouts and values of members."""
-        most = MOST_ELEMENTS if self.operator.compute is not None else _MOST_OF_MANY
+        most = MOST_ELEMENTS if self.operator.schedule is not None else _MOST_OF_MANY
         small = {name: state for name, state in states.items() if _is_small(state, most)}
         chosen = self._spread(small, [name for name, state in small.items() if self._is_defined(name, state)])
         rest = [name for name in small if name not in chosen] or list(small)
@@ -134,7 +134,7 @@ class DataSearch:
 
     def _is_defined(self, name: str, state: State) -> bool:
         """Whether no result is that of nothing, whatever the data, so that sources can define them all."""
-        if self.operator.compute is not None:
+        if self.operator.schedule is not None:
             return True
         inputs = _Draw(self, state, Random(name), _LEAST, {}).inputs()
         return not any(EMPTY in one.notes for one in self.computation.elements(state.description, inputs))
@@ -227,7 +227,7 @@ class DataSearch:
             last = [
                 element for (one, _), found in values.items() if one == name for element in found.values()
             ]
-            allowed = _tolerance(last, even=self.operator.compute is None)
+            allowed = _tolerance(last, even=self.operator.schedule is None)
             if allowed is not None:
                 tolerance[name] = allowed
         return Shown(inputs, outputs, tolerance, tuple(sorted(notes)))
@@ -278,7 +278,7 @@ class _Draw:
             return True
         if math.isfinite(element.value):
             loose = element.error > _LOOSE * max(abs(element.value), 1.0)
-            return loose and self._search.operator.compute is None
+            return loose and self._search.operator.schedule is None
         made_of = (
             self._elements[name, index][self._offsets[name, index][place]]
             for name, index, place in element.origins

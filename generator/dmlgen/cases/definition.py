@@ -216,6 +216,12 @@ class _Run:
             self.notes.add(CONVERSION)
         return Number(self.arithmetic, cut(int(x), type_.bits, type_), type_)
 
+    def exact(self, value: int) -> int:
+        """An integer that is read: within 64 bits, of which one is the sign."""
+        if value > LIMIT:
+            self.notes.add(CONVERSION)
+        return min(value, LIMIT)
+
     def integer(self, x: Number) -> int:
         """Toward 0, within 64 bits; not every implementation has more than 32."""
         if not x.is_float:
@@ -406,7 +412,7 @@ class _Program:
         if node.type == ir.FLOAT:
             return lambda e: run.float_of(self._load(name, index(e), where(e)), False)
         if node.type == ir.INT:
-            return lambda e: int(self._load(name, index(e), where(e)).value)
+            return lambda e: run.exact(self._load(name, index(e), where(e)).value)
         return lambda e: self._load(name, index(e), where(e))
 
     def _entry(self, name: str, coordinate: Coordinate) -> Any:
@@ -555,10 +561,12 @@ class _Program:
         if kind == "product":
             one = Number(run.arithmetic, 1.0 if type_.kind == "float" else 1, type_)
             return reduce(lambda x, y: run.decided(x * y, x, y) if decides else x * y, values, one)
-        if values:
-            return reduce(run.functions[kind], values)
-        run.notes.add(EMPTY)
-        return self._limit(type_, greatest=kind == "min")
+        limit = self._limit(type_, greatest=kind == "min")
+        if not values:
+            run.notes.add(EMPTY)
+            return limit
+        # Integers are computed in 32 bits or more, and may be beyond what limits their type.
+        return reduce(run.functions[kind], values if type_.kind == "float" else [limit, *values])
 
     def _limit(self, type_: EnumEntry, *, greatest: bool) -> Number:
         if type_.kind == "float":

@@ -140,7 +140,7 @@ class Positives:
 
     def _is_small(self, state: State, attempt: int) -> bool:
         """Whether the tensors are small enough for their data to be written out, if that can be."""
-        written_out = self.operator.compute is not None and attempt < _SMALL
+        written_out = self.operator.schedule is not None and attempt < _SMALL
         most = MOST_ELEMENTS if written_out else _MOST_ELEMENTS
         return all(math.prod(tensor.Sizes) <= most for _, tensor in tensors_of(state.description))
 

@@ -398,6 +398,11 @@ class _Definition(_Parser):
                 f"{name}() is not a function of these; a reduction has a loop: {name}(x for k in range(n))"
             )
             raise self.fail(node, "expression-type", message)
+        if "element" in kinds and not ELEMENT_FUNCTIONS[name].of_integers:
+            message = (
+                f"{name}() is a function of floats, and an element may be an integer; write float() of it"
+            )
+            raise self.fail(node, "expression-type", message)
         if "element" in kinds:
             found = self.of_elements(node, name, arguments, depth)
             if found is not None:

@@ -7,6 +7,7 @@ from functools import cache
 
 from dmlgen.expr import ir
 from dmlgen.expr.define import varies
+from dmlgen.expr.functions import FUNCTIONS
 
 
 def walk_through(node: ir.Expr) -> Iterator[ir.Expr]:
@@ -71,6 +72,31 @@ def is_known(node: ir.Expr) -> bool:
     return not varies(node) and free_locals(node).keys() <= {"index"}
 
 
+def is_told(node: ir.Expr) -> bool:
+    """Whether a host works a value out and tells it: the description gives it, in the language of rules.
+
+    Arithmetic on floats is the shader's, in its own precision, and so are functions that rules have not.
+    """
+    return is_known(node) and _is_plain(node)
+
+
+def _is_plain(node: ir.Expr) -> bool:
+    match node:
+        case ir.Apply(function=function, arguments=arguments):
+            used = free_locals(function.body)
+            pairs = zip(function.parameters, arguments, strict=True)
+            return _is_plain(function.body) and all(
+                _is_plain(argument) for parameter, argument in pairs if parameter.name in used
+            )
+        case ir.Call(function=function) if function not in (*FUNCTIONS, "least", "greatest"):
+            return False
+        case ir.Compare(left=left) if left.type in (ir.FLOAT, ir.FLOATS):
+            return False
+        case ir.Negate() | ir.Binary() | ir.Conditional() if node.type == ir.FLOAT:
+            return False
+    return all(map(_is_plain, ir.children(node)))
+
+
 def asks_presence(node: ir.Expr) -> bool:
     """Whether a value depends on optional tensors being there, functions included."""
     for part in ir.walk(node):
@@ -95,7 +121,7 @@ class Widths:
 
     def is_wide(self, node: ir.Expr, locals_: frozenset[str]) -> bool:
         """Whether an integer may be wide where these locals are."""
-        if node.type != ir.INT or is_known(node):
+        if node.type != ir.INT or is_told(node):
             return isinstance(node, ir.Number) and abs(node.value) >= 2**31
         match node:
             case ir.Load(tensor=tensor):

@@ -45,16 +45,22 @@ class ElementFunction:
     """A function of elements, while computing; the result is of their type unless said otherwise.
 
     All element arguments have one type, `any` ones any, FLOAT members included; `float` arguments are
-    FLOAT members or numbers, `int` ones integers, `activation` ones fused activations.
+    FLOAT members or numbers, `int` ones integers, `activation` ones fused activations. `of_integers`:
+    integers have it, too.
     """
 
     arguments: tuple[Literal["element", "any", "float", "int", "activation"], ...]
     meaning: str
     result: Literal["element", "bool", "int"] = "element"
+    of_integers: bool = True
 
 
 def _unary(meaning: str) -> ElementFunction:
     return ElementFunction(("element",), meaning)
+
+
+def _real(meaning: str) -> ElementFunction:
+    return ElementFunction(("element",), meaning, of_integers=False)
 
 
 def _binary(meaning: str) -> ElementFunction:
@@ -64,29 +70,29 @@ def _binary(meaning: str) -> ElementFunction:
 ELEMENT_FUNCTIONS: Mapping[str, ElementFunction] = {
     "abs": _unary("magnitude; the least signed integer stays itself"),
     "sign": _unary("-1, 0 or 1; 0 of NaN"),
-    "floor": _unary("rounded down"),
-    "ceil": _unary("rounded up"),
-    "trunc": _unary("rounded toward 0"),
-    "round_even": _unary("rounded to the nearest integer, halves to the even one"),
-    "round_away": _unary("rounded to the nearest integer, halves away from 0"),
-    "sqrt": _unary("square root"),
-    "exp": _unary("e to that power"),
-    "expm1": _unary("exp(x) - 1, exact near 0"),
-    "log": _unary("natural logarithm"),
-    "log1p": _unary("log(1 + x), exact near 0"),
-    "sin": _unary("sine"),
-    "cos": _unary("cosine"),
-    "tan": _unary("tangent"),
-    "asin": _unary("arc sine"),
-    "acos": _unary("arc cosine"),
-    "atan": _unary("arc tangent"),
-    "sinh": _unary("hyperbolic sine"),
-    "cosh": _unary("hyperbolic cosine"),
-    "tanh": _unary("hyperbolic tangent"),
-    "asinh": _unary("inverse hyperbolic sine"),
-    "acosh": _unary("inverse hyperbolic cosine"),
-    "atanh": _unary("inverse hyperbolic tangent"),
-    "erf": _unary("error function"),
+    "floor": _real("rounded down"),
+    "ceil": _real("rounded up"),
+    "trunc": _real("rounded toward 0"),
+    "round_even": _real("rounded to the nearest integer, halves to the even one"),
+    "round_away": _real("rounded to the nearest integer, halves away from 0"),
+    "sqrt": _real("square root"),
+    "exp": _real("e to that power"),
+    "expm1": _real("exp(x) - 1, exact near 0"),
+    "log": _real("natural logarithm"),
+    "log1p": _real("log(1 + x), exact near 0"),
+    "sin": _real("sine"),
+    "cos": _real("cosine"),
+    "tan": _real("tangent"),
+    "asin": _real("arc sine"),
+    "acos": _real("arc cosine"),
+    "atan": _real("arc tangent"),
+    "sinh": _real("hyperbolic sine"),
+    "cosh": _real("hyperbolic cosine"),
+    "tanh": _real("hyperbolic tangent"),
+    "asinh": _real("inverse hyperbolic sine"),
+    "acosh": _real("inverse hyperbolic cosine"),
+    "atanh": _real("inverse hyperbolic tangent"),
+    "erf": _real("error function"),
     "bit_not": _unary("every bit inverted"),
     "bit_count": _unary("how many bits are set"),
     "min": _binary("the smaller; NaN if either is"),
@@ -97,14 +103,14 @@ ELEMENT_FUNCTIONS: Mapping[str, ElementFunction] = {
         ("element", "any"),
         "the first to the power of the second; of integers cut toward 0, and exact where both are",
     ),
-    "atan2": _binary("angle of the point (second, first)"),
+    "atan2": ElementFunction(("element", "element"), "angle of the point (second, first)", of_integers=False),
     "modulus_truncate": _binary("remainder with the sign of the dividend"),
     "modulus_floor": _binary("remainder with the sign of the divisor"),
     "scaled": ElementFunction(
         ("element", "float", "float"), "x * scale + bias; in integer types cut toward 0"
     ),
-    "is_nan": ElementFunction(("element",), "whether it is not a number", "bool"),
-    "is_infinity": ElementFunction(("element",), "whether it is an infinity", "bool"),
+    "is_nan": ElementFunction(("element",), "whether it is not a number", "bool", of_integers=False),
+    "is_infinity": ElementFunction(("element",), "whether it is an infinity", "bool", of_integers=False),
     "above": ElementFunction(
         ("element", "float"), "whether it is larger than a number, fractions included", "bool"
     ),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS
+from dmlgen.expr.defined import free_locals
 from dmlgen.names import pascal
 from dmlgen.outputs.c_printer import CPrinter
 from dmlgen.outputs.compute import bits, is_aligned, limited, moves
@@ -19,7 +20,8 @@ from dmlgen.outputs.uniforms import Uniforms, macro, plain, tensors_read, unifor
 from dmlgen.plans.functions import declarations, definition, head, wrapped
 from dmlgen.plans.model import ListOf, Plans, Record, Scalar
 from dmlgen.plans.params import params_of
-from dmlgen.registry import Operator, Registry, Steps
+from dmlgen.registry import Operator, Registry
+from dmlgen.schedules.schedule import Steps
 
 _AT, _NUMBER = ir.Local("at", ir.INTS), ir.Local("index", ir.INT)
 _LONGEST_END = len("_STRIDES_LENGTH")
@@ -212,8 +214,8 @@ def _longest_list(operators: Iterable[Operator]) -> int:
     arrays = (
         node
         for operator in operators
-        if operator.compute is not None
-        for expression in operator.compute.expressions
+        if operator.schedule is not None
+        for expression in operator.schedule.expressions
         for node in ir.walk(expression)
         if node.type == ir.INTS
     )
@@ -268,14 +270,14 @@ def _shader(
     if operator.is_generic:
         view, words = _defined(registry, operator, plans, printer)
     else:
-        assert operator.compute is not None
-        match operator.compute.kernel:
+        assert operator.schedule is not None
+        match operator.schedule.form:
             case "map":
                 view, words = _map(registry, operator, plans, printer)
             case "gather":
                 view, words = _gather(operator, plans, printer)
             case _:
-                view, words = _kernel(operator, plans, printer)
+                view, words = _form(operator, plans, printer)
     functions |= printer.functions
     return view, words
 
@@ -308,11 +310,11 @@ def _tensor(
 def _map(
     registry: Registry, operator: Operator, plans: Plans, printer: _DispatchPrinter
 ) -> tuple[ShaderView, int]:
-    compute = operator.compute
-    assert compute is not None
-    uniforms = uniforms_of(compute)
+    schedule = operator.schedule
+    assert schedule is not None
+    uniforms = uniforms_of(schedule)
     as_bits, with_limits = {*moves(operator), *bits(operator)}, limited(operator)
-    entries = [*tensors_read(operator, compute.expressions), compute.output]
+    entries = [*tensors_read(operator, schedule.expressions), schedule.output]
     tensors = [
         _tensor(
             operator,
@@ -324,9 +326,9 @@ def _map(
         for number, entry in enumerate(entries)
     ]
     printer.tell(uniforms, bool(moves(operator)))
-    over = operator.member[compute.over]
-    aligned = f"told.is_aligned = {int(is_aligned(compute))};"
-    heads = [aligned, f"told.over = {entries.index(compute.over)};", f"told.tensors.count = {len(entries)};"]
+    over = operator.member[schedule.over]
+    aligned = f"told.is_aligned = {int(is_aligned(schedule))};"
+    heads = [aligned, f"told.over = {entries.index(schedule.over)};", f"told.tensors.count = {len(entries)};"]
     statements = [*heads, "dmlops_stand_in(&told.tensors);", *printer.statements]
     named = [tensor_of(registry, operator, entry) for entry in entries]
     words = map_params(plans, operator, uniforms, named).words
@@ -338,12 +340,12 @@ def _map(
 
 
 def _gather(operator: Operator, plans: Plans, printer: _DispatchPrinter) -> tuple[ShaderView, int]:
-    compute = operator.compute
-    assert compute is not None and isinstance(compute.value, ir.Load)
-    loads = [node.tensor.name for node in ir.walk(compute.value) if isinstance(node, ir.Load)]
-    names = dict(zip(("input", "indices", "output"), [*dict.fromkeys(loads), compute.output], strict=True))
+    schedule = operator.schedule
+    assert schedule is not None and isinstance(schedule.value, ir.Load)
+    loads = [node.tensor.name for node in ir.walk(schedule.value) if isinstance(node, ir.Load)]
+    names = dict(zip(("input", "indices", "output"), [*dict.fromkeys(loads), schedule.output], strict=True))
     tensors = [_tensor(operator, f"told.{role}", name) for role, name in names.items()]
-    trace = printer.trace(compute.value.coordinate, "told.output.sizes.count", "input")
+    trace = printer.trace(schedule.value.coordinate, "told.output.sizes.count", "input")
     sizes = [
         f"told.{role}_bytes = dmlops_unsigned(dmlops_buffer(desc->{name})->TotalTensorSizeInBytes);"
         for role, name in names.items()
@@ -352,33 +354,33 @@ def _gather(operator: Operator, plans: Plans, printer: _DispatchPrinter) -> tupl
     return view, params_of(plans, "GatherParams").words
 
 
-def _kernel(operator: Operator, plans: Plans, printer: _DispatchPrinter) -> tuple[ShaderView, int]:
-    """A kernel whose planner is told its roles by name."""
-    compute = operator.compute
-    assert compute is not None
-    record = plans.record(pascal(compute.kernel.upper()))
-    roles = {**compute.roles, "output": ir.Tensor(compute.output)}
+def _form(operator: Operator, plans: Plans, printer: _DispatchPrinter) -> tuple[ShaderView, int]:
+    """A form whose planner is told its roles by name."""
+    schedule = operator.schedule
+    assert schedule is not None
+    record = plans.record(pascal(schedule.form.upper()))
+    roles = {**schedule.roles, "output": ir.Tensor(schedule.output)}
     tensors: list[TensorView] = []
     trace = None
     steps = [name for name in ("is_each", "chooses", "shifts") if record.field(name) is not None]
     if steps:
-        printer.tell_steps(compute.steps, roles)
+        printer.tell_steps(schedule.steps, roles)
     for one in record.fields:
         if one.type == Record("Tensor", ()):
             role = roles[one.name]
             assert isinstance(role, ir.Tensor)
             tensors.append(_tensor(operator, f"told.{one.name}", role.name))
         elif one.type == Record("Movement", ()):
-            assert compute.place is not None
+            assert schedule.place is not None
             trace = _DispatchPrinter(printer.registry, operator)
-            traced = trace.trace(compute.place, "told.updates.sizes.count", "output")
+            traced = trace.trace(schedule.place, "told.updates.sizes.count", "output")
             printer.functions |= trace.functions
         elif one.name in roles:
             printer.tell_role(one.name, one.type, roles[one.name])
     view = ShaderView(
         operator,
         record.name,
-        compute.kernel,
+        schedule.form,
         tuple(tensors),
         tuple(printer.tensors),
         tuple(printer.statements),
@@ -618,9 +620,12 @@ def inlined(node: ir.Expr, depth: int = 0) -> ir.Expr:
     """
     match node:
         case ir.Apply(function=function, arguments=arguments):
-            given = [inlined(argument, depth) for argument in arguments]
-            body = inlined(function.body, depth)
-            return ir.substitute(body, dict(zip(function.parameters, given, strict=True)))
+            used = free_locals(function.body)
+            pairs = zip(function.parameters, arguments, strict=True)
+            given: dict[ir.Expr, ir.Expr] = {
+                one: inlined(argument, depth) for one, argument in pairs if one.name in used
+            }
+            return ir.substitute(inlined(function.body, depth), given)
         case ir.Reduce(kind=kind, loop=loop, body=body, type=type_):
             return _reduce(kind, loop, body, type_, depth)
         case ir.Fold(

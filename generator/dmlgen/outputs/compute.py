@@ -13,8 +13,9 @@ from dmlgen.outputs.python import AssignmentView, Imports, assignments_of, impor
 from dmlgen.outputs.python_printer import PythonPrinter
 from dmlgen.outputs.render import Templates
 from dmlgen.outputs.uniforms import loads, macro, plain, tensors_read, uniforms_of
-from dmlgen.registry import Compute, Definition, Operator, Registry, Stage
+from dmlgen.registry import Definition, Operator, Registry, Stage
 from dmlgen.schedules.gelu import gelu_of
+from dmlgen.schedules.schedule import Schedule
 from dmlgen.text import Text
 
 _ELEMENT_NAMES = {"abs": "absolute", "min": "minimum", "max": "maximum"}  # names that Python has for itself
@@ -34,8 +35,8 @@ class FunctionView:
 class ComputeView:
     operator: Operator
     summary: Text
-    kernel: str
-    kernel_class: str
+    form: str
+    computation: str
     output: str
     over: str
     numbered: bool  # whether there is an array of tensors, each of which is computed in turn
@@ -64,7 +65,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
             "python/dmlops/compute/operator.py.j2", compute=_view(registry, operator)
         )
         for operator in registry.operators
-        if operator.compute is not None
+        if operator.schedule is not None
     }
 
 
@@ -73,34 +74,34 @@ def moves(operator: Operator) -> tuple[str, ...]:
 
     None where an element of their type decides something, too: in a condition, or as an index.
     """
-    compute = operator.compute
-    assert compute is not None
-    if compute.value is None or not _copies(compute.value):
+    schedule = operator.schedule
+    assert schedule is not None
+    if schedule.value is None or not _copies(schedule.value):
         return ()
-    place = [] if compute.place is None else [compute.place]
-    type_ = compute.value.type
-    if any(load.type == type_ for load in loads([*_deciding(compute.value), *place])):
+    place = [] if schedule.place is None else [schedule.place]
+    type_ = schedule.value.type
+    if any(load.type == type_ for load in loads([*_deciding(schedule.value), *place])):
         return ()
-    moved = [load.tensor.name for load in loads([compute.value]) if load.type == type_]
-    return tuple(dict.fromkeys([*moved, compute.output]))
+    moved = [load.tensor.name for load in loads([schedule.value]) if load.type == type_]
+    return tuple(dict.fromkeys([*moved, schedule.output]))
 
 
 def bits(operator: Operator) -> tuple[str, ...]:
     """The tensors whose elements are taken as the bits that they are, whatever they stand for."""
-    compute = operator.compute
-    assert compute is not None
-    operations = [part for node in compute.expressions for part in ir.walk(node) if works_on_bits(part)]
+    schedule = operator.schedule
+    assert schedule is not None
+    operations = [part for node in schedule.expressions for part in ir.walk(node) if works_on_bits(part)]
     inputs = tensors_read(operator, operations)
-    return (*inputs, compute.output) if compute.value in operations else tuple(inputs)
+    return (*inputs, schedule.output) if schedule.value in operations else tuple(inputs)
 
 
 def limited(operator: Operator) -> tuple[str, ...]:
     """The tensors of which shaders need the least and the greatest element."""
-    compute = operator.compute
-    assert compute is not None
+    schedule = operator.schedule
+    assert schedule is not None
     calls = (
         node
-        for expression in compute.expressions
+        for expression in schedule.expressions
         for node in ir.walk(expression)
         if isinstance(node, ir.Call) and node.function == "quantize"
     )
@@ -119,14 +120,14 @@ def works_on_bits(node: ir.Expr) -> bool:
             return False
 
 
-def is_aligned(compute: Compute) -> bool:
+def is_aligned(schedule: Schedule) -> bool:
     """Whether the output and all that it is computed from are gone through in step."""
-    assert compute.value is not None
-    reads = loads([compute.value])
+    assert schedule.value is not None
+    reads = loads([schedule.value])
     at = ir.Local("at", ir.INTS)
-    with_at = sum(node == at for node in ir.walk(compute.value))
+    with_at = sum(node == at for node in ir.walk(schedule.value))
     straight = all(read.coordinate == at and read.tensor.index is None for read in reads)
-    return straight and with_at == len(reads) and compute.place is None and compute.over == compute.output
+    return straight and with_at == len(reads) and schedule.place is None and schedule.over == schedule.output
 
 
 def _copies(node: ir.Expr) -> bool:
@@ -155,10 +156,10 @@ def _deciding(node: ir.Expr) -> Iterator[ir.Expr]:
 
 
 def _view(registry: Registry, operator: Operator) -> ComputeView:
-    compute = operator.compute
-    assert compute is not None
+    schedule = operator.schedule
+    assert schedule is not None
     printer = ComputePrinter(registry, operator)
-    definitions = (*operator.definitions, *compute.definitions)
+    definitions = (*operator.definitions, *schedule.definitions)
 
     def function(node: ir.Expr) -> FunctionView:
         assignments, value = _assigned(printer, definitions, [node]), printer.print(node)
@@ -166,16 +167,16 @@ def _view(registry: Registry, operator: Operator) -> ComputeView:
             return FunctionView(assignments[:-1], assignments[-1].value)
         return FunctionView(assignments, value)
 
-    element = None if compute.value is None else function(_without_loss(compute.value))
-    where = None if compute.place is None else function(compute.place)
-    uniforms = uniforms_of(compute)
+    element = None if schedule.value is None else function(_without_loss(schedule.value))
+    where = None if schedule.place is None else function(schedule.place)
+    uniforms = uniforms_of(schedule)
     groups = {
         "switches": uniforms.switches,
         "elements": uniforms.elements,
         "scalars": uniforms.scalars,
         "arrays": uniforms.arrays,
     }
-    is_map = compute.kernel in ("map", "gather")
+    is_map = schedule.form in ("map", "gather")
     told = {
         kind: tuple(AssignmentView(name, printer.print(node)) for name, node in group.items())
         for kind, group in groups.items()
@@ -186,35 +187,35 @@ def _view(registry: Registry, operator: Operator) -> ComputeView:
         AssignmentView(
             name, f'"{node.name}"' if isinstance(node, ir.Tensor | ir.Tensors) else printer.print(node)
         )
-        for name, node in compute.roles.items()
+        for name, node in schedule.roles.items()
     )
     steps = {
         step.case: {name: printer.print(node) for name, node in step.expressions.items()}
-        for step in compute.steps
+        for step in schedule.steps
     }
-    kernel_class = "Map" if is_map else pascal(compute.kernel.upper())
+    computation = "Map" if is_map else pascal(schedule.form.upper())
     enum_values = printer.enum_values.items()
     return ComputeView(
         operator=operator,
         summary=operator.summary,
-        kernel=compute.kernel,
-        kernel_class=kernel_class,
-        output=compute.output,
-        over=compute.over,
-        numbered=operator.member[compute.over].count is not None,
+        form=schedule.form,
+        computation=computation,
+        output=schedule.output,
+        over=schedule.over,
+        numbered=operator.member[schedule.over].count is not None,
         element=element,
         place=where,
         uniforms=told,
         uniform_assignments=_assigned(printer, definitions, uniform),
         moves=moves(operator),
         bits=bits(operator),
-        aligned=compute.value is not None and is_aligned(compute),
-        inputs={name: macro(plain(name)) for name in tensors_read(operator, compute.expressions)},
-        output_macro=macro(plain(compute.output)),
+        aligned=schedule.value is not None and is_aligned(schedule),
+        inputs={name: macro(plain(name)) for name in tensors_read(operator, schedule.expressions)},
+        output_macro=macro(plain(schedule.output)),
         limited={name: macro(plain(name)) for name in limited(operator)},
-        role_assignments=_assigned(printer, definitions, list(compute.roles.values())),
+        role_assignments=_assigned(printer, definitions, list(schedule.roles.values())),
         roles=roles,
-        macros={name: macro(plain(name)) for name in (compute.output, *role_tensors(compute))},
+        macros={name: macro(plain(name)) for name in (schedule.output, *role_tensors(schedule))},
         steps=steps,
         enum_values=tuple(
             AssignmentView(name, f"{pascal(value.type.name or '')}.{value.name}")
@@ -225,8 +226,8 @@ def _view(registry: Registry, operator: Operator) -> ComputeView:
                 "typing": ["Any"],
                 "..coordinates": ["Coordinates", "Load"] if is_map or where else [],
                 "..enums": [pascal(value.type.name or "") for _, value in enum_values],
-                f"..kernels.{'map' if is_map else compute.kernel}": [
-                    kernel_class,
+                f"..computations.{'map' if is_map else schedule.form}": [
+                    computation,
                     *(["Shader", "Uniforms"] if is_map else []),
                     *(["Steps"] if steps else []),
                 ],
@@ -237,9 +238,9 @@ def _view(registry: Registry, operator: Operator) -> ComputeView:
     )
 
 
-def role_tensors(compute: Compute) -> Iterator[str]:
-    """The members that are tensors among the roles of a kernel."""
-    return (node.name for node in compute.roles.values() if isinstance(node, ir.Tensor))
+def role_tensors(schedule: Schedule) -> Iterator[str]:
+    """The members that are tensors among the roles of a schedule."""
+    return (node.name for node in schedule.roles.values() if isinstance(node, ir.Tensor))
 
 
 def _without_loss(node: ir.Expr) -> ir.Expr:
@@ -261,8 +262,8 @@ class ComputePrinter(PythonPrinter):
 
     def __init__(self, registry: Registry, operator: Operator) -> None:
         super().__init__(registry, operator, Stage.VALUES)
-        assert operator.compute is not None
-        self._output = operator.compute.output
+        assert operator.schedule is not None
+        self._output = operator.schedule.output
 
     def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
         if not isinstance(node, ir.Member | ir.Tensors):

@@ -66,11 +66,11 @@ def takes_leading_ones(operator: Operator) -> bool:
         return False
     if axes_of(operator):
         return True
-    compute = operator.compute
-    if compute is None or compute.kernel != "map" or compute.place is not None:
+    schedule = operator.schedule
+    if schedule is None or schedule.form != "map" or schedule.place is not None:
         return False
-    nodes = [node for expression in compute.expressions for node in ir.walk(expression)]
-    nodes += [node for definition in compute.definitions for node in ir.walk(definition.value)]
+    nodes = [node for expression in schedule.expressions for node in ir.walk(expression)]
+    nodes += [node for definition in schedule.definitions for node in ir.walk(definition.value)]
     loads = [node for node in nodes if isinstance(node, ir.Load)]
     own_place = all(isinstance(node.coordinate, ir.Local) and node.coordinate.name == "at" for node in loads)
     return own_place and bool(loads) and not any(isinstance(node, ir.Field) for node in nodes)

@@ -94,6 +94,6 @@ def _row(operator: Operator, matrix: Mapping[str, object]) -> Row:
         examples=len(operator.examples),
         errata=len(operator.errata),
         open=sum(erratum.source == "ours" for erratum in operator.errata),
-        reference=int(operator.compute is not None or operator.defines is not None),
+        reference=int(operator.algorithm is not None or operator.defines is not None),
         shader=1,
     )

@@ -348,7 +348,7 @@ class DefinitionPrinter(Printer):
                 return self._read(tensor, coordinate, type_), ATOM
             case ir.Apply():
                 return self.apply(node), ATOM
-            case ir.Compare(op=op, left=ir.Number() as left, right=right) if right.type == left.type:
+            case ir.Compare(op=op, left=ir.Number() as left, right=right) if not isinstance(right, ir.Number):
                 return self._node(ir.Compare(_FLIPPED[op], right, left))
             case ir.Compare():
                 before, self._single = self._single, True

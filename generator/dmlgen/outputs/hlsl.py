@@ -1,4 +1,4 @@
-"""HLSL compute shaders: one file an operator, from the kernel that its `compute` section needs."""
+"""HLSL compute shaders: one file an operator, from the form of its schedule."""
 
 from __future__ import annotations
 
@@ -101,19 +101,19 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     plans = plans_of(templates.directory)
     shaders: dict[str, bytes] = {}
     for operator in registry.operators:
-        compute = operator.compute
-        if compute is None:
+        schedule = operator.schedule
+        if schedule is None:
             continue
-        if compute.kernel == "gather":
+        if schedule.form == "gather":
             text = templates.render("hlsl/gather.hlsl.j2", **vars(_gather(registry, operator, plans)))
-        elif compute.kernel == "map":
-            name = "elementwise" if is_aligned(compute) else "map"
+        elif schedule.form == "map":
+            name = "elementwise" if is_aligned(schedule) else "map"
             text = templates.render(
                 f"hlsl/{name}.hlsl.j2", shader=_map(registry, operator, functions, halves, plans)
             )
         else:
             text = templates.render(
-                f"hlsl/{compute.kernel}.hlsl.j2", shader=_kernel(registry, operator, functions, plans)
+                f"hlsl/{schedule.form}.hlsl.j2", shader=_form(registry, operator, functions, plans)
             )
         shaders[f"hlsl/{operator.slug}.hlsl"] = text
     return shaders
@@ -122,17 +122,17 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
 def _map(
     registry: Registry, operator: Operator, functions: Functions, halves: Functions, plans: Plans
 ) -> Shader:
-    compute = operator.compute
-    assert compute is not None and compute.value is not None
-    uniforms = uniforms_of(compute)
-    printer = HlslPrinter(uniforms, is_aligned(compute), Valid(registry, operator, Stage.VALUES))
-    value_lines, value = printer.value(clamped(compute.value))
-    output = tensor_of(registry, operator, compute.output)
-    place = ir.Local("at", ir.INTS) if compute.place is None else compute.place
+    schedule = operator.schedule
+    assert schedule is not None and schedule.value is not None
+    uniforms = uniforms_of(schedule)
+    printer = HlslPrinter(uniforms, is_aligned(schedule), Valid(registry, operator, Stage.VALUES))
+    value_lines, value = printer.value(clamped(schedule.value))
+    output = tensor_of(registry, operator, schedule.output)
+    place = ir.Local("at", ir.INTS) if schedule.place is None else schedule.place
     place_lines, offset = printer.offset(place, f"{output.local}Stride")
-    read = tensors_read(operator, [compute.value, place])
+    read = tensors_read(operator, [schedule.value, place])
     inputs = tuple(tensor_of(registry, operator, name) for name in read)
-    over = next((t for t in inputs if t.member == compute.over), output)
+    over = next((t for t in inputs if t.member == schedule.over), output)
     activations = activations_of(registry, operator, output.macro) if printer.activates else ()
     called = printer.functions.union(*(one.functions for one in activations))
     values = _value_types((*inputs, output))
@@ -168,9 +168,9 @@ def _may_be_halves(registry: Registry, tensor: Tensor) -> bool:
 
 def map_params(plans: Plans, operator: Operator, uniforms: Uniforms, tensors: Sequence[Tensor]) -> Params:
     """The constants of a shader that works element by element, of tensors read and then the one written."""
-    compute = operator.compute
-    assert compute is not None
-    steps = tensors[:-1] if is_aligned(compute) else ()
+    schedule = operator.schedule
+    assert schedule is not None
+    steps = tensors[:-1] if is_aligned(schedule) else ()
     strides = [Constant("uint", f"{tensor.local}Stride") for tensor in tensors]
     return params_of(
         plans,
@@ -216,8 +216,8 @@ def tensor_of(registry: Registry, operator: Operator, member: str) -> Tensor:
 
 
 @dataclass(frozen=True)
-class KernelShader:
-    """A shader of a kernel of its own: its tensors by role, and its steps by case as HLSL.
+class FormShader:
+    """A shader of a form of its own: its tensors by role, and its steps by case as HLSL.
 
     `activations` are those that may be fused into it.
     """
@@ -244,58 +244,58 @@ class KernelShader:
         return tuple(sorted({bits for tensor in self.tensors for bits in tensor.bits}))
 
 
-def _kernel(registry: Registry, operator: Operator, functions: Functions, plans: Plans) -> KernelShader:
-    compute = operator.compute
-    assert compute is not None
-    role = {"output": tensor_of(registry, operator, compute.output)}
+def _form(registry: Registry, operator: Operator, functions: Functions, plans: Plans) -> FormShader:
+    schedule = operator.schedule
+    assert schedule is not None
+    role = {"output": tensor_of(registry, operator, schedule.output)}
     values: dict[str, int] = {}
-    for name, node in compute.roles.items():
+    for name, node in schedule.roles.items():
         if isinstance(node, ir.Tensor | ir.Tensors):
             role[name] = tensor_of(registry, operator, node.name)
         elif node.type.kind == "enum":
             values |= {entry.name: entry.value for entry in registry.enums[node.type.name or ""].entries}
-    activates = any(node.type == OPERATOR for node in compute.roles.values())
+    activates = any(node.type == OPERATOR for node in schedule.roles.values())
     activations = activations_of(registry, operator, role["output"].macro) if activates else ()
     printer = HlslPrinter(Uniforms(), aligned=True)
     steps = {
         step.case: {name: printer.print(node) for name, node in step.expressions.items()}
-        for step in compute.steps
+        for step in schedule.steps
     }
-    return KernelShader(
+    return FormShader(
         operator=operator.name,
         summary=operator.summary,
         moves=(),
         tensors=tuple(role.values()),
         role=role,
-        cases={step.case: values[step.case] for step in compute.steps if step.case in values},
+        cases={step.case: values[step.case] for step in schedule.steps if step.case in values},
         steps=steps,
         called=frozenset(printer.functions.union(*(one.functions for one in activations))),
         activations=activations,
         library=functions,
         max_rank=MAX_RANK,
-        params=params_of(plans, f"{pascal(compute.kernel.upper())}Params"),
+        params=params_of(plans, f"{pascal(schedule.form.upper())}Params"),
     )
 
 
 def _gather(registry: Registry, operator: Operator, plans: Plans) -> Gather:
-    compute = operator.compute
-    assert compute is not None and isinstance(compute.value, ir.Load)
+    schedule = operator.schedule
+    assert schedule is not None and isinstance(schedule.value, ir.Load)
     lookups = [
         (node, node.arguments[0])
-        for node in ir.walk(compute.value.coordinate)
+        for node in ir.walk(schedule.value.coordinate)
         if isinstance(node, ir.Call) and node.function == "wrap"
     ]
     _, index = lookups[0]
     assert isinstance(index, ir.Load)
-    in_a_list = any(isinstance(node, ir.Reduce) for node in ir.walk(compute.value.coordinate))
-    types = _types(operator, compute.value.tensor.name)
+    in_a_list = any(isinstance(node, ir.Reduce) for node in ir.walk(schedule.value.coordinate))
+    types = _types(operator, schedule.value.tensor.name)
     sizes = sorted({registry.data_type[name].bits // 8 for name in types})
     return Gather(
         operator=operator.name,
         summary=operator.summary,
-        input=camel(compute.value.tensor.name),
+        input=camel(schedule.value.tensor.name),
         indices=camel(index.tensor.name),
-        output=camel(compute.output),
+        output=camel(schedule.output),
         max_lookups=MAX_RANK if in_a_list else 1,
         element_sizes={
             size: tuple(name for name in types if registry.data_type[name].bits == size * 8) for size in sizes

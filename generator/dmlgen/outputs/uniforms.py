@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 
 from dmlgen.expr import ir
 from dmlgen.names import shader_macro, shader_variable
-from dmlgen.registry import Compute, Operator
+from dmlgen.registry import Operator
+from dmlgen.schedules.schedule import Schedule
 
 ACTIVATION_PARAMETERS = 2  # that any activation has
 _SHAPE = (("Sizes", ir.INTS), ("DimensionCount", ir.INT))
@@ -88,10 +89,10 @@ def _clamped(read: ir.Load) -> ir.Expr:
     return ir.Reduce("list", loop, ir.Call("min", (first, last), ir.INT), ir.INTS)
 
 
-def uniforms_of(compute: Compute) -> Uniforms:
+def uniforms_of(schedule: Schedule) -> Uniforms:
     """The uniforms of a computation."""
     found = Uniforms()
-    for expression in map(clamped, compute.expressions):
+    for expression in map(clamped, schedule.expressions):
         for node in _leaves(expression):
             if found.name(node) is None:
                 found.add(node)

@@ -11,7 +11,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.define import Definer, varies
 from dmlgen.expr.defined import free_locals
 from dmlgen.expr.ranks import Counts, Lengths
-from dmlgen.registry import Compute, Member, Rule, Support
+from dmlgen.registry import AlgorithmUse, Member, Rule, Support
 from dmlgen.resolve.definition import unused_names
 from dmlgen.resolve.nodes import Faults, fault, mapping, required
 from dmlgen.schedules.elements import InElements, Unfit
@@ -26,7 +26,7 @@ def resolve_algorithm(
     resolved: tuple[Rule, ...],
     support: Map[str, tuple[Support, ...]],
     definer: Definer,
-) -> Compute:
+) -> AlgorithmUse:
     """The computation that a spec asks for by name."""
     compute = mapping(node, "compute")
     name = required(compute, "algorithm")
@@ -57,16 +57,7 @@ def resolve_algorithm(
                 place = _checked_place(given[role], wanted, roles.pop(role), tensors, counts)
     faults.stop()
     del roles["output"]
-    return Compute(
-        kernel=str(name.value),
-        output=tensors["output"],
-        over=tensors["output"],
-        definitions=elements.definitions,
-        value=None,
-        place=place,
-        roles=roles,
-        steps=(),
-    )
+    return AlgorithmUse(str(name.value), tensors["output"], elements.definitions, place, roles)
 
 
 def _given(compute: Mapping, name: Scalar, algorithm: Algorithm) -> dict[str, Scalar]:
@@ -117,11 +108,11 @@ def _number(given: Scalar, role: Role, definer: Definer) -> ir.Expr:
 
 
 def _in_elements(given: Scalar, value: ir.Expr, elements: InElements) -> ir.Expr:
-    """A number or a coordinate as kernels compute it."""
+    """A number or a coordinate as algorithms compute it."""
     try:
         return elements.of(value)
     except Unfit:
-        message = "kernels compute this of `at`, sizes and indices: no loops over elements, no functions"
+        message = "algorithms compute this of `at`, sizes and indices: no loops over elements, no functions"
         raise fault(given.position, "expression-form", message) from None
 
 

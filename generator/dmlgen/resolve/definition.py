@@ -13,7 +13,7 @@ from dmlgen.diagnostics import nearest
 from dmlgen.expr import ir
 from dmlgen.expr.deciding import deciding_tensors
 from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, PRELUDE, Definer, Formula, signature
-from dmlgen.expr.defined import walk_through
+from dmlgen.expr.defined import is_told, walk_through
 from dmlgen.expr.parse import Scope
 from dmlgen.expr.ranks import Counts, Lengths
 from dmlgen.registry import Intermediate, Member, OutputDefinitions, Rule, Support
@@ -165,10 +165,16 @@ def _intermediate(node: Mapping, name: str, definer: Definer) -> Intermediate:
     if along is not None and integer(node, "along", -1) != 0:
         raise fault(along.position, "expression-form", "a recurrence runs along axis 0")
     type_ = definer.kept[name]
+    shape = definer.parse(str(sizes.value), sizes.at, ir.INTS)
+    if not is_told(shape):
+        message = (
+            "sizes are what the description gives, said as rules say it: without floats, elements or `at`"
+        )
+        raise fault(sizes.position, "expression-form", message)
     return Intermediate(
         name=name,
         type=type_,
-        sizes=definer.parse(str(sizes.value), sizes.at, ir.INTS),
+        sizes=shape,
         along=along is not None,
         value=definer.parse(str(value.value), value.at, type_),
     )

@@ -13,7 +13,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.cost import MAX_RULES_COST, cost_of_check
 from dmlgen.expr.parse import Scope
 from dmlgen.registry import (
-    Compute,
+    AlgorithmUse,
     DataRequirement,
     Definition,
     Erratum,
@@ -47,6 +47,7 @@ from dmlgen.resolve.nodes import (
 )
 from dmlgen.schedules import schedule_of
 from dmlgen.schedules.described import Described
+from dmlgen.schedules.schedule import Schedule, schedule_of_algorithm
 from dmlgen.source import Mapping, Scalar, Sequence
 
 
@@ -64,8 +65,9 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
     scope = general.scope({member.name: _name(general, node, member) for member in members.values()})
     scope, definitions, resolved, inferences = _rules(general, node, name, scope, tensors, faults)
     support: Map[str, tuple[Support, ...]] = {}
-    compute: Compute | None = None
     defines: OutputDefinitions | None = None
+    algorithm: AlgorithmUse | None = None
+    schedule: Schedule | None = None
     defaults: Map[str, Default] = {}
     in_place: tuple[str, ...] = ()
     fused_into: dict[str, FeatureLevel] = {}
@@ -79,10 +81,11 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
             kinds = {e.name: e.kind for e in general.enums["TENSOR_DATA_TYPE"].entries if e.kind is not None}
             definer = definer_of(computed, members, resolved, support, kinds, scope)
             if computed.get("algorithm") is not None:
-                compute = resolve_algorithm(node, members, resolved, support, definer)
+                algorithm = resolve_algorithm(node, members, resolved, support, definer)
+                schedule = schedule_of_algorithm(algorithm)
             else:
                 defines = resolve_definition(node, members, resolved, support, definer)
-                compute = schedule_of(defines, Described(members, inferences, support, general.enums))
+                schedule = schedule_of(defines, Described(members, inferences, support, general.enums))
     with faults:
         defaults = resolve_defaults(general, mapping(node, "defaults"), members)
     with faults:
@@ -120,8 +123,9 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
         rules=resolved,
         inferences=inferences,
         support=support,
-        compute=compute,
         defines=defines,
+        algorithm=algorithm,
+        schedule=schedule,
         examples=tuple(examples),
         data=tuple(data),
         errata=tuple(erratum(item) for item in mappings(node, "errata")),

@@ -1,10 +1,10 @@
 """Fast ways to compute what definitions say.
 
 A spec defines outputs and says nothing of how they are computed. Each module here knows one form of
-definitions, and gives for those that have it the kernel that computes them. Where no form fits, the generic
+definitions, and gives for those that have it the schedule that computes them. Where no form fits, the generic
 reference and the generic shader follow the definition itself: slow, and right.
 
-`recognise(defines, members)` of a module is a `Compute`, or None; `members` are the operator's. Forms that
+`recognise(defines, members)` of a module is a `Schedule`, or None; `members` are the operator's. Forms that
 rest on rules and tables, too, are told all that `described` says.
 """
 
@@ -12,17 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dmlgen.registry import Compute, OutputDefinitions
+from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules import elementwise, gather, reduction, scan
 from dmlgen.schedules.described import Described
+from dmlgen.schedules.schedule import Schedule
 
 
-def schedule_of(defines: OutputDefinitions, described: Described) -> Compute | None:
+def schedule_of(defines: OutputDefinitions, described: Described) -> Schedule | None:
     """The fast way to compute a definition, if there is one: the first form that fits."""
-    return next((compute for compute in _forms(defines, described) if compute is not None), None)
+    return next((found for found in _forms(defines, described) if found is not None), None)
 
 
-def _forms(defines: OutputDefinitions, described: Described) -> Iterator[Compute | None]:
+def _forms(defines: OutputDefinitions, described: Described) -> Iterator[Schedule | None]:
     yield gather.recognise(defines, described.members)
     yield elementwise.recognise(defines, described.members)
     yield reduction.recognise(defines, described)

@@ -1,11 +1,11 @@
 """Definitions in elements: every number that comes from a tensor in the type of that tensor's elements.
 
 A definition computes with floats and integers where all data types of a tensor are floats, or integers, since
-that reads best. Kernels compute in the data type that a description has. What has no tensor's type yet, such
-as a FLOAT member, takes that of the elements that it meets.
+that reads best. Schedules compute in the data type that a description has. What has no tensor's type yet,
+such as a FLOAT member, takes that of the elements that it meets.
 
-Two functions are known to kernels alone: `divide_exactly(x, y)` is x / y, correctly rounded, which / need not
-be on a GPU; `difference(x, y, T)` is x - y of integers, exactly, then in the type of T's elements.
+Two functions are known to schedules alone: `divide_exactly(x, y)` is x / y, correctly rounded, which / need
+not be on a GPU; `difference(x, y, T)` is x - y of integers, exactly, then in the type of T's elements.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Unfit(Exception):
 class InElements:
     """Rewrites expressions of one definition; `names` collects those of its `let`, each after what it uses.
 
-    Raises Unfit for what kernels cannot compute: loops over elements, functions, intermediate tensors, and
+    Raises Unfit for what schedules cannot compute: loops over elements, functions, intermediate tensors, and
     elements of two types that meet.
     """
 
@@ -41,7 +41,7 @@ class InElements:
 
     @property
     def definitions(self) -> tuple[Definition, ...]:
-        """The names, as a kernel has them."""
+        """The names, as a schedule has them."""
         return tuple(Definition(name, value) for name, value in self.names.items())
 
     def type(self, tensor: ir.Tensor) -> ir.Type:

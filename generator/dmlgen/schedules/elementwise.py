@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dmlgen.expr import ir
-from dmlgen.registry import Compute, Definition, Member, OutputDefinitions
+from dmlgen.registry import Definition, Member, OutputDefinitions
 from dmlgen.schedules.elements import InElements, Unfit
+from dmlgen.schedules.schedule import Schedule
 
 _AT, _INDEX, _START = ir.Local("at", ir.INTS), ir.Local("index", ir.INT), "start"
 
 
-def recognise(defines: OutputDefinitions, members: Mapping[str, Member]) -> Compute | None:
+def recognise(defines: OutputDefinitions, members: Mapping[str, Member]) -> Schedule | None:
     """An expression of elements at coordinates of which each entry can be worked out on its own."""
     if defines.tensors or len(defines.outputs) != 1:
         return None
@@ -27,18 +28,18 @@ def recognise(defines: OutputDefinitions, members: Mapping[str, Member]) -> Comp
     reads = [node for node in ir.walk(found) if isinstance(node, ir.Load)]
     if not all(_is_by_entry(read.coordinate) for read in reads):
         return None
-    return Compute("map", output, output, elements.definitions, found, None, {}, ())
+    return Schedule("map", output, output, elements.definitions, found, None, {}, ())
 
 
-def _joined(output: str, tensors: str, axis: ir.Expr, type_: ir.Type) -> Compute:
+def _joined(output: str, tensors: str, axis: ir.Expr, type_: ir.Type) -> Schedule:
     """Each tensor in turn is copied to where it begins: after those before it."""
     number = ir.Local("i", ir.INT)
     sizes = ir.Field(ir.Tensor(tensors, number), "Sizes", ir.INTS)
     before = ir.Loop(number, ir.Number(0, ir.INT), _INDEX, None)
     start = ir.Reduce("sum", before, ir.Index(sizes, axis), ir.INT)
     moved = ir.Binary("+", ir.Index(_AT, axis), ir.Definition(_START, start), ir.INT)
-    return Compute(
-        kernel="map",
+    return Schedule(
+        form="map",
         output=output,
         over=tensors,
         definitions=(Definition(_START, start),),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from dmlgen.expr import ir
-from dmlgen.registry import Compute, Member, OutputDefinitions
+from dmlgen.registry import Member, OutputDefinitions
 from dmlgen.schedules.elements import InElements, Unfit
+from dmlgen.schedules.schedule import Schedule
 
 
-def recognise(defines: OutputDefinitions, members: Mapping[str, Member]) -> Compute | None:
+def recognise(defines: OutputDefinitions, members: Mapping[str, Member]) -> Schedule | None:
     """One output, the value of which is a read at a coordinate with entries that are `wrap(another read)`."""
     if defines.tensors or len(defines.outputs) != 1:
         return None
@@ -21,7 +22,7 @@ def recognise(defines: OutputDefinitions, members: Mapping[str, Member]) -> Comp
         return None
     if not isinstance(found, ir.Load) or not _looks_up(found.coordinate):
         return None
-    return Compute("gather", output, output, elements.definitions, found, None, {}, ())
+    return Schedule("gather", output, output, elements.definitions, found, None, {}, ())
 
 
 def _looks_up(coordinate: ir.Expr) -> bool:

@@ -12,27 +12,28 @@ from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.expr.functions import ELEMENT_FUNCTIONS
-from dmlgen.registry import Compute, OutputDefinitions, Steps
+from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.cases import Case, cases_of
 from dmlgen.schedules.described import Described
 from dmlgen.schedules.elements import Unfit
+from dmlgen.schedules.schedule import Schedule, Steps
 from dmlgen.schedules.sets import AT, Sets, sets_of
 
-_KERNEL = "reduce"
+_FORM = "reduce"
 _DIRECTION = ir.Type("enum", "AXIS_DIRECTION")
 _BACKWARD = "DECREASING"
 
 
 @dataclass(frozen=True)
 class _Form:
-    """What is done in one case: the steps of the kernel; `backward`: of equals the last counts."""
+    """What is done in one case: the steps of the form; `backward`: of equals the last counts."""
 
     sets: Sets
     steps: Mapping[str, ir.Expr]
     backward: bool = False
 
 
-def recognise(defines: OutputDefinitions, described: Described) -> Compute | None:
+def recognise(defines: OutputDefinitions, described: Described) -> Schedule | None:
     """The computation of a definition of one of these forms."""
     if len(defines.outputs) != 1 or not any(map(_folds, (*defines.outputs.values(), *_values(defines)))):
         return None
@@ -41,7 +42,7 @@ def recognise(defines: OutputDefinitions, described: Described) -> Compute | Non
         return None
     cases = cases_of(defines, described.enums)
     try:
-        return _compute(output, cases, [_Reader(case, output, described).form() for case in cases])
+        return _schedule(output, cases, [_Reader(case, output, described).form() for case in cases])
     except Unfit:
         return None
 
@@ -55,7 +56,7 @@ def _folds(node: ir.Expr) -> bool:
     return any(isinstance(part, ir.Fold) and not part.unrolled for part in ir.walk(node))
 
 
-def _compute(output: str, cases: Sequence[Case], forms: Sequence[_Form]) -> Compute:
+def _schedule(output: str, cases: Sequence[Case], forms: Sequence[_Form]) -> Schedule:
     """All cases together: one enumeration may choose the steps, and one the direction."""
     if not forms or any(form.sets != forms[0].sets for form in forms):
         raise Unfit
@@ -76,7 +77,7 @@ def _compute(output: str, cases: Sequence[Case], forms: Sequence[_Form]) -> Comp
     elif forms[0].backward:
         raise Unfit
     listed = tuple(Steps(name, parts) for name, parts in steps.items())
-    return Compute(_KERNEL, output, output, (), None, None, roles, listed)
+    return Schedule(_FORM, output, output, (), None, None, roles, listed)
 
 
 def _decides(cases: Sequence[Case], found: Sequence[object]) -> ir.Member | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from dmlgen.expr import ir
-from dmlgen.registry import Compute, OutputDefinitions, Steps
+from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.cases import Case, cases_of, test_for
 from dmlgen.schedules.described import Described
 from dmlgen.schedules.elements import Unfit
+from dmlgen.schedules.schedule import Schedule, Steps
 from dmlgen.schedules.sets import AT, sets_of
 
 _COMBINED: dict[ir.FoldKind, tuple[int, ir.ArithmeticOp]] = {"sum": (0, "+"), "product": (1, "*")}
@@ -26,7 +27,7 @@ _WAYS: dict[_Admitted, tuple[bool, bool]] = {
 from the last element to the first, and whether the element itself is left out."""
 
 
-def recognise(defines: OutputDefinitions, described: Described) -> Compute | None:
+def recognise(defines: OutputDefinitions, described: Described) -> Schedule | None:
     """The computation of a definition of this form."""
     if len(defines.outputs) != 1 or defines.tensors:
         return None
@@ -53,7 +54,7 @@ def recognise(defines: OutputDefinitions, described: Described) -> Compute | Non
         "combine": ir.Binary(operation, x, y, type_),
     }
     roles = {"input": ir.Tensor(tensor), "axis": axis, "decreasing": decreasing, "exclusive": exclusive}
-    return Compute("scan", output, output, (), None, None, roles, (Steps("ALWAYS", steps),))
+    return Schedule("scan", output, output, (), None, None, roles, (Steps("ALWAYS", steps),))
 
 
 def _read(case: Case, output: str, described: Described) -> tuple[ir.FoldKind, str, ir.Expr, _Admitted]:

@@ -12,7 +12,7 @@ from ..description import Description
 
 
 def computation(desc: Description) -> Any:
-    """The computation of a valid description: an object of one of the classes in `kernels`.
+    """The computation of a valid description: an object of one of the classes in `computations`.
 
     Raises NotImplementedError for operators whose computation the registry does not hold.
     """

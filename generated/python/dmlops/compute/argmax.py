@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..computations.reduce import Reduce, Steps
 from ..elements import both, either, is_nan, opposite
-from ..kernels.reduce import Reduce, Steps
 
 STEPS: dict[str, Steps] = {
     "ALWAYS": Steps(

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..computations.scan import Scan, Steps
 from ..enums import AxisDirection
-from ..kernels.scan import Scan, Steps
 
 AXIS_DIRECTION_DECREASING = AxisDirection.DECREASING
 

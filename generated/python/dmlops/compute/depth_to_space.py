@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..arithmetic import quotient, remainder
+from ..computations.map import Map, Shader, Uniforms
 from ..coordinates import Coordinates, Load
-from ..kernels.map import Map, Shader, Uniforms
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:

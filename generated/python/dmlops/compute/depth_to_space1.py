@@ -7,9 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..arithmetic import quotient, remainder
+from ..computations.map import Map, Shader, Uniforms
 from ..coordinates import Coordinates, Load
 from ..enums import DepthSpaceOrder
-from ..kernels.map import Map, Shader, Uniforms
 
 DEPTH_SPACE_ORDER_DEPTH_COLUMN_ROW = DepthSpaceOrder.DEPTH_COLUMN_ROW
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..computations.map import Map, Shader, Uniforms
 from ..coordinates import Coordinates, Load
 from ..elements import both, is_infinity
 from ..enums import IsInfinityMode
-from ..kernels.map import Map, Shader, Uniforms
 
 IS_INFINITY_MODE_NEGATIVE = IsInfinityMode.NEGATIVE
 IS_INFINITY_MODE_POSITIVE = IsInfinityMode.POSITIVE

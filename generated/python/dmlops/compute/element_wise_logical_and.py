@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..computations.map import Map, Shader, Uniforms
 from ..coordinates import Coordinates, Load
 from ..elements import both
-from ..kernels.map import Map, Shader, Uniforms
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..computations.map import Map, Shader, Uniforms
 from ..coordinates import Coordinates, Load
 from ..elements import round_away, round_even, trunc
 from ..enums import RoundingMode
-from ..kernels.map import Map, Shader, Uniforms
 
 ROUNDING_MODE_HALVES_TO_NEAREST_EVEN = RoundingMode.HALVES_TO_NEAREST_EVEN
 ROUNDING_MODE_TOWARD_ZERO = RoundingMode.TOWARD_ZERO

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..kernels.nonzero import Nonzero
+from ..computations.nonzero import Nonzero
 
 MACROS = {
     "OutputCountTensor": "OUTPUT_COUNT",

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..computations.map import Map, Shader, Uniforms
 from ..coordinates import Coordinates, Load, replace
 from ..elements import both, convert, either, where
 from ..enums import SIGNED
-from ..kernels.map import Map, Shader, Uniforms
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..computations.map import Map, Shader, Uniforms
 from ..coordinates import Coordinates, Load
 from ..elements import both, convert, either, every, maximum, minimum, single, where
 from ..enums import PaddingMode
-from ..kernels.map import Map, Shader, Uniforms
 
 PADDING_MODE_CONSTANT = PaddingMode.CONSTANT
 PADDING_MODE_EDGE = PaddingMode.EDGE

@@ -7,10 +7,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..arithmetic import quotient
+from ..computations.map import Map, Shader, Uniforms
 from ..coordinates import Coordinates, Load
 from ..elements import convert, divide_exactly, quantize, round_even
 from ..enums import QuantizationType
-from ..kernels.map import Map, Shader, Uniforms
 
 QUANTIZATION_TYPE_SCALE_ZERO_POINT = QuantizationType.SCALE_ZERO_POINT
 

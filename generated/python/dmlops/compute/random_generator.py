@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..kernels.philox import Philox
+from ..computations.philox import Philox
 
 MACROS = {
     "OutputTensor": "OUTPUT",

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..computations.reduce import Reduce, Steps
 from ..elements import (
     absolute,
     both,
@@ -21,7 +22,6 @@ from ..elements import (
     sqrt,
     where,
 )
-from ..kernels.reduce import Reduce, Steps
 
 STEPS: dict[str, Steps] = {
     "ARGMAX": Steps(

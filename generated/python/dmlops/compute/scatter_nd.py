@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..computations.scatter import Scatter
 from ..coordinates import Coordinates, Load, align, wrap
-from ..kernels.scatter import Scatter
 
 
 def place(desc: Any, at: Coordinates, load: Load) -> Coordinates:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..kernels.top_k import TopK
+from ..computations.top_k import TopK
 
 MACROS = {
     "OutputValueTensor": "OUTPUT_VALUE",

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..computations.top_k import TopK
 from ..enums import AxisDirection
-from ..kernels.top_k import TopK
 
 AXIS_DIRECTION_DECREASING = AxisDirection.DECREASING
 

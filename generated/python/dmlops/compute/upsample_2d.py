@@ -7,10 +7,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..arithmetic import quotient, remainder
+from ..computations.map import Map, Shader, Uniforms
 from ..coordinates import Coordinates, Load, replace
 from ..elements import convert, divide, maximum, minimum, where
 from ..enums import InterpolationMode
-from ..kernels.map import Map, Shader, Uniforms
 
 INTERPOLATION_MODE_LINEAR = InterpolationMode.LINEAR
 

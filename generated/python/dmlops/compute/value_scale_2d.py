@@ -7,9 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..arithmetic import as_float
+from ..computations.map import Map, Shader, Uniforms
 from ..coordinates import Coordinates, Load
 from ..elements import scaled, single, where
-from ..kernels.map import Map, Shader, Uniforms
 
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:

@@ -15,16 +15,16 @@ from typing import Any, get_type_hints
 import numpy as np
 
 from .. import compute
+from ..computations.map import Map as MapComputation
+from ..computations.map import Uniforms
+from ..computations.reduce import Reduce as ReduceComputation
+from ..computations.scatter import Scatter as ScatterComputation
 from ..coordinates import Coordinates
 from ..definition import Defined, Evaluation, Shader
 from ..description import Description
 from ..elements import stored
 from ..enums import OperatorType, TensorDataType
 from ..fused import activation_parameter
-from ..kernels.map import Map as MapComputation
-from ..kernels.map import Uniforms
-from ..kernels.reduce import Reduce as ReduceComputation
-from ..kernels.scatter import Scatter as ScatterComputation
 from ..registry import operator as described
 from ..tensor import TensorDesc
 from . import movement
@@ -60,7 +60,7 @@ KINDS: Mapping[str, tuple[Callable[..., Any], Callable[[Planning, Any], None]]] 
     "nonzero": (Nonzero, plan_nonzero),
     "philox": (Philox, plan_philox),
 }
-"""By the kernel: what its planner is told, roles by name, and the planner."""
+"""By the form: what its planner is told, roles by name, and the planner."""
 
 
 def plan(out: Planning, computation: Any) -> None:
@@ -68,7 +68,7 @@ def plan(out: Planning, computation: Any) -> None:
     if isinstance(computation, Defined):
         _plan_definitions(out, computation)
     elif isinstance(computation, MapComputation):
-        if computation.kernel == "gather":
+        if computation.form == "gather":
             plan_gather(out, gather(computation))
         else:
             _plan_maps(out, computation)

@@ -39,20 +39,20 @@ def parts(operator: Operator) -> tuple[Part, ...]:
     """What the operator computes, in the order in which one name builds on another."""
     if operator.defines is not None:
         return _defines(operator)
-    compute = operator.compute
-    if compute is None:
+    algorithm = operator.algorithm
+    if algorithm is None:
         return ()
-    links = frozenset(one.name for one in (*operator.definitions, *compute.definitions))
+    links = frozenset(one.name for one in (*operator.definitions, *algorithm.definitions))
     formulas = Formulas({})
 
     def line(name: str, value: Any, anchor: str = "", note: str = "") -> Line:
         formula = formulas.equation(name, (), value)
         return _line(name, anchor, note, formula, f"{name} = {SOURCE.print(value)}", links - {name})
 
-    names = tuple(line(one.name, one.value, f"let-{one.name}") for one in compute.definitions)
+    names = tuple(line(one.name, one.value, f"let-{one.name}") for one in algorithm.definitions)
     found = [Part("Names", names)] if names else []
-    told = [line(name, role) for name, role in compute.roles.items()]
-    told += [line("place", compute.place)] if compute.place is not None else []
+    told = [line(name, role) for name, role in algorithm.roles.items()]
+    told += [line("place", algorithm.place)] if algorithm.place is not None else []
     return (*found, Part("What it works on", tuple(told)))
 
 

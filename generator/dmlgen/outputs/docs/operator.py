@@ -136,7 +136,7 @@ class Operators:
             changes=self.changes[operator.name],
             inferences=tuple(map(_inference, operator.inferences)),
             parts=computes.parts(operator),
-            algorithm="" if operator.compute is None or operator.defines else operator.compute.kernel,
+            algorithm="" if operator.algorithm is None else operator.algorithm.name,
             shader=self._shader(operator),
             snippets=() if minimal is None else example.snippets(registry, operator, minimal),
             level="" if minimal is None else minimal["feature_level"],

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.expr.defined import asks_presence, is_known
+from dmlgen.expr.defined import asks_presence, is_told
 from dmlgen.outputs.hlsl_definition.names import WORDS, free, pascal, word
 from dmlgen.outputs.uniforms import camel, macro
 
@@ -77,7 +77,7 @@ def is_constant(node: ir.Expr) -> bool:
         return False
     if node.type.kind == "element":
         return isinstance(node, ir.Member)
-    if node.type.kind not in ("int", "bool", "enum", "ints", "float", "floats") or not is_known(node):
+    if node.type.kind not in ("int", "bool", "enum", "ints", "float", "floats") or not is_told(node):
         return False
     if node.type == ir.BOOL:
         return not asks_presence(node)

@@ -144,6 +144,8 @@ class ShaderPrinter(LoopPrinter):
         left, right = self.print(node.left, ATOM), self.print(node.right, ATOM)
         if node.type == ir.INT and self._is_wide(node):
             left, right = f"(int64_t){left}", f"(int64_t){right}"
+        elif node.op in ("//", "%") and _is_written(node.left):
+            left = f"(int){left}"
         if node.op in ("//", "%"):
             return f"{'FloorQuotient' if node.op == '//' else 'FloorRemainder'}({left}, {right})", ATOM
         if node.op == "/" and node.type.kind == "element":
@@ -172,7 +174,7 @@ class ShaderPrinter(LoopPrinter):
                 return self._call("Convert", self.print(arguments[0]), f"({type_name(node.type)})0")
             case "wrap":
                 index, count = arguments  # an element in its own type, which may have 64 bits and no sign
-                text = self._element(index) if isinstance(index, ir.Load) else self.deciding(index)
+                text = self._element(index) if isinstance(index, ir.Load) else self._whole(index)
                 return self._call("Wrap", text, self._narrow(count))
             case "activated":
                 return self._activated(*arguments)
@@ -187,7 +189,7 @@ class ShaderPrinter(LoopPrinter):
                 return f"({type_name(node.type)})Read{self.tensors[target.name].function}(at)"
             case "float":
                 decides = arguments[0].type != ir.FLOAT
-                value = self.deciding(arguments[0]) if decides else self.print(arguments[0])
+                value = self._whole(arguments[0]) if decides else self.print(arguments[0])
                 return self._call("Convert", value, f"({REAL})0")
             case "int":
                 if arguments[0].type.kind == "element":
@@ -214,6 +216,14 @@ class ShaderPrinter(LoopPrinter):
         texts = [self.deciding(item) if decides else self.print(item) for item in arguments]
         return self._call("".join(word.capitalize() for word in name.split("_")), *texts)
 
+    def _whole(self, node: ir.Expr) -> str:
+        """An argument of a function that other types have, too; HLSL gives a written integer none."""
+        return (
+            f"({self._type_of(node)}){self.deciding(node, ATOM)}"
+            if _is_written(node)
+            else self.deciding(node)
+        )
+
     def _clamped(self, node: ir.Call) -> str:
         x, low, high = node.arguments
         if node.type == ir.FLOAT:
@@ -230,6 +240,22 @@ class ShaderPrinter(LoopPrinter):
         self.fused = activation.name
         which = "0" if number is None else self._narrow(number)
         return f"Activate({self.print(value)}, {which})"
+
+
+def _is_written(node: ir.Expr) -> bool:
+    """Whether an integer is made of written ones alone."""
+    if node.type != ir.INT or is_constant(node):
+        return False
+    match node:
+        case ir.Number():
+            return True
+        case ir.Conditional(then=then, otherwise=otherwise):
+            return _is_written(then) and _is_written(otherwise)
+        case ir.Negate(operand=operand):
+            return _is_written(operand)
+        case ir.Binary(left=left, right=right):
+            return _is_written(left) and _is_written(right)
+    return False
 
 
 def _is_work(node: ir.Expr) -> bool:

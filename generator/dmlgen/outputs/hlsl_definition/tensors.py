@@ -58,8 +58,13 @@ class TensorPrinter(FunctionPrinter):
             name: any(bits > 32 for bits in tensor.bits) or "UINT32" in tensor.types
             for name, tensor in self.tensors.items()
         }
-        for tensor in defines.tensors:
-            wide[tensor.name] = tensor.type == ir.INT and Widths(wide).is_wide(tensor.value, frozenset())
+        wide |= {tensor.name: False for tensor in defines.tensors}
+        before: dict[str, bool] = {}
+        while wide != before:  # a recurrence may read what stands below it; ends, since none becomes narrow
+            before = dict(wide)
+            for tensor in defines.tensors:
+                if tensor.type == ir.INT and Widths(wide).is_wide(tensor.value, frozenset()):
+                    wide[tensor.name] = True
         return Widths(wide)
 
     def field(self, node: ir.Field) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 from ..plain import is_a, plain
 from ..quoting import shown
 from .errors import GpuUnavailable, Unsupported
-from .resources import Binding, Buffer, Bytes, Kernel
+from .resources import Binding, Buffer, Bytes, Pipeline
 from .vulkan_api import vk
 from .work import Dispatch
 
@@ -39,7 +39,7 @@ class Device:
         self._memory = vk.vkGetPhysicalDeviceMemoryProperties(physical)
         self._lock = Lock()
         self._process = os.getpid()
-        self._kernels: dict[bytes, Kernel] = {}
+        self._pipelines: dict[bytes, Pipeline] = {}
         self._buffers: dict[str, Buffer] = {}
 
         features, self.optional_features = _features(physical, self.name)
@@ -96,11 +96,11 @@ class Device:
         if largest > reach:
             raise Unsupported(f"a tensor has {largest} bytes; shaders on {self.name} reach {reach}")
 
-    def kernel(self, code: bytes, storage_buffers: int) -> Kernel:
+    def pipeline(self, code: bytes, storage_buffers: int) -> Pipeline:
         """The pipeline of a SPIR-V shader with that many storage buffers and then a uniform buffer."""
-        if code not in self._kernels:
-            self._kernels[code] = Kernel(self, code, storage_buffers)
-        return self._kernels[code]
+        if code not in self._pipelines:
+            self._pipelines[code] = Pipeline(self, code, storage_buffers)
+        return self._pipelines[code]
 
     def buffer(self, size: int) -> Buffer:
         """A new buffer of `size` bytes in the device's own memory."""
@@ -132,7 +132,7 @@ class Device:
                 f"{self.name} was opened before this process was forked; open it anew with Device.open."
             )
         self.check_sizes((*sizes.values(), *(len(data) for data in inputs.values())))
-        with self._lock, ExitStack() as bound_kernels:
+        with self._lock, ExitStack() as bound_pipelines:
             # One buffer holds the inputs and the constants, which are uploaded, and then everything else.
             contents = [*inputs.values(), *(dispatch.constants for _, dispatch in programs)]
             lengths = [*map(len, contents), *sizes.values()]
@@ -146,21 +146,21 @@ class Device:
             upload, download = self._staging("upload", uploaded), self._staging("download", result_end)
             for at, data in zip(offsets, contents, strict=False):
                 upload.mapped[at : at + len(data)] = data
-            kernels = []
+            pipelines = []
             for number, (code, dispatch) in enumerate(programs):
                 bindings = [*(named[name] for name in dispatch.buffers), named[number]]
-                kernel = self.kernel(code, len(dispatch.buffers)).bind(bindings)
-                kernels.append((bound_kernels.enter_context(kernel), dispatch))
+                pipeline = self.pipeline(code, len(dispatch.buffers)).bind(bindings)
+                pipelines.append((bound_pipelines.enter_context(pipeline), dispatch))
 
             def record(commands: Any) -> None:
                 copy(commands, upload, work, uploaded)
                 for name in cleared:
                     clear(commands, named[name])
                 barrier(commands, vk.VK_ACCESS_UNIFORM_READ_BIT)  # the constants have been copied, too
-                for kernel, dispatch in kernels:
+                for pipeline, dispatch in pipelines:
                     if dispatch.waits:
                         barrier(commands)
-                    kernel.record(commands, (*dispatch.groups, 1))
+                    pipeline.record(commands, (*dispatch.groups, 1))
                 barrier(commands)
                 for place, at in zip(wanted, result_offsets, strict=True):
                     copy(commands, work, download, place.size, place.offset, at)

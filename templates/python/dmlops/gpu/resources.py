@@ -65,7 +65,7 @@ class Binding:
     size: int
 
 
-class Kernel:
+class Pipeline:
     """The pipeline of one SPIR-V compute shader with entry point CSMain.
 
     Its bindings are storage buffers from 0 on and, after them, one uniform buffer.
@@ -102,23 +102,23 @@ class Kernel:
             stage=vk.VK_SHADER_STAGE_COMPUTE_BIT, module=module, pName="CSMain"
         )
         create = vk.VkComputePipelineCreateInfo(stage=stage, layout=self.layout, basePipelineIndex=-1)
-        self.pipeline = vk.vkCreateComputePipelines(device.handle, None, 1, [create], None)[0]
+        self.handle = vk.vkCreateComputePipelines(device.handle, None, 1, [create], None)[0]
         vk.vkDestroyShaderModule(device.handle, module, None)
 
-    def bind(self, bindings: Sequence[Binding]) -> BoundKernel:
-        """The kernel with its buffers, ready to be recorded any number of times."""
-        return BoundKernel(self, bindings)
+    def bind(self, bindings: Sequence[Binding]) -> BoundPipeline:
+        """The pipeline with its buffers, ready to be recorded any number of times."""
+        return BoundPipeline(self, bindings)
 
 
-class BoundKernel:
-    """A kernel and the buffers it works on."""
+class BoundPipeline:
+    """A pipeline and the buffers it works on."""
 
-    def __init__(self, kernel: Kernel, bindings: Sequence[Binding]) -> None:
-        self._kernel = kernel
-        device = kernel.device.handle
+    def __init__(self, pipeline: Pipeline, bindings: Sequence[Binding]) -> None:
+        self._pipeline = pipeline
+        device = pipeline.device.handle
         sizes = [
-            vk.VkDescriptorPoolSize(type=kind, descriptorCount=kernel.types.count(kind))
-            for kind in set(kernel.types)
+            vk.VkDescriptorPoolSize(type=kind, descriptorCount=pipeline.types.count(kind))
+            for kind in set(pipeline.types)
         ]
         self._pool = vk.vkCreateDescriptorPool(
             device, vk.VkDescriptorPoolCreateInfo(maxSets=1, poolSizeCount=len(sizes), pPoolSizes=sizes), None
@@ -126,7 +126,7 @@ class BoundKernel:
         self._set = vk.vkAllocateDescriptorSets(
             device,
             vk.VkDescriptorSetAllocateInfo(
-                descriptorPool=self._pool, descriptorSetCount=1, pSetLayouts=[kernel.set_layout]
+                descriptorPool=self._pool, descriptorSetCount=1, pSetLayouts=[pipeline.set_layout]
             ),
         )[0]
         ranges = [
@@ -140,21 +140,21 @@ class BoundKernel:
                 descriptorType=kind,
                 pBufferInfo=[ranges[number]],
             )
-            for number, kind in enumerate(kernel.types)
+            for number, kind in enumerate(pipeline.types)
         ]
         vk.vkUpdateDescriptorSets(device, len(writes), writes, 0, None)
 
     def record(self, commands: Any, groups: tuple[int, int, int]) -> None:
         """Writes a dispatch of that many thread groups into a command buffer."""
         point = vk.VK_PIPELINE_BIND_POINT_COMPUTE
-        vk.vkCmdBindPipeline(commands, point, self._kernel.pipeline)
-        vk.vkCmdBindDescriptorSets(commands, point, self._kernel.layout, 0, 1, [self._set], 0, None)
+        vk.vkCmdBindPipeline(commands, point, self._pipeline.handle)
+        vk.vkCmdBindDescriptorSets(commands, point, self._pipeline.layout, 0, 1, [self._set], 0, None)
         vk.vkCmdDispatch(commands, *groups)
 
-    def __enter__(self) -> BoundKernel:
+    def __enter__(self) -> BoundPipeline:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        vk.vkDestroyDescriptorPool(self._kernel.device.handle, self._pool, None)
+        vk.vkDestroyDescriptorPool(self._pipeline.device.handle, self._pool, None)

@@ -1,7 +1,7 @@
-"""Kernels give what the definitions that they are chosen for give: in references, and in shaders of both.
+"""Schedules give what their definitions give: in references, and in shaders of both.
 
-The definition is computed as though there were no kernel. Numbers are small integers, so that most functions
-are exact in any order, with NaN and infinities among the floats.
+The definition is computed as though there were no schedule. Numbers are small integers, so that most
+functions are exact in any order, with NaN and infinities among the floats.
 """
 
 from __future__ import annotations
@@ -91,13 +91,13 @@ def numbers(type_: str) -> np.ndarray:
 
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
 @pytest.mark.parametrize("case", list(cases()), ids=str)
-def test_a_kernel_gives_what_its_definition_gives(
+def test_a_schedule_gives_what_its_definition_gives(
     case: Case, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     output = np.zeros(case.output_sizes, case.output.lower())
     arrays = {"InputTensor": numbers(case.input).reshape(case.input_sizes)}
     desc = described(case.operator, output, arrays, **case.members)
-    kernel = dmlops.reference.run(desc, arrays)["OutputTensor"]
+    wanted = dmlops.reference.run(desc, arrays)["OutputTensor"]
     registry = alone(case.operator)
     found = [run(module(registry), desc, arrays)["OutputTensor"]]
     computing = module(registry)
@@ -108,5 +108,5 @@ def test_a_kernel_gives_what_its_definition_gives(
     monkeypatch.setattr(dmlops.gpu, "shader", lambda _: shader(registry))
     found.append(dmlops.gpu.run(desc, arrays, device)["OutputTensor"])
     for one in found:
-        assert (one.dtype, one.shape) == (kernel.dtype, kernel.shape)
-        np.testing.assert_allclose(one, kernel, 2e-3 if kernel.dtype == np.float16 else 1e-5)
+        assert (one.dtype, one.shape) == (wanted.dtype, wanted.shape)
+        np.testing.assert_allclose(one, wanted, 2e-3 if wanted.dtype == np.float16 else 1e-5)

@@ -52,7 +52,7 @@ class Map:
     """
 
     desc: Description
-    kernel: str
+    form: str
     output: str
     over: str
     moves: tuple[str, ...]

@@ -1,0 +1,61 @@
+"""What a schedule is: a form that definitions may have, or an algorithm, with the parts that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dmlgen.expr import ir
+from dmlgen.registry import AlgorithmUse, Definition
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Parts of the work that differ by case: expressions of elements, see `ir.STEP_NAMES`, by name.
+
+    `case` is the value of the enumeration that chooses them, ALWAYS where there is no choice.
+    """
+
+    case: str
+    expressions: Mapping[str, ir.Expr]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A fast way to compute an operator: a form of its definition, or its algorithm.
+
+    The form "map" works element by element: at each coordinate `at` of `over` (the output, or an array of
+    tensors, each of which in turn is number `index`) it stores `value` at `place` in `output` (None: at
+    `at`), and "gather" is a map that looks up where it reads. Every other form is a function of its own of
+    the `roles`: tensors, and expressions of the description.
+    """
+
+    form: str
+    output: str
+    over: str
+    definitions: tuple[Definition, ...]
+    value: ir.Expr | None
+    place: ir.Expr | None
+    roles: Mapping[str, ir.Expr]
+    steps: tuple[Steps, ...]
+
+    @property
+    def expressions(self) -> tuple[ir.Expr, ...]:
+        """All of it that is computed from the description and from elements."""
+        whole = [self.value, self.place, *self.roles.values()]
+        parts = [part for step in self.steps for part in step.expressions.values()]
+        return (*(node for node in whole if node is not None), *parts)
+
+
+def schedule_of_algorithm(algorithm: AlgorithmUse) -> Schedule:
+    """The only way to compute what has no definition."""
+    return Schedule(
+        form=algorithm.name,
+        output=algorithm.output,
+        over=algorithm.output,
+        definitions=algorithm.definitions,
+        value=None,
+        place=algorithm.place,
+        roles=algorithm.roles,
+        steps=(),
+    )
