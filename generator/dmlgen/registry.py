@@ -384,6 +384,32 @@ def _function_text(function: ir.Function) -> str:
 
 
 @dataclass(frozen=True)
+class Factor:
+    """A factor of the products that are summed: the element of `tensor` that `places` say.
+
+    For each dimension of the tensor, `places` has the dimension of the output whose coordinate is taken; the
+    output's dimension count where it is the number of the product, and one more where it is 0.
+    """
+
+    tensor: str
+    places: ir.Expr
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """A faster way to an output whose elements follow from sums of `depth` products each (`schedules`).
+
+    `value` is the element, made of the sum, the local `total`.
+    """
+
+    output: str
+    left: Factor
+    right: Factor
+    depth: ir.Expr
+    value: ir.Expr
+
+
+@dataclass(frozen=True)
 class TensorData:
     """A tensor of a worked example; its elements, row-major, where the page prints them."""
 
@@ -457,6 +483,7 @@ class Operator:
     support: Mapping[str, tuple[Support, ...]]  # by feature level name, for every level from `since` on
     compute: Compute | None  # the fast way, by a kernel
     defines: OutputDefinitions | None
+    contraction: Contraction | None  # a faster way beside that of the definition itself
     examples: tuple[Example, ...]
     data: tuple[DataRequirement, ...]
     errata: tuple[Erratum, ...]
@@ -692,7 +719,10 @@ class Registry:
     @property
     def unscheduled(self) -> Registry:
         """The same with nothing but definitions for those operators that have one."""
-        plain = (replace(one, compute=None) if one.defines is not None else one for one in self.operators)
+        plain = (
+            replace(one, compute=None, contraction=None) if one.defines is not None else one
+            for one in self.operators
+        )
         return replace(self, operators=tuple(plain))
 
     @cached_property

@@ -14,6 +14,7 @@ from dmlgen.expr.cost import MAX_RULES_COST, cost_of_check
 from dmlgen.expr.parse import Scope
 from dmlgen.registry import (
     Compute,
+    Contraction,
     DataRequirement,
     Definition,
     Erratum,
@@ -46,6 +47,7 @@ from dmlgen.resolve.nodes import (
     text,
 )
 from dmlgen.schedules import schedule_of
+from dmlgen.schedules.contraction import recognise
 from dmlgen.schedules.described import Described
 from dmlgen.source import Mapping, Scalar, Sequence
 
@@ -66,6 +68,7 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
     support: Map[str, tuple[Support, ...]] = {}
     compute: Compute | None = None
     defines: OutputDefinitions | None = None
+    contraction: Contraction | None = None
     defaults: Map[str, Default] = {}
     in_place: tuple[str, ...] = ()
     fused_into: dict[str, FeatureLevel] = {}
@@ -82,7 +85,9 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
                 compute = resolve_algorithm(node, members, resolved, support, definer)
             else:
                 defines = resolve_definition(node, members, resolved, support, definer)
-                compute = schedule_of(defines, Described(members, inferences, support, general.enums))
+                described = Described(members, inferences, support, general.enums)
+                compute = schedule_of(defines, described)
+                contraction = recognise(defines, described) if compute is None else None
     with faults:
         defaults = resolve_defaults(general, mapping(node, "defaults"), members)
     with faults:
@@ -122,6 +127,7 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
         support=support,
         compute=compute,
         defines=defines,
+        contraction=contraction,
         examples=tuple(examples),
         data=tuple(data),
         errata=tuple(erratum(item) for item in mappings(node, "errata")),
