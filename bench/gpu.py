@@ -247,9 +247,81 @@ def others() -> Iterator[Case]:
         )  # fmt: skip
 
 
+def products() -> Iterator[Case]:
+    """Matrix products, some as in language models, and convolutions as in well-known networks."""
+
+    def case(
+        name: str, operator: str, tensors: dict[str, dict[str, Any]], torch: Torch, **members: Any
+    ) -> Case:
+        *inputs, _ = tensors
+
+        def arrays() -> dict[str, np.ndarray]:
+            return {
+                key: uniform(tensors[key]["Sizes"], tensors[key]["DataType"].lower(), seed)
+                for seed, key in enumerate(inputs)
+            }
+
+        return Case(name, operator, tensors | members, arrays, torch, size_of(*tensors.values()))
+
+    def product(name: str, rows: int, depth: int, columns: int, data_type: str, turned: bool = False) -> Case:
+        right = (1, 1, columns, depth) if turned else (1, 1, depth, columns)
+        return case(
+            f"gemm {name} {data_type}", "GEMM",
+            {
+                "ATensor": tensor((1, 1, rows, depth), data_type),
+                "BTensor": tensor(right, data_type),
+                "OutputTensor": tensor((1, 1, rows, columns), data_type),
+            },
+            lambda torch, a, b: torch.matmul(a, b.transpose(2, 3) if turned else b),
+            TransA="NONE", TransB="TRANSPOSE" if turned else "NONE", Alpha=1.0, Beta=0.0,
+        )  # fmt: skip
+
+    def convolution(
+        name: str,
+        channels: int,
+        size: int,
+        filters: int,
+        window: int,
+        stride: int,
+        data_type: str,
+        groups: int = 1,
+    ) -> Case:
+        padding, result = window // 2, -(-size // stride)
+        return case(
+            f"convolution {name} {data_type}", "CONVOLUTION",
+            {
+                "InputTensor": tensor((32, channels, size, size), data_type),
+                "FilterTensor": tensor((filters, channels // groups, window, window), data_type),
+                "OutputTensor": tensor((32, filters, result, result), data_type),
+            },
+            lambda torch, x, w: torch.nn.functional.conv2d(x, w, None, stride, padding, 1, groups),
+            Mode="CROSS_CORRELATION", Direction="FORWARD", Strides=[stride] * 2, Dilations=[1, 1],
+            StartPadding=[padding] * 2, EndPadding=[padding] * 2, OutputPadding=[0, 0], GroupCount=groups,
+        )  # fmt: skip
+
+    for data_type in ("float32", "float16"):
+        for size in (1024, 2048, 4096):
+            yield product(str(size), size, size, size, data_type)
+        yield product("4096 turned", 4096, 4096, 4096, data_type, turned=True)
+        yield product("1001x999x1003", 1001, 999, 1003, data_type)
+        for rows in (1, 32):
+            yield product(f"{rows}x4096x4096", rows, 4096, 4096, data_type)
+            yield product(f"{rows}x4096x11008 turned", rows, 4096, 11008, data_type, turned=True)
+        yield convolution("1x1 64-256 56x56", 64, 56, 256, 1, 1, data_type)
+        yield convolution("1x1 1024-256 14x14", 1024, 14, 256, 1, 1, data_type)
+        yield convolution("3x3 64-64 56x56", 64, 56, 64, 3, 1, data_type)
+        yield convolution("3x3 128-128 28x28", 128, 28, 128, 3, 1, data_type)
+        yield convolution("3x3 256-256 14x14", 256, 14, 256, 3, 1, data_type)
+        yield convolution("3x3/2 128-128 56x56", 128, 56, 128, 3, 2, data_type)
+        yield convolution("7x7/2 3-64 224x224", 3, 224, 64, 7, 2, data_type)
+        yield convolution("depthwise 3x3 128 56x56", 128, 56, 128, 3, 1, data_type, groups=128)
+        yield convolution("depthwise 3x3/2 512 28x28", 512, 28, 512, 3, 2, data_type, groups=512)
+
+
 def cases() -> Iterator[Case]:
     yield from gathers()
     yield from others()
+    yield from products()
 
 
 def code_of(folder: Path, operator: str, dispatch: Dispatch) -> bytes:
@@ -400,6 +472,8 @@ def on_torch(case: Case, arrays: dict[str, np.ndarray]) -> tuple[np.ndarray, flo
         return None
     if not torch.cuda.is_available():
         return None
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False  # float32 as it is
+    torch.backends.cudnn.benchmark = True
     strides = {name: case.desc[name].get("Strides") for name in arrays}
 
     def on_device(name: str) -> Any:

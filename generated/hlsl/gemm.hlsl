@@ -13,6 +13,22 @@
 //   PASS       what is written:
 //              0 Product
 //              1 OutputTensor
+//              2 OutputTensor, or parts of sums, from products of ATensor and BTensor, tile by tile
+//              3 OutputTensor from these parts
+// In passes 2 and 3 only, where the output counts as matrices, and the factors, X being LEFT or RIGHT, are
+// ATensor and BTensor:
+//   ROW_AXIS   the dimension of the output that counts their rows
+//   COLUMN_AXIS  the one that counts their columns
+//   X_VECTOR   neighbours in memory that are read at once: 1, 2 or 4
+//   X_ALONG    1 if these belong to one sum, 0 if to as many rows or columns
+//   OUTPUT_VECTOR  neighbours along a row that are stored at once: 1 or 4
+//   TILE_ROWS  rows of a tile, which a group works out
+//   TILE_COLUMNS  its columns
+//   TILE_DEPTH  products that are added to each of its elements at once
+//   THREAD_ROWS  rows of a tile that a thread works out, in fours
+//   THREAD_COLUMNS  its columns of these, in fours
+//   TILES_WALKED  rows of tiles that are walked together
+//   IN_PARTS   1 if sums are worked out in parts, into `scratch`, else 0
 // For each tensor, X being A or B or C or OUTPUT:
 //   X_STORED   type of an element in its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; uint also where a word of 32 bits holds several elements
@@ -50,10 +66,20 @@
 //
 // Dispatch groupColumns x rows groups, enough that their threads cover `count` elements.
 
-[[vk::binding(0, 0)]] StructuredBuffer<A_STORED> aTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<B_STORED> bTensor : register(t1);
+#if PASS >= 2
+typedef vector<A_STORED, LEFT_VECTOR> LeftBuffer;
+typedef vector<B_STORED, RIGHT_VECTOR> RightBuffer;
+typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
+#else
+typedef A_STORED LeftBuffer;
+typedef B_STORED RightBuffer;
+typedef OUTPUT_STORED OutputBuffer;
+#endif
+
+[[vk::binding(0, 0)]] StructuredBuffer<LeftBuffer> aTensor : register(t0);
+[[vk::binding(1, 0)]] StructuredBuffer<RightBuffer> bTensor : register(t1);
 [[vk::binding(2, 0)]] StructuredBuffer<C_STORED> cTensor : register(t2);
-[[vk::binding(3, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
+[[vk::binding(3, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 [[vk::binding(4, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
 
 struct Activation
@@ -66,6 +92,41 @@ struct Activation
 
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
 {
+#if PASS >= 2
+    int4 sizes[2];
+    int4 leftSteps[2];
+    int4 rightSteps[2];
+    int4 aSizes[2];
+    int4 aStrides[2];
+    int4 bSizes[2];
+    int4 bStrides[2];
+    int4 cSizes[2];
+    int4 cStrides[2];
+    int4 outputSizes[2];
+    int4 outputStrides[2];
+    int4 keptProductSizes[2];
+    Activation activations[ACTIVATION_COUNT];
+    int rank;  // entries of sizes
+    uint matrices;
+    uint matrixRows;
+    uint matrixColumns;
+    uint matrixDepth;  // products of a sum
+    uint leftDepthStep;  // from one product to the next
+    uint rightDepthStep;
+    uint partDepth;  // products of a part of a sum
+    uint parts;
+    uint tilesDown;  // of a matrix
+    uint tilesAcross;
+    uint groupColumns;  // thread groups along x
+    int keptProductFirst;
+    float alpha;
+    int r;
+    int isNone;
+    int isNone2;
+    int r2;
+    int k2;
+    float beta;
+#else
     int4 sizes[2];
     int4 aSizes[2];
     int4 aStrides[2];
@@ -89,6 +150,7 @@ struct Activation
     int r2;
     int k2;
     float beta;
+#endif
 };
 
 // A list of integers, a coordinate above all; entries from `length` on are 0
@@ -1061,9 +1123,288 @@ REAL_VALUE Chosen3(List at)
     return (REAL_VALUE)0.0f;
 }
 
+#if PASS >= 2
+// The coordinate of an element
+List PlaceOf(uint number, uint y, uint x)
+{
+    List at = Unflat((int)number, ListOf(sizes[0], sizes[1], rank));
+    at.entries[ROW_AXIS] = (int)y;
+    at.entries[COLUMN_AXIS] = (int)x;
+    return at;
+}
+
+// An element, made of its sum
+OUTPUT_VALUE Finished(List at, float total)
+{
+    return (OUTPUT_VALUE)RoundingOnce(Activate((((REAL_VALUE)alpha * total) + (Chosen3(at))), 0), OUTPUT_BITS);
+}
+
+uint OffsetOf(List at)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    return offset;
+}
+
+// Where a part of a sum lies in scratch
+uint PartOf(uint part, uint number, uint y, uint x)
+{
+    return ((part * matrices + number) * matrixRows + y) * matrixColumns + x;
+}
+
+// The last pass: a thread adds up the parts of one sum, in order
+void AddParts(uint item)
+{
+    if (item >= matrices * matrixRows * matrixColumns)
+        return;
+    const uint column = item % matrixColumns;
+    const uint above = item / matrixColumns;  // rows before
+    const uint number = above / matrixRows;
+    const List at = PlaceOf(number, above - number * matrixRows, column);
+    float total = 0;
+    for (uint part = 0; part < parts; part++)
+        total += asfloat(scratch[part * (matrices * matrixRows * matrixColumns) + item]);
+    outputTensor[OffsetOf(at)] = (OUTPUT_STORED)Finished(at, total);
+}
+#endif
+#if PASS == 2
+
+typedef vector<float, LEFT_VECTOR> LeftVector;
+static const uint leftLines = TILE_ROWS;
+static const uint leftPitch = leftLines / 4 + 1;  // one more, against bank conflicts
+static const uint leftVectors = leftLines * TILE_DEPTH / LEFT_VECTOR;
+static const uint leftEach = (leftVectors + NUM_THREADS - 1) / NUM_THREADS;
+groupshared float4 leftTile[TILE_DEPTH * leftPitch];
+
+// The line and the product of a vector, counted from those of the tile
+uint2 LeftPlace(uint number)
+{
+#if LEFT_ALONG
+    return uint2(number / (TILE_DEPTH / LEFT_VECTOR), number % (TILE_DEPTH / LEFT_VECTOR) * LEFT_VECTOR);
+#else
+    return uint2(number % (leftLines / LEFT_VECTOR) * LEFT_VECTOR, number / (leftLines / LEFT_VECTOR));
+#endif
+}
+
+// Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic that
+// follows; a branch around all of them would cost more.
+void FetchLeft(uint thread, uint base, uint first, uint product, uint end, out LeftVector next[leftEach])
+{
+    const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
+    [unroll]
+    for (uint i = 0; i < leftEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint2 place = LeftPlace(number) + uint2(first, product);
+        next[i] = (LeftVector)0;
+        if ((leftVectors % NUM_THREADS == 0 || number < leftVectors) && place.x < matrixRows && place.y < end)
+            next[i] = (LeftVector)aTensor[(base + place.x * step + place.y * leftDepthStep) / LEFT_VECTOR];
+    }
+}
+
+void PutLeft(uint thread, LeftVector next[leftEach])
+{
+    [unroll]
+    for (uint i = 0; i < leftEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint2 place = LeftPlace(number);
+        if (leftVectors % NUM_THREADS == 0 || number < leftVectors)
+        {
+#if LEFT_ALONG
+            [unroll]
+            for (uint e = 0; e < LEFT_VECTOR; e++)
+                leftTile[(place.y + e) * leftPitch + place.x / 4][place.x % 4] = next[i][e];
+#elif LEFT_VECTOR == 4
+            leftTile[place.y * leftPitch + place.x / 4] = next[i];
+#else
+            [unroll]
+            for (uint e = 0; e < LEFT_VECTOR; e++)
+                leftTile[place.y * leftPitch + place.x / 4][place.x % 4 + e] = next[i][e];
+#endif
+        }
+    }
+}
+
+typedef vector<float, RIGHT_VECTOR> RightVector;
+static const uint rightLines = TILE_COLUMNS;
+static const uint rightPitch = rightLines / 4 + 1;  // one more, against bank conflicts
+static const uint rightVectors = rightLines * TILE_DEPTH / RIGHT_VECTOR;
+static const uint rightEach = (rightVectors + NUM_THREADS - 1) / NUM_THREADS;
+groupshared float4 rightTile[TILE_DEPTH * rightPitch];
+
+// The line and the product of a vector, counted from those of the tile
+uint2 RightPlace(uint number)
+{
+#if RIGHT_ALONG
+    return uint2(number / (TILE_DEPTH / RIGHT_VECTOR), number % (TILE_DEPTH / RIGHT_VECTOR) * RIGHT_VECTOR);
+#else
+    return uint2(number % (rightLines / RIGHT_VECTOR) * RIGHT_VECTOR, number / (rightLines / RIGHT_VECTOR));
+#endif
+}
+
+// Reads what a thread reads of a tile, zeros outside of the matrix. These bounds keep the loads before the arithmetic that
+// follows; a branch around all of them would cost more.
+void FetchRight(uint thread, uint base, uint first, uint product, uint end, out RightVector next[rightEach])
+{
+    const uint step = (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4];
+    [unroll]
+    for (uint i = 0; i < rightEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint2 place = RightPlace(number) + uint2(first, product);
+        next[i] = (RightVector)0;
+        if ((rightVectors % NUM_THREADS == 0 || number < rightVectors) && place.x < matrixColumns && place.y < end)
+            next[i] = (RightVector)bTensor[(base + place.x * step + place.y * rightDepthStep) / RIGHT_VECTOR];
+    }
+}
+
+void PutRight(uint thread, RightVector next[rightEach])
+{
+    [unroll]
+    for (uint i = 0; i < rightEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint2 place = RightPlace(number);
+        if (rightVectors % NUM_THREADS == 0 || number < rightVectors)
+        {
+#if RIGHT_ALONG
+            [unroll]
+            for (uint e = 0; e < RIGHT_VECTOR; e++)
+                rightTile[(place.y + e) * rightPitch + place.x / 4][place.x % 4] = next[i][e];
+#elif RIGHT_VECTOR == 4
+            rightTile[place.y * rightPitch + place.x / 4] = next[i];
+#else
+            [unroll]
+            for (uint e = 0; e < RIGHT_VECTOR; e++)
+                rightTile[place.y * rightPitch + place.x / 4][place.x % 4 + e] = next[i][e];
+#endif
+        }
+    }
+}
+
+// Four neighbours along a row: what they are, or parts of their sums
+void StoreFour(uint part, uint number, uint y, uint x, float4 totals)
+{
+    [unroll]
+    for (uint e = 0; e < 4; e += OUTPUT_VECTOR)
+    {
+        if (y >= matrixRows || x + e >= matrixColumns)
+            continue;
+#if IN_PARTS
+        scratch[PartOf(part, number, y, x + e)] = asuint(totals[e]);
+#else
+        vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements;
+        [unroll]
+        for (uint i = 0; i < OUTPUT_VECTOR; i++)
+            elements[i] = Finished(PlaceOf(number, y, x + e + i), totals[e + i]);
+        outputTensor[OffsetOf(PlaceOf(number, y, x + e)) / OUTPUT_VECTOR] = (OutputBuffer)elements;
+#endif
+    }
+}
+
+// A tile, or a part of its sums. Each thread has elements in fours by fours; eight neighbours among 32 read few words.
+// A tile of the factors passes through registers into group memory, and the next is read while this one is used.
+void Contract(uint item, uint thread)
+{
+    const uint tiles = tilesDown * tilesAcross;
+    if (item >= tiles * matrices * parts)
+        return;
+    const uint tile = item % tiles;
+    const uint number = item / tiles % matrices;
+    const uint part = item / tiles / matrices;
+
+    // Some rows of tiles are walked together, so that what they read stays in the cache.
+    const uint span = TILES_WALKED * tilesAcross;
+    const uint firstDown = tile / span * TILES_WALKED;
+    const uint high = min(tilesDown - firstDown, TILES_WALKED);
+    const uint top = (firstDown + tile % span % high) * TILE_ROWS;
+    const uint left = tile % span / high * TILE_COLUMNS;
+
+    const List at = PlaceOf(number, 0, 0);
+    uint leftBase = 0, rightBase = 0;
+    [unroll]
+    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
+    {
+        leftBase += (uint)at.entries[d] * (uint)leftSteps[d / 4][d % 4];
+        rightBase += (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
+    }
+
+    const uint wave = thread / 32, lane = thread % 32;
+    const uint wavesAcross = TILE_COLUMNS / (8 * THREAD_COLUMNS);
+    const uint rowFour = wave / wavesAcross * THREAD_ROWS + lane / 16 * 2 + lane % 2;
+    const uint columnFour = wave % wavesAcross * (2 * THREAD_COLUMNS) + lane / 2 % 8;
+    float4 totals[THREAD_ROWS][THREAD_COLUMNS / 4];
+    {
+        [unroll]
+        for (uint i = 0; i < THREAD_ROWS; i++)
+            [unroll]
+            for (uint j = 0; j < THREAD_COLUMNS / 4; j++)
+                totals[i][j] = float4(0, 0, 0, 0);
+    }
+
+    const uint begin = part * partDepth, end = min(matrixDepth, begin + partDepth);
+    LeftVector nextLeft[leftEach];
+    RightVector nextRight[rightEach];
+    FetchLeft(thread, leftBase, top, begin, end, nextLeft);
+    FetchRight(thread, rightBase, left, begin, end, nextRight);
+    PutLeft(thread, nextLeft);
+    PutRight(thread, nextRight);
+    GroupMemoryBarrierWithGroupSync();
+    [loop]
+    for (uint product = begin + TILE_DEPTH;; product += TILE_DEPTH)
+    {
+        FetchLeft(thread, leftBase, top, product, end, nextLeft);
+        FetchRight(thread, rightBase, left, product, end, nextRight);
+        float4 a[2][THREAD_ROWS / 4], b[2][THREAD_COLUMNS / 4];  // the next values are read while these are used
+        [unroll]
+        for (uint k = 0; k <= TILE_DEPTH; k++)
+        {
+            uint i, j;
+            if (k < TILE_DEPTH)
+            {
+                [unroll]
+                for (i = 0; i < THREAD_ROWS / 4; i++)
+                    a[k % 2][i] = leftTile[k * leftPitch + rowFour + i * 4];
+                [unroll]
+                for (j = 0; j < THREAD_COLUMNS / 4; j++)
+                    b[k % 2][j] = rightTile[k * rightPitch + columnFour + j * 8];
+            }
+            if (k > 0)
+            {
+                [unroll]
+                for (i = 0; i < THREAD_ROWS; i++)
+                    [unroll]
+                    for (j = 0; j < THREAD_COLUMNS / 4; j++)
+                        totals[i][j] = mad(a[(k - 1) % 2][i / 4][i % 4].xxxx, b[(k - 1) % 2][j], totals[i][j]);
+            }
+        }
+        if (product >= end)
+            break;
+        GroupMemoryBarrierWithGroupSync();
+        PutLeft(thread, nextLeft);
+        PutRight(thread, nextRight);
+        GroupMemoryBarrierWithGroupSync();
+    }
+
+    [unroll]
+    for (uint i = 0; i < THREAD_ROWS; i++)
+        [unroll]
+        for (uint j = 0; j < THREAD_COLUMNS / 4; j++)
+            StoreFour(part, number, top + (rowFour + i / 4 * 4) * 4 + i % 4, left + (columnFour + j * 8) * 4, totals[i][j]);
+}
+#endif
+
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
+#if PASS == 2
+    Contract(group.y * groupColumns + group.x, thread);
+#elif PASS == 3
+    AddParts((group.y * groupColumns + group.x) * NUM_THREADS + thread);
+#else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
@@ -1072,5 +1413,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     WriteKeptProduct(first + item, (((REAL_VALUE)alpha * SumOf(at)) + (Chosen3(at))));
 #elif PASS == 1  // OutputTensor
     WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(Activate(ReadKeptProduct(at), 0), OUTPUT_BITS));
+#endif
 #endif
 }

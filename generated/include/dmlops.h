@@ -4620,7 +4620,7 @@ static inline const char* dmlops_feature_level_name(int64_t value);
 #ifdef DMLOPS_DISPATCH
 /* Dispatches: how the shaders that come with this header compute what a description asks for. */
 
-#define DMLOPS_MAX_DEFINES 113
+#define DMLOPS_MAX_DEFINES 129
 #define DMLOPS_MAX_BINDINGS 17
 #define DMLOPS_MAX_CONSTANTS 396
 #define DMLOPS_MAX_SCRATCH 4
@@ -22640,6 +22640,13 @@ typedef struct dmlops_plan_Pass {
     int64_t box_tensor;
 } dmlops_plan_Pass;
 
+typedef struct dmlops_plan_ContractedPass {
+    int64_t number;
+    int64_t left;
+    int64_t right;
+    int64_t output;
+} dmlops_plan_ContractedPass;
+
 typedef struct dmlops_plan_Kept_list {
     int64_t count;
     const dmlops_plan_Kept* items;
@@ -22667,6 +22674,7 @@ typedef struct dmlops_plan_DefinitionShader {
     dmlops_plan_text_list bounds;
     int is_fused;
     dmlops_plan_int_list activations;
+    dmlops_plan_ContractedPass contracted;
 } dmlops_plan_DefinitionShader;
 
 typedef struct dmlops_plan_Listed {
@@ -22679,6 +22687,12 @@ typedef struct dmlops_plan_Activation {
     int64_t parameter0;
     int64_t parameter1;
 } dmlops_plan_Activation;
+
+typedef struct dmlops_plan_Factors {
+    dmlops_plan_int_8 left;
+    dmlops_plan_int_8 right;
+    int64_t depth;
+} dmlops_plan_Factors;
 
 typedef struct dmlops_plan_Tensor_16 {
     int64_t count;
@@ -22793,6 +22807,7 @@ typedef struct dmlops_plan_Definition {
     dmlops_plan_Number_32 numbers;
     dmlops_plan_int_8 bounds;
     dmlops_plan_Activation_8 activations;
+    dmlops_plan_Factors factors;
 } dmlops_plan_Definition;
 
 typedef struct dmlops_plan_int_512 {
@@ -22860,10 +22875,73 @@ typedef struct dmlops_plan_Fused {
     int64_t kinds;
 } dmlops_plan_Fused;
 
+typedef struct dmlops_plan_Known {
+    dmlops_plan_int_512 lists;
+    dmlops_plan_int_32 activations;
+    dmlops_plan_int_64 scalars;
+} dmlops_plan_Known;
+
 typedef struct dmlops_plan_Space {
     dmlops_plan_int_64 firsts;
     int64_t words;
 } dmlops_plan_Space;
+
+typedef struct dmlops_plan_Tile {
+    int64_t rows;
+    int64_t columns;
+    int64_t threadRows;
+    int64_t threadColumns;
+} dmlops_plan_Tile;
+
+typedef struct dmlops_plan_Side {
+    dmlops_plan_int_8 steps;
+    int64_t depth;
+    int is_along;
+    int64_t vector;
+} dmlops_plan_Side;
+
+typedef struct dmlops_plan_Matrices {
+    int is_worth;
+    dmlops_plan_int_8 sizes;
+    int64_t row_axis;
+    int64_t column_axis;
+    int64_t rows;
+    int64_t columns;
+    int64_t depth;
+    int64_t count;
+    dmlops_plan_Side left;
+    dmlops_plan_Side right;
+} dmlops_plan_Matrices;
+
+typedef struct dmlops_plan_Share {
+    dmlops_plan_Tile tile;
+    int64_t down;
+    int64_t across;
+    int64_t parts;
+    int64_t products;
+} dmlops_plan_Share;
+
+typedef struct dmlops_plan_ContractionParams {
+    dmlops_plan_int_8 sizes;
+    dmlops_plan_int_8 leftSteps;
+    dmlops_plan_int_8 rightSteps;
+    dmlops_plan_int_512 lists;
+    dmlops_plan_int_32 activations;
+    int64_t rank;
+    int64_t matrices;
+    int64_t matrixRows;
+    int64_t matrixColumns;
+    int64_t matrixDepth;
+    int64_t leftDepthStep;
+    int64_t rightDepthStep;
+    int64_t partDepth;
+    int64_t parts;
+    int64_t tilesDown;
+    int64_t tilesAcross;
+    int64_t groupColumns;
+    dmlops_plan_int_64 elements;
+    dmlops_plan_int_64 scalars;
+} dmlops_plan_ContractionParams;
 
 typedef struct dmlops_plan_Switch_8 {
     int64_t count;
@@ -23269,6 +23347,43 @@ DMLOPS_CALLED void dmlops_put_DefinitionParams(
     }
 }
 
+DMLOPS_CALLED void dmlops_put_ContractionParams(
+    dmlops_planning* planning, const dmlops_plan_ContractionParams* record) {
+    for (int64_t i = 0; i < record->sizes.count; ++i) {
+        dmlops_put_word(planning, record->sizes.items[i]);
+    }
+    for (int64_t i = 0; i < record->leftSteps.count; ++i) {
+        dmlops_put_word(planning, record->leftSteps.items[i]);
+    }
+    for (int64_t i = 0; i < record->rightSteps.count; ++i) {
+        dmlops_put_word(planning, record->rightSteps.items[i]);
+    }
+    for (int64_t i = 0; i < record->lists.count; ++i) {
+        dmlops_put_word(planning, record->lists.items[i]);
+    }
+    for (int64_t i = 0; i < record->activations.count; ++i) {
+        dmlops_put_word(planning, record->activations.items[i]);
+    }
+    dmlops_put_word(planning, record->rank);
+    dmlops_put_word(planning, record->matrices);
+    dmlops_put_word(planning, record->matrixRows);
+    dmlops_put_word(planning, record->matrixColumns);
+    dmlops_put_word(planning, record->matrixDepth);
+    dmlops_put_word(planning, record->leftDepthStep);
+    dmlops_put_word(planning, record->rightDepthStep);
+    dmlops_put_word(planning, record->partDepth);
+    dmlops_put_word(planning, record->parts);
+    dmlops_put_word(planning, record->tilesDown);
+    dmlops_put_word(planning, record->tilesAcross);
+    dmlops_put_word(planning, record->groupColumns);
+    for (int64_t i = 0; i < record->elements.count; ++i) {
+        dmlops_put_word(planning, record->elements.items[i]);
+    }
+    for (int64_t i = 0; i < record->scalars.count; ++i) {
+        dmlops_put_word(planning, record->scalars.items[i]);
+    }
+}
+
 DMLOPS_CALLED void dmlops_put_Dimension(
     dmlops_planning* planning, const dmlops_plan_Dimension* record) {
     dmlops_put_word(planning, record->size);
@@ -23489,8 +23604,29 @@ DMLOPS_CALLED dmlops_plan_int_512 dmlops_plan_tell_tensors(dmlops_planning* plan
     told, const dmlops_plan_Buffer* stand_in);
 DMLOPS_CALLED dmlops_plan_Fused dmlops_plan_tell_activations(dmlops_planning* planning, const dmlops_plan_Definition*
     told, const dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED dmlops_plan_Known dmlops_plan_tell_known(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Space* space, const
+    dmlops_plan_Buffer* stand_in);
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int dmlops_plan_is_read(dmlops_planning* planning, const dmlops_plan_int_8* places, int64_t axis);
+DMLOPS_CALLED int64_t dmlops_plan_own_axis(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
+    dmlops_plan_int_8* places, const dmlops_plan_int_8* others);
+DMLOPS_CALLED int64_t dmlops_plan_step_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_int_8* places, int64_t axis);
+DMLOPS_CALLED dmlops_plan_Side dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth);
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tensor* output);
+DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_Matrices* found, const dmlops_plan_Share* share, const dmlops_plan_Known* known, int64_t threads,
+    int64_t in_group);
 DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* told);
 DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* told);
 DMLOPS_CALLED int dmlops_plan_has_vectors(dmlops_planning* planning, const dmlops_plan_Map* told, const
@@ -24041,6 +24177,70 @@ DMLOPS_CALLED dmlops_plan_Fused dmlops_plan_tell_activations(dmlops_planning* pl
     return made_3;
 }
 
+/* The macros and resources of tensors, and what the description alone gives. */
+DMLOPS_CALLED dmlops_plan_Known dmlops_plan_tell_known(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Space* space, const
+    dmlops_plan_Buffer* stand_in) {
+    dmlops_plan_define_type(planning, "REAL", told->is_double ? 64 : 32, 1, 1);
+    dmlops_plan_int_512 lists = dmlops_plan_tell_tensors(planning, told, stand_in);
+    for (int64_t place = 0; place < shader->kept.count; ++place) {
+        const dmlops_plan_Kept* kept = &shader->kept.items[place];
+        dmlops_plan_int_8 sizes;
+        sizes.count = 0;
+        if (((wanted >> place) & 1) == 1) {
+            for (int64_t each_1 = 0; each_1 < told->kept_sizes.items[dmlops_item(planning, place,
+                told->kept_sizes.count)].count; ++each_1) {
+                const int64_t size = told->kept_sizes.items[dmlops_item(planning, place,
+                    told->kept_sizes.count)].items[each_1];
+                dmlops_plan_int_8_insert(planning, &sizes, sizes.count, size);
+            }
+        }
+        dmlops_out_define(planning, kept->macro, "_SIZES_LENGTH", sizes.count);
+        dmlops_plan_int_8 made_3 = dmlops_plan_eight(planning, &sizes);
+        for (int64_t each_2 = 0; each_2 < made_3.count; ++each_2) {
+            const int64_t size = made_3.items[each_2];
+            dmlops_plan_int_512_insert(planning, &lists, lists.count, size);
+        }
+    }
+    for (int64_t place = 0; place < told->bounds.count; ++place) {
+        const int64_t bound = told->bounds.items[place];
+        dmlops_out_define(planning, shader->bounds.items[dmlops_item(planning, place, shader->bounds.count)], "_BOUND",
+            bound);
+    }
+    for (int64_t place = 0; place < told->lists.count; ++place) {
+        const dmlops_plan_Listed* listed = &told->lists.items[place];
+        dmlops_out_define(planning, shader->lists.items[dmlops_item(planning, place, shader->lists.count)], "_LENGTH",
+            listed->entries.count);
+        for (int64_t item = 0; item < 8; ++item) {
+            int64_t entry = (item < listed->entries.count) ? listed->entries.items[dmlops_item(planning, item,
+                listed->entries.count)] : 0;
+            dmlops_plan_int_512_insert(planning, &lists, lists.count, listed->is_float ? entry :
+                dmlops_plan_counted(planning, entry));
+        }
+    }
+    dmlops_plan_Fused fused = dmlops_plan_tell_activations(planning, told, shader);
+    if (shader->is_fused) {
+        dmlops_out_define(planning, "", "ACTIVATION_COUNT", dmlops_divide(fused.words.count, 4));
+        dmlops_out_define(planning, "", "ACTIVATION_KINDS", fused.kinds);
+    }
+    dmlops_plan_int_64 scalars;
+    scalars.count = 0;
+    for (int64_t each_4 = 0; each_4 < space->firsts.count; ++each_4) {
+        const int64_t first = space->firsts.items[each_4];
+        dmlops_plan_int_64_insert(planning, &scalars, scalars.count, dmlops_plan_counted(planning, first));
+    }
+    for (int64_t each_5 = 0; each_5 < told->numbers.count; ++each_5) {
+        const dmlops_plan_Number* number = &told->numbers.items[each_5];
+        dmlops_plan_int_64_insert(planning, &scalars, scalars.count, number->is_float ? number->value :
+            dmlops_plan_counted(planning, number->value));
+    }
+    dmlops_plan_Known made_6;
+    made_6.lists = lists;
+    made_6.activations = fused.words;
+    made_6.scalars = scalars;
+    return made_6;
+}
+
 /* The dispatches; none where every output is absent. */
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* told, const
     dmlops_plan_DefinitionShader* shader) {
@@ -24077,69 +24277,17 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
             break;
         }
     }
-    dmlops_plan_define_type(planning, "REAL", told->is_double ? 64 : 32, 1, 1);
     dmlops_out_define(planning, "", "NUM_THREADS", 64);
-    dmlops_plan_int_512 lists = dmlops_plan_tell_tensors(planning, told, &stand_in);
-    for (int64_t place = 0; place < shader->kept.count; ++place) {
-        const dmlops_plan_Kept* kept = &shader->kept.items[place];
-        dmlops_plan_int_8 sizes;
-        sizes.count = 0;
-        if (((wanted >> place) & 1) == 1) {
-            for (int64_t each_4 = 0; each_4 < told->kept_sizes.items[dmlops_item(planning, place,
-                told->kept_sizes.count)].count; ++each_4) {
-                const int64_t size = told->kept_sizes.items[dmlops_item(planning, place,
-                    told->kept_sizes.count)].items[each_4];
-                dmlops_plan_int_8_insert(planning, &sizes, sizes.count, size);
-            }
-        }
-        dmlops_out_define(planning, kept->macro, "_SIZES_LENGTH", sizes.count);
-        dmlops_plan_int_8 made_6 = dmlops_plan_eight(planning, &sizes);
-        for (int64_t each_5 = 0; each_5 < made_6.count; ++each_5) {
-            const int64_t size = made_6.items[each_5];
-            dmlops_plan_int_512_insert(planning, &lists, lists.count, size);
-        }
-    }
-    for (int64_t place = 0; place < told->bounds.count; ++place) {
-        const int64_t bound = told->bounds.items[place];
-        dmlops_out_define(planning, shader->bounds.items[dmlops_item(planning, place, shader->bounds.count)], "_BOUND",
-            bound);
-    }
-    for (int64_t place = 0; place < told->lists.count; ++place) {
-        const dmlops_plan_Listed* listed = &told->lists.items[place];
-        dmlops_out_define(planning, shader->lists.items[dmlops_item(planning, place, shader->lists.count)], "_LENGTH",
-            listed->entries.count);
-        for (int64_t number = 0; number < 8; ++number) {
-            int64_t entry = (number < listed->entries.count) ? listed->entries.items[dmlops_item(planning, number,
-                listed->entries.count)] : 0;
-            dmlops_plan_int_512_insert(planning, &lists, lists.count, listed->is_float ? entry :
-                dmlops_plan_counted(planning, entry));
-        }
-    }
-    dmlops_plan_Fused fused = dmlops_plan_tell_activations(planning, told, shader);
-    if (shader->is_fused) {
-        dmlops_out_define(planning, "", "ACTIVATION_COUNT", dmlops_divide(fused.words.count, 4));
-        dmlops_out_define(planning, "", "ACTIVATION_KINDS", fused.kinds);
-    }
-    dmlops_plan_int_64 scalars;
-    scalars.count = 0;
-    for (int64_t each_7 = 0; each_7 < space.firsts.count; ++each_7) {
-        const int64_t first = space.firsts.items[each_7];
-        dmlops_plan_int_64_insert(planning, &scalars, scalars.count, dmlops_plan_counted(planning, first));
-    }
-    for (int64_t each_8 = 0; each_8 < told->numbers.count; ++each_8) {
-        const dmlops_plan_Number* known = &told->numbers.items[each_8];
-        dmlops_plan_int_64_insert(planning, &scalars, scalars.count, known->is_float ? known->value :
-            dmlops_plan_counted(planning, known->value));
-    }
-    if (shader->kept.count > 0) {
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, wanted, &space, &stand_in);
+    if ((shader->kept.count > 0) || (shader->contracted.number != -1)) {
         int from_zeros = 0;
-        for (int64_t each_9 = 0; each_9 < passes.count; ++each_9) {
-            const dmlops_plan_Pass* one = &passes.items[each_9];
+        for (int64_t each_4 = 0; each_4 < passes.count; ++each_4) {
+            const dmlops_plan_Pass* one = &passes.items[each_4];
             from_zeros = from_zeros || ((one->box_list != -1) || (one->box_tensor != -1));
         }
-        dmlops_plan_Buffer made_10 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, space.words), 8),
+        dmlops_plan_Buffer made_5 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, space.words), 8),
             from_zeros);
-        dmlops_out_bind(planning, &made_10);
+        dmlops_out_bind(planning, &made_5);
     }
     dmlops_out_share(planning);
     int64_t place = 0;
@@ -24164,9 +24312,8 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
             return;
         }
         for (int64_t step = 0; step < steps; ++step) {
-            for (int64_t each_11 = dmlops_clip(place, passes.count); each_11 < dmlops_clip(end, passes.count);
-                ++each_11) {
-                const dmlops_plan_Pass* one = &passes.items[each_11];
+            for (int64_t each_6 = dmlops_clip(place, passes.count); each_6 < dmlops_clip(end, passes.count); ++each_6) {
+                const dmlops_plan_Pass* one = &passes.items[each_6];
                 dmlops_plan_int_8 shape = dmlops_plan_box_of(planning, told, one);
                 int64_t whole = dmlops_plan_element_count(planning, &shape);
                 if (whole >= INT64_C(2147483648)) {
@@ -24180,23 +24327,305 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
                 pending = waits ? 0 : pending;
                 pending = pending | one->writes;
                 dmlops_out_define(planning, "", "PASS", one->number);
-                dmlops_plan_int_8 made_12 = dmlops_plan_eight(planning, &shape);
+                dmlops_plan_int_8 made_7 = dmlops_plan_eight(planning, &shape);
                 dmlops_plan_DefinitionParams params;
-                params.sizes = made_12;
-                params.lists = lists;
-                params.activations = fused.words;
+                params.sizes = made_7;
+                params.lists = known.lists;
+                params.activations = known.activations;
                 params.rank = shape.count;
                 params.count = count;
                 params.first = dmlops_multiply(step, count);
                 params.groupColumns = groups.columns;
                 params.elements = told->elements;
-                params.scalars = scalars;
+                params.scalars = known.scalars;
                 dmlops_put_DefinitionParams(planning, &params);
                 dmlops_out_dispatch(planning, &groups, waits);
             }
         }
         place = end;
     }
+}
+
+/* Whether a factor is read at the coordinate of that dimension. */
+DMLOPS_CALLED int dmlops_plan_is_read(dmlops_planning* planning, const dmlops_plan_int_8* places, int64_t axis) {
+    (void)planning;
+    int made_1 = 0;
+    for (int64_t each_2 = 0; each_2 < places->count; ++each_2) {
+        const int64_t place = places->items[each_2];
+        made_1 = made_1 || (place == axis);
+    }
+    return made_1;
+}
+
+/* The longest dimension that only one factor has; NONE where there is none. */
+DMLOPS_CALLED int64_t dmlops_plan_own_axis(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
+    dmlops_plan_int_8* places, const dmlops_plan_int_8* others) {
+    int64_t found = -1;
+    int64_t longest = 0;
+    for (int64_t axis = 0; axis < sizes->count; ++axis) {
+        const int64_t size = sizes->items[axis];
+        if (dmlops_plan_is_read(planning, places, axis) && !dmlops_plan_is_read(planning, others, axis) && (size >
+            longest)) {
+            found = axis;
+            longest = size;
+        }
+    }
+    return found;
+}
+
+/* How far apart the elements are that belong to neighbours along a dimension of the output. */
+DMLOPS_CALLED int64_t dmlops_plan_step_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_int_8* places, int64_t axis) {
+    int64_t step = 0;
+    for (int64_t each_1 = 0; each_1 < places->count; ++each_1) {
+        const int64_t place = places->items[each_1];
+        const int64_t stride = tensor->strides.items[dmlops_item(planning, each_1, tensor->strides.count)];
+        if (place == axis) {
+            step = dmlops_add(step, stride);
+        }
+    }
+    return step;
+}
+
+/* How a factor is read, of which `axis` counts rows or columns. */
+DMLOPS_CALLED dmlops_plan_Side dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth) {
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    for (int64_t d = 0; d < sizes->count; ++d) {
+        const int64_t size = sizes->items[d];
+        dmlops_plan_int_8_insert(planning, &steps, steps.count, (size > 1) ? dmlops_plan_step_of(planning, tensor,
+            places, d) : 0);
+    }
+    int64_t step = dmlops_plan_step_of(planning, tensor, places, sizes->count);
+    int is_along = (step == 1) || ((steps.items[dmlops_item(planning, axis, steps.count)] != 1) && (step <
+        steps.items[dmlops_item(planning, axis, steps.count)]));
+    int64_t vector = ((step == 1) || (steps.items[dmlops_item(planning, axis, steps.count)] == 1)) ? 4 : 1;
+    vector = dmlops_gcd(vector, is_along ? depth : sizes->items[dmlops_item(planning, axis, sizes->count)]);
+    for (int64_t d = 0; d < steps.count; ++d) {
+        const int64_t other = steps.items[d];
+        if (is_along || (d != axis)) {
+            vector = dmlops_gcd(vector, other);
+        }
+    }
+    if (!is_along) {
+        vector = dmlops_gcd(vector, step);
+    }
+    while (planning->reason == DMLOPS_REASON_NONE && (steps.count < 8)) {
+        dmlops_plan_int_8_insert(planning, &steps, steps.count, 0);
+    }
+    dmlops_plan_Side made_1;
+    made_1.steps = steps;
+    made_1.depth = step;
+    made_1.is_along = is_along;
+    made_1.vector = vector;
+    return made_1;
+}
+
+/* The output as matrices. */
+DMLOPS_CALLED dmlops_plan_Matrices dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Definition*
+    told, const dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Factors factors = told->factors;
+    dmlops_plan_ContractedPass contracted = shader->contracted;
+    dmlops_plan_Tensor left = told->tensors.items[dmlops_item(planning, contracted.left, told->tensors.count)];
+    dmlops_plan_Tensor right = told->tensors.items[dmlops_item(planning, contracted.right, told->tensors.count)];
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, contracted.output, told->tensors.count)];
+    int64_t row_axis = dmlops_plan_own_axis(planning, &output.sizes, &factors.left, &factors.right);
+    int64_t column_axis = dmlops_plan_own_axis(planning, &output.sizes, &factors.right, &factors.left);
+    int is_there = (row_axis != -1) && (column_axis != -1);
+    int64_t rows = is_there ? output.sizes.items[dmlops_item(planning, row_axis, output.sizes.count)] : 1;
+    int64_t columns = is_there ? output.sizes.items[dmlops_item(planning, column_axis, output.sizes.count)] : 1;
+    int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, rows, columns), factors.depth);
+    int is_whole = (output.bits >= 16) && (left.bits >= 16) && (right.bits >= 16);
+    int is_worth = is_there && is_whole && !told->is_double && (products >= 4096);
+    dmlops_plan_Side made_1 = dmlops_plan_side_of(planning, &left, &factors.left, &output.sizes, row_axis,
+        factors.depth);
+    dmlops_plan_Side made_2 = dmlops_plan_side_of(planning, &right, &factors.right, &output.sizes, column_axis,
+        factors.depth);
+    dmlops_plan_Matrices made_3;
+    made_3.is_worth = is_worth;
+    made_3.sizes = output.sizes;
+    made_3.row_axis = row_axis;
+    made_3.column_axis = column_axis;
+    made_3.rows = rows;
+    made_3.columns = columns;
+    made_3.depth = factors.depth;
+    made_3.count = dmlops_divide(dmlops_plan_element_count(planning, &output.sizes), dmlops_multiply(rows, columns));
+    made_3.left = made_1;
+    made_3.right = made_2;
+    return made_3;
+}
+
+/* The tile that suits the matrices: as large as leaves enough of them. */
+DMLOPS_CALLED dmlops_plan_Tile dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
+    if (found->rows <= 32) {
+        dmlops_plan_Tile made_1;
+        made_1.rows = 16;
+        made_1.columns = 128;
+        made_1.threadRows = 4;
+        made_1.threadColumns = 4;
+        return made_1;
+    }
+    if (dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, 128),
+        dmlops_plan_ceil_div(planning, found->columns, 128)), found->count) >= 256) {
+        dmlops_plan_Tile made_2;
+        made_2.rows = 128;
+        made_2.columns = 128;
+        made_2.threadRows = 8;
+        made_2.threadColumns = 8;
+        return made_2;
+    }
+    dmlops_plan_Tile made_3;
+    made_3.rows = 64;
+    made_3.columns = 64;
+    made_3.threadRows = 8;
+    made_3.threadColumns = 4;
+    return made_3;
+}
+
+/* How groups share the work. Sums are worked out in parts where there are few tiles. */
+DMLOPS_CALLED dmlops_plan_Share dmlops_plan_share_of(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
+    dmlops_plan_Tile tile = dmlops_plan_tile_for(planning, found);
+    int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile.rows);
+    int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile.columns);
+    int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
+    int is_busy = dmlops_multiply(2, groups) >= 512;
+    int64_t parts = is_busy ? 1 : dmlops_max(dmlops_min(dmlops_plan_ceil_div(planning, 512, groups),
+        dmlops_divide(found->depth, 256)), 1);
+    int64_t products = dmlops_multiply(dmlops_max(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning,
+        found->depth, parts), 16), 1), 16);
+    parts = dmlops_max(dmlops_plan_ceil_div(planning, found->depth, products), 1);
+    dmlops_plan_Share made_1;
+    made_1.tile = tile;
+    made_1.down = down;
+    made_1.across = across;
+    made_1.parts = parts;
+    made_1.products = products;
+    return made_1;
+}
+
+/* Neighbours along a row that a thread stores at once. */
+DMLOPS_CALLED int64_t dmlops_plan_stored_at_once(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tensor* output) {
+    if (output->strides.items[dmlops_item(planning, found->column_axis, output->strides.count)] != 1) {
+        return 1;
+    }
+    int64_t vector = dmlops_gcd(4, found->columns);
+    for (int64_t axis = 0; axis < output->strides.count; ++axis) {
+        const int64_t stride = output->strides.items[axis];
+        if ((axis != found->column_axis) && (output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] >
+            1)) {
+            vector = dmlops_gcd(vector, stride);
+        }
+    }
+    return (vector == 4) ? 4 : 1;
+}
+
+/* One dispatch, two where sums are worked out in parts; the passes of the definition where those are as good. */
+DMLOPS_CALLED void dmlops_plan_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Matrices found = dmlops_plan_matrices_of(planning, told, shader);
+    dmlops_plan_Share share = dmlops_plan_share_of(planning, &found);
+    dmlops_plan_Tensor output = told->tensors.items[dmlops_item(planning, shader->contracted.output,
+        told->tensors.count)];
+    int64_t whole = dmlops_plan_element_count(planning, &output.sizes);
+    if (!found.is_worth || (dmlops_plan_times(planning, whole, share.parts) >= INT64_C(2147483648))) {
+        dmlops_plan_definition(planning, told, shader);
+        return;
+    }
+    dmlops_out_begin(planning);
+    for (int64_t each_1 = 0; each_1 < told->tensors.count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &told->tensors.items[each_1];
+        if (tensor->is_present) {
+            dmlops_plan_check_span(planning, tensor);
+        }
+    }
+    dmlops_plan_Tile tile = share.tile;
+    dmlops_plan_Space made_2 = dmlops_plan_space_of(planning, told, shader, 0);
+    dmlops_plan_Known known = dmlops_plan_tell_known(planning, told, shader, 0, &made_2, &output.buffer);
+    dmlops_out_define(planning, "", "ROW_AXIS", found.row_axis);
+    dmlops_out_define(planning, "", "COLUMN_AXIS", found.column_axis);
+    dmlops_out_define(planning, "", "LEFT_VECTOR", found.left.vector);
+    dmlops_out_define(planning, "", "LEFT_ALONG", (int64_t)found.left.is_along);
+    dmlops_out_define(planning, "", "RIGHT_VECTOR", found.right.vector);
+    dmlops_out_define(planning, "", "RIGHT_ALONG", (int64_t)found.right.is_along);
+    dmlops_out_define(planning, "", "TILE_ROWS", tile.rows);
+    dmlops_out_define(planning, "", "TILE_COLUMNS", tile.columns);
+    dmlops_out_define(planning, "", "TILE_DEPTH", 16);
+    dmlops_out_define(planning, "", "TILES_WALKED", 8);
+    dmlops_out_define(planning, "", "THREAD_ROWS", tile.threadRows);
+    dmlops_out_define(planning, "", "THREAD_COLUMNS", tile.threadColumns);
+    dmlops_out_define(planning, "", "IN_PARTS", (int64_t)(share.parts > 1));
+    dmlops_plan_Buffer made_3 = dmlops_out_scratch(planning, (share.parts > 1) ? dmlops_multiply(dmlops_multiply(4,
+        whole), share.parts) : 8, 0);
+    dmlops_out_bind(planning, &made_3);
+    dmlops_out_share(planning);
+    int64_t threads = dmlops_divide(dmlops_multiply(tile.rows, tile.columns), dmlops_multiply(tile.threadRows,
+        tile.threadColumns));
+    int64_t groups = dmlops_multiply(dmlops_multiply(dmlops_multiply(share.down, share.across), found.count),
+        share.parts);
+    dmlops_out_define(planning, "", "OUTPUT_VECTOR", (share.parts > 1) ? 1 : dmlops_plan_stored_at_once(planning,
+        &found, &output));
+    dmlops_out_define(planning, "", "PASS", shader->contracted.number);
+    dmlops_plan_dispatch_contraction(planning, told, &found, &share, &known, dmlops_multiply(groups, threads), threads);
+    if (share.parts > 1) {
+        dmlops_out_define(planning, "", "OUTPUT_VECTOR", 1);
+        dmlops_out_define(planning, "", "PASS", dmlops_add(shader->contracted.number, 1));
+        dmlops_plan_dispatch_contraction(planning, told, &found, &share, &known, whole, 256);
+    }
+}
+
+/* A dispatch of so many threads; a second one waits for the first. */
+DMLOPS_CALLED void dmlops_plan_dispatch_contraction(dmlops_planning* planning, const dmlops_plan_Definition* told,
+    const dmlops_plan_Matrices* found, const dmlops_plan_Share* share, const dmlops_plan_Known* known, int64_t threads,
+    int64_t in_group) {
+    dmlops_plan_int_8 sizes;
+    sizes.count = 0;
+    for (int64_t axis = 0; axis < found->sizes.count; ++axis) {
+        const int64_t size = found->sizes.items[axis];
+        dmlops_plan_int_8_insert(planning, &sizes, sizes.count, ((axis != found->row_axis) && (axis !=
+            found->column_axis)) ? size : 1);
+    }
+    int64_t rank = sizes.count;
+    while (planning->reason == DMLOPS_REASON_NONE && (sizes.count < 8)) {
+        dmlops_plan_int_8_insert(planning, &sizes, sizes.count, 0);
+    }
+    dmlops_plan_Groups groups = dmlops_plan_grid(planning, threads, in_group, 1);
+    dmlops_out_define(planning, "", "NUM_THREADS", in_group);
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < found->left.steps.count; ++each_2) {
+        const int64_t step = found->left.steps.items[each_2];
+        dmlops_plan_int_8_insert(planning, &made_1, made_1.count, dmlops_modulo(step, INT64_C(4294967296)));
+    }
+    dmlops_plan_int_8 made_3;
+    made_3.count = 0;
+    for (int64_t each_4 = 0; each_4 < found->right.steps.count; ++each_4) {
+        const int64_t step = found->right.steps.items[each_4];
+        dmlops_plan_int_8_insert(planning, &made_3, made_3.count, dmlops_modulo(step, INT64_C(4294967296)));
+    }
+    dmlops_plan_ContractionParams params;
+    params.sizes = sizes;
+    params.leftSteps = made_1;
+    params.rightSteps = made_3;
+    params.lists = known->lists;
+    params.activations = known->activations;
+    params.rank = rank;
+    params.matrices = found->count;
+    params.matrixRows = found->rows;
+    params.matrixColumns = found->columns;
+    params.matrixDepth = found->depth;
+    params.leftDepthStep = dmlops_modulo(found->left.depth, INT64_C(4294967296));
+    params.rightDepthStep = dmlops_modulo(found->right.depth, INT64_C(4294967296));
+    params.partDepth = share->products;
+    params.parts = share->parts;
+    params.tilesDown = share->down;
+    params.tilesAcross = share->across;
+    params.groupColumns = groups.columns;
+    params.elements = told->elements;
+    params.scalars = known->scalars;
+    dmlops_put_ContractionParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, share->parts > 1);
 }
 
 /* A dispatch. */
@@ -26883,6 +27312,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {1, dmlops_convolution_bounds},
     1,
     {17, dmlops_convolution_activations},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_convolution_plan(dmlops_planning* planning, const void* description) {
@@ -26955,6 +27385,7 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {0, NULL},
     1,
     {17, dmlops_gemm_activations},
+    {2, 0, 1, 3},
 };
 
 static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* description) {
@@ -26988,8 +27419,35 @@ memset(&told, 0, sizeof told);
     const int64_t let_K = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, (dmlops_enum(&desc->TransA) == 0 /* NONE */ ? (int64_t)1 : (int64_t)2)));
     dmlops_tell_integer(planning, &told.numbers, let_K);
     dmlops_tell_float(planning, &told.numbers, (double)desc->Beta);
+    dmlops_list list_2;
+    list_2.count = 0;
+    for (int64_t at_d = 0; at_d < dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2); ++at_d) {
+        dmlops_push(&list_2, at_d);
+    }
+    if (dmlops_enum(&desc->TransA) == 0 /* NONE */) {
+        dmlops_push(&list_2, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+        dmlops_push(&list_2, (int64_t)OutputTensor->DimensionCount);
+    } else {
+        dmlops_push(&list_2, (int64_t)OutputTensor->DimensionCount);
+        dmlops_push(&list_2, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
+    }
+    dmlops_tell_list(planning, &told.factors.left, &list_2);
+    dmlops_list list_3;
+    list_3.count = 0;
+    for (int64_t at_d = 0; at_d < dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2); ++at_d) {
+        dmlops_push(&list_3, at_d);
+    }
+    if (dmlops_enum(&desc->TransB) == 0 /* NONE */) {
+        dmlops_push(&list_3, (int64_t)OutputTensor->DimensionCount);
+        dmlops_push(&list_3, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+    } else {
+        dmlops_push(&list_3, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
+        dmlops_push(&list_3, (int64_t)OutputTensor->DimensionCount);
+    }
+    dmlops_tell_list(planning, &told.factors.right, &list_3);
+    told.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, (dmlops_enum(&desc->TransA) == 0 /* NONE */ ? (int64_t)1 : (int64_t)2)));
     dmlops_tell_activations(planning, &told, desc->FusedActivation, 1);
-    dmlops_plan_definition(planning, &told, &dmlops_gemm_shader);
+    dmlops_plan_contraction(planning, &told, &dmlops_gemm_shader);
 }
 
 static inline void dmlops_reduce_plan(dmlops_planning* planning, const void* description) {
@@ -27022,6 +27480,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {1, dmlops_average_pooling_bounds},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -27073,6 +27532,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {1, dmlops_lp_pooling_bounds},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -27115,6 +27575,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     {1, dmlops_max_pooling_bounds},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -27155,6 +27616,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {0, NULL},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_roi_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -27463,6 +27925,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {0, NULL},
     1,
     {17, dmlops_batch_normalization_activations},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -27493,6 +27956,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {0, NULL},
     1,
     {17, dmlops_mean_variance_normalization_activations},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_mean_variance_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -27555,6 +28019,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {0, NULL},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_local_response_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -27611,6 +28076,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {0, NULL},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -27653,6 +28119,7 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {0, NULL},
     1,
     {17, dmlops_rnn_activations},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* description) {
@@ -27732,6 +28199,7 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {0, NULL},
     1,
     {17, dmlops_lstm_activations},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* description) {
@@ -27829,6 +28297,7 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {0, NULL},
     1,
     {17, dmlops_gru_activations},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_gru_plan(dmlops_planning* planning, const void* description) {
@@ -28100,6 +28569,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {1, dmlops_max_pooling1_bounds},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -28141,6 +28611,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {0, NULL},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_max_unpooling_plan(dmlops_planning* planning, const void* description) {
@@ -28246,6 +28717,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {1, dmlops_resample_bounds},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_resample_plan(dmlops_planning* planning, const void* description) {
@@ -28539,6 +29011,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {1, dmlops_max_pooling2_bounds},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const void* description) {
@@ -28678,6 +29151,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     {0, NULL},
     1,
     {17, dmlops_mean_variance_normalization1_activations},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* planning, const void* description) {
@@ -28764,6 +29238,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {1, dmlops_resample1_bounds},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* description) {
@@ -28790,6 +29265,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {0, NULL},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning, const void* description) {
@@ -28824,6 +29300,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {0, NULL},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning* planning, const void* description) {
@@ -28872,6 +29349,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {1, dmlops_convolution_integer_bounds},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, const void* description) {
@@ -28935,6 +29413,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     {1, dmlops_quantized_linear_convolution_bounds},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* planning, const void* description) {
@@ -29130,6 +29609,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {1, dmlops_average_pooling_grad_bounds},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, const void* description) {
@@ -29187,6 +29667,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {1, dmlops_max_pooling_grad_bounds},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const void* description) {
@@ -29264,6 +29745,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {1, dmlops_resample_grad_bounds},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const void* description) {
@@ -29326,6 +29808,7 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {0, NULL},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_adam_optimizer_plan(dmlops_planning* planning, const void* description) {
@@ -29403,6 +29886,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {0, NULL},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* description) {
@@ -29553,6 +30037,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     {0, NULL},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning* planning, const void* description) {
@@ -29622,6 +30107,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {0, NULL},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* planning, const void* description) {
@@ -29672,6 +30158,7 @@ static const dmlops_plan_DefinitionShader dmlops_element_wise_quantized_linear_a
     {0, NULL},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_element_wise_quantized_linear_add_plan(dmlops_planning* planning, const void* description) {
@@ -29702,6 +30189,7 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {0, NULL},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning, const void* description) {
@@ -29751,6 +30239,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {0, NULL},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void* description) {
@@ -29814,6 +30303,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {0, NULL},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const void* description) {
@@ -29909,6 +30399,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {0, NULL},
     1,
     {17, dmlops_batch_normalization_training_activations},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_batch_normalization_training_plan(dmlops_planning* planning, const void* description) {
@@ -29973,6 +30464,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     {0, NULL},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_batch_normalization_training_grad_plan(dmlops_planning* planning, const void* description) {
@@ -30186,6 +30678,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {1, dmlops_resample2_bounds},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* description) {
@@ -30215,6 +30708,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {1, dmlops_resample_grad1_bounds},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const void* description) {
@@ -30264,6 +30758,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {0, NULL},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, const void* description) {
@@ -30443,6 +30938,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {1, dmlops_lp_pooling1_bounds},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -30489,6 +30985,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {1, dmlops_average_pooling1_bounds},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -30574,6 +31071,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {1, dmlops_quantized_linear_average_pooling_bounds},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -30639,6 +31137,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {0, NULL},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning* planning, const void* description) {
@@ -30683,6 +31182,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {0, NULL},
     1,
     {17, dmlops_mean_variance_normalization2_activations},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* planning, const void* description) {
@@ -30770,6 +31270,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {0, NULL},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, const void* description) {
@@ -30997,6 +31498,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {1, dmlops_resample3_bounds},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* description) {
@@ -31027,6 +31529,7 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {4, dmlops_fold_bounds},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_fold_plan(dmlops_planning* planning, const void* description) {
@@ -31092,6 +31595,7 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {4, dmlops_unfold_bounds},
     0,
     {0, NULL},
+    {-1, 0, 0, 0},
 };
 
 static inline void dmlops_unfold_plan(dmlops_planning* planning, const void* description) {

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from importlib import import_module
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -725,6 +725,18 @@ class Pass:
     each: str = ""
 
 
+class Contracted(NamedTuple):
+    """Pass `number` of a shader works out `output` from sums of products of elements of two tensors.
+
+    The evaluation knows which elements, as "contraction.left", "contraction.right" and "contraction.depth".
+    """
+
+    number: int
+    left: str
+    right: str
+    output: str
+
+
 @dataclass(frozen=True)
 class Shader:
     """What the shader of a definition is told.
@@ -734,7 +746,8 @@ class Shader:
     `scalars` are what the description alone gives, in the order of the constants: kind, name, and of a list
     its macro; `bounds` are integers that are macros themselves. `limited` are tensors whose least and
     greatest values matter, `held` outputs that are read, `bits` those whose elements are taken as the bits
-    that they are; `fused` is the member with activations, `activations` the operators that it may name.
+    that they are; `fused` is the member with activations, `activations` the operators that it may name;
+    `contracted` is a faster way to an output than the passes.
     """
 
     tensors: Mapping[str, str]
@@ -749,6 +762,7 @@ class Shader:
     bits: tuple[str, ...]
     fused: str
     activations: tuple[int, ...]
+    contracted: Contracted | None = None
 
 
 @dataclass(frozen=True)

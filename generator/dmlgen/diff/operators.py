@@ -207,15 +207,15 @@ def _inferred(one: Inference) -> str:
 
 def _computed(operator: Operator) -> Iterator[str]:
     """What an operator computes, as text; the roles of an algorithm."""
-    compute = operator.compute
+    algorithm = operator.algorithm
     if operator.defines is not None:
         yield from operator.defines.lines
-    elif compute is not None:
-        yield f"{compute.output} by the algorithm {compute.kernel}"
-        yield from (f"{one.name} = {SOURCE.print(one.value)}" for one in compute.definitions)
-        yield from (f"{name}: {SOURCE.print(role)}" for name, role in compute.roles.items())
-        if compute.place is not None:
-            yield f"place: {SOURCE.print(compute.place)}"
+    elif algorithm is not None:
+        yield f"{algorithm.output} by the algorithm {algorithm.name}"
+        yield from (f"{one.name} = {SOURCE.print(one.value)}" for one in algorithm.definitions)
+        yield from (f"{name}: {SOURCE.print(role)}" for name, role in algorithm.roles.items())
+        if algorithm.place is not None:
+            yield f"place: {SOURCE.print(algorithm.place)}"
 
 
 def _first(level: FeatureLevel | None) -> float:

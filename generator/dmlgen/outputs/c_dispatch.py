@@ -18,7 +18,7 @@ from dmlgen.outputs.hlsl_definition.shader import definition_params
 from dmlgen.outputs.render import c_string
 from dmlgen.outputs.uniforms import Uniforms, macro, plain, tensors_read, uniforms_of
 from dmlgen.plans.functions import declarations, definition, head, wrapped
-from dmlgen.plans.model import ListOf, Plans, Record, Scalar
+from dmlgen.plans.model import INT, ListOf, Plans, Record, Scalar
 from dmlgen.plans.params import params_of
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules.schedule import Steps
@@ -64,6 +64,7 @@ class StaticView:
     bounds: tuple[str, ...]
     is_fused: bool
     activations: tuple[int, ...]
+    contracted: str
     macros: tuple[str, ...]
 
 
@@ -206,7 +207,7 @@ def _defines(shader: ShaderView) -> int:
     if shader.static is None:  # switches, and what the planner has of its own
         return 6 * len(shader.tensors) + limits + 20
     static = shader.static
-    return 8 + 6 * len(shader.tensors) + limits + len(static.kept) + len(static.lists) + len(static.bounds)
+    return 24 + 6 * len(shader.tensors) + limits + len(static.kept) + len(static.lists) + len(static.bounds)
 
 
 def _longest_list(operators: Iterable[Operator]) -> int:
@@ -426,7 +427,7 @@ def _defined(
     view = ShaderView(
         operator,
         "Definition",
-        "definition",
+        "definition" if shader.contracted is None else "contraction",
         tuple(tensors),
         tuple(printer.tensors),
         (*heads, *printer.statements),
@@ -434,7 +435,8 @@ def _defined(
         static=_static(shader),
         apart=_apart_view(operator, shader) if _left(registry, operator, shader) else None,
     )
-    return view, definition_params(plans, shader).words
+    records = ["DefinitionParams"] + ["ContractionParams"] * (shader.contracted is not None)
+    return view, max(definition_params(plans, shader, record).words for record in records)
 
 
 def _apart_view(operator: Operator, shader: DefinitionShader) -> ApartView:
@@ -469,11 +471,20 @@ def _static(shader: DefinitionShader) -> StaticView:
         bounds=tuple(c_string(one.macro) for one in shader.bounds),
         is_fused=bool(shader.fused),
         activations=tuple(one.value for one in shader.activations),
+        contracted=_contracted(shader),
         macros=(
             *(one.macro for one in shader.kept),
             *(one.macro for one in (*shader.known_lists, *shader.bounds)),
         ),
     )
+
+
+def _contracted(shader: DefinitionShader) -> str:
+    """The pass of a contraction, as a record."""
+    one, tensors = shader.contracted, list(shader.tensors)
+    if one is None:
+        return _entry(-1, 0, 0, 0)
+    return _entry(one.number, *(tensors.index(tensor) for tensor in (one.left, one.right, one.output)))
 
 
 def _entry(*fields: str | int) -> str:
@@ -561,6 +572,10 @@ class _DispatchPrinter(CPrinter):
         for one in shader.known_scalars:
             assert one.node is not None
             self._scalar_told("&told.numbers", inlined(one.node))
+        if shader.contracted is not None:
+            for name, node in shader.contracted.told.items():
+                kind: object = INT if node.type == ir.INT else ListOf(INT, 8)
+                self.tell_role(f"factors.{name}", kind, inlined(node))
 
     def trace(self, coordinate: ir.Expr, rank: str, moved: str) -> TraceView:
         """The elements that a coordinate leads to, one after the other."""

@@ -107,7 +107,10 @@ def _view(registry: Registry, operator: Operator) -> DefinitionView:
     tensors = tuple(_tensor_view(tensor, printer) for tensor in defines.tensors)
     outputs = tuple((name, printer.free(value)) for name, value in defines.outputs.items())
     constants = (*shader.known_lists, *shader.known_elements, *shader.known_scalars, *shader.bounds)
-    known = tuple((one.name, printer.deciding(one.node)) for one in constants if one.node is not None)
+    nodes = {one.name: one.node for one in constants if one.node is not None}
+    if shader.contracted is not None:
+        nodes |= {f"contraction.{name}": node for name, node in shader.contracted.told.items()}
+    known = tuple((name, printer.deciding(node)) for name, node in nodes.items())
     return DefinitionView(
         operator=operator,
         summary=operator.summary,
@@ -119,6 +122,7 @@ def _view(registry: Registry, operator: Operator) -> DefinitionView:
                 "..coordinates": printer.used & _COORDINATES,
                 "..definition": {"Defined", "Evaluation", "Pass", "Shader", *(printer.used - _COORDINATES)}
                 | ({"Kept"} if tensors else set())
+                | ({"Contracted"} if shader.contracted else set())
                 | ({"Keyed"} if any(tensor.keyed for tensor in tensors) else set()),
                 "..enums": printer.enums,
             },

@@ -46,8 +46,9 @@ from dmlgen.resolve.nodes import (
     text,
 )
 from dmlgen.schedules import schedule_of
+from dmlgen.schedules.contraction import recognise
 from dmlgen.schedules.described import Described
-from dmlgen.schedules.schedule import Schedule, schedule_of_algorithm
+from dmlgen.schedules.schedule import Contraction, Schedule, schedule_of_algorithm
 from dmlgen.source import Mapping, Scalar, Sequence
 
 
@@ -68,6 +69,7 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
     defines: OutputDefinitions | None = None
     algorithm: AlgorithmUse | None = None
     schedule: Schedule | None = None
+    contraction: Contraction | None = None
     defaults: Map[str, Default] = {}
     in_place: tuple[str, ...] = ()
     fused_into: dict[str, FeatureLevel] = {}
@@ -85,7 +87,9 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
                 schedule = schedule_of_algorithm(algorithm)
             else:
                 defines = resolve_definition(node, members, resolved, support, definer)
-                schedule = schedule_of(defines, Described(members, inferences, support, general.enums))
+                described = Described(members, inferences, support, general.enums)
+                schedule = schedule_of(defines, described)
+                contraction = recognise(defines, described) if schedule is None else None
     with faults:
         defaults = resolve_defaults(general, mapping(node, "defaults"), members)
     with faults:
@@ -126,6 +130,7 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
         defines=defines,
         algorithm=algorithm,
         schedule=schedule,
+        contraction=contraction,
         examples=tuple(examples),
         data=tuple(data),
         errata=tuple(erratum(item) for item in mappings(node, "errata")),

@@ -47,6 +47,32 @@ class Schedule:
         return (*(node for node in whole if node is not None), *parts)
 
 
+@dataclass(frozen=True)
+class Factor:
+    """A factor of the products that are summed: the element of `tensor` that `places` say.
+
+    For each dimension of the tensor, `places` has the dimension of the output whose coordinate is taken; the
+    output's dimension count where it is the number of the product, and one more where it is 0.
+    """
+
+    tensor: str
+    places: ir.Expr
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """A faster way to an output whose elements follow from sums of `depth` products each (`schedules`).
+
+    `value` is the element, made of the sum, the local `total`.
+    """
+
+    output: str
+    left: Factor
+    right: Factor
+    depth: ir.Expr
+    value: ir.Expr
+
+
 def schedule_of_algorithm(algorithm: AlgorithmUse) -> Schedule:
     """The only way to compute what has no definition."""
     return Schedule(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, Pass, Range, Shader, entry
+from ..definition import Contracted, Defined, Evaluation, Kept, Pass, Range, Shader, entry
 from ..enums import MatrixTransform
 
 
@@ -48,6 +48,9 @@ def define(e: Evaluation) -> None:
         "r2": lambda: r() - 1,
         "k2": lambda: k2(),
         "beta": lambda: e.as_single(f.single(desc.Beta)),
+        "contraction.left": lambda: tuple(d for d in range(desc.OutputTensor.DimensionCount - 2)) + ((desc.OutputTensor.DimensionCount - 2, desc.OutputTensor.DimensionCount) if desc.TransA == MatrixTransform.NONE else (desc.OutputTensor.DimensionCount, desc.OutputTensor.DimensionCount - 2)),
+        "contraction.right": lambda: tuple(d for d in range(desc.OutputTensor.DimensionCount - 2)) + ((desc.OutputTensor.DimensionCount, desc.OutputTensor.DimensionCount - 1) if desc.TransB == MatrixTransform.NONE else (desc.OutputTensor.DimensionCount - 1, desc.OutputTensor.DimensionCount)),
+        "contraction.depth": lambda: entry(desc.ATensor.Sizes, desc.ATensor.DimensionCount - (1 if desc.TransA == MatrixTransform.NONE else 2)),
     }
 
 
@@ -65,6 +68,7 @@ SHADER = Shader(
         Pass(('Product',), ()),
         Pass(('OutputTensor',), ('Product',)),
     ),
+    contracted=Contracted(2, "ATensor", "BTensor", "OutputTensor"),
     lists=(
     ),
     elements=(

@@ -23,6 +23,7 @@ from dmlgen.plans.params import Constant, Params, params_of
 from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
 from dmlgen.resolve.definition import entries_read
 from dmlgen.schedules.keyed import keyed
+from dmlgen.schedules.schedule import Contraction
 from dmlgen.text import Text
 
 AT = ir.Local("at", ir.INTS)
@@ -60,6 +61,27 @@ class Pass:
 
 
 @dataclass(frozen=True)
+class ContractedPass:
+    """The pass that works out an output by its contraction, and after it the one that adds up parts of sums.
+
+    `value` is the text of the element, made of the sum `total`.
+    """
+
+    number: int
+    left: Tensor
+    right: Tensor
+    output: Tensor
+    value: str
+    contraction: Contraction
+
+    @property
+    def told(self) -> Mapping[str, ir.Expr]:
+        """What the planner is told, by name."""
+        told = self.contraction
+        return {"left": told.left.places, "right": told.right.places, "depth": told.depth}
+
+
+@dataclass(frozen=True)
 class DefinitionShader:
     """The shader of a definition."""
 
@@ -73,6 +95,7 @@ class DefinitionShader:
     quantized: frozenset[str]  # those among them to whose type numbers are quantized
     kept: tuple[Kept, ...]
     passes: tuple[Pass, ...]
+    contracted: ContractedPass | None
     known_lists: tuple[Known, ...]
     known_elements: tuple[Known, ...]
     known_scalars: tuple[Known, ...]
@@ -111,13 +134,16 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     ]
     return {
         f"hlsl/{shader.operator.lower()}.hlsl": templates.render(
-            "hlsl/definition.hlsl.j2", shader=shader, params=definition_params(plans, shader)
+            "hlsl/definition.hlsl.j2",
+            shader=shader,
+            params=definition_params(plans, shader),
+            contraction_params=definition_params(plans, shader, "ContractionParams"),
         )
         for shader in shaders
     }
 
 
-def definition_params(plans: Plans, shader: DefinitionShader) -> Params:
+def definition_params(plans: Plans, shader: DefinitionShader, record: str = "DefinitionParams") -> Params:
     """The constants of the shader: lists fill two vectors each."""
     tensors = [f"{tensor.local}{what}" for tensor in shader.tensors for what in ("Sizes", "Strides")]
     kept = [f"{kept.name}Sizes" for kept in shader.kept]
@@ -130,9 +156,9 @@ def definition_params(plans: Plans, shader: DefinitionShader) -> Params:
     )
     return params_of(
         plans,
-        "DefinitionParams",
+        record,
         {
-            "sizes": [Constant("int4", "sizes", "2", 8)],
+            **{name: [Constant("int4", name, "2", 8)] for name in ("sizes", "leftSteps", "rightSteps")},
             "lists": lists,
             "activations": activations,
             "elements": [Constant("uint2", one.name) for one in shader.known_elements],
@@ -148,6 +174,7 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
     printer = ShaderPrinter(registry, operator, frozenset() if functions is None else functions.names)
     passes = [_pass(printer, tensors) for tensors in _in_step(defines.tensors)]
     passes += [_output_pass(printer, operator, names) for names in _together(operator)]
+    contracted = _contracted(printer, operator, len(passes))
     activations = activations_of(registry, operator, "REAL") if printer.fused else ()
     tensors, inputs = printer.tensors, [member.name for member in operator.inputs]
     called = printer.called.union(*(one.functions for one in activations))
@@ -164,6 +191,7 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
         quantized=frozenset(printer.quantized),
         kept=tuple(printer.kept.values()),
         passes=tuple(passes),
+        contracted=contracted,
         known_lists=printer.constants.known("ints", "floats"),
         known_elements=printer.constants.known("element"),
         known_scalars=printer.constants.known("int", "float"),
@@ -261,6 +289,19 @@ def _output_pass(printer: ShaderPrinter, operator: Operator, names: tuple[str, .
         values[name] = printer.stored(name, value)
         read |= entries_read(value)
     return Pass(values, tuple(sorted(read)), each=each, where=condition)
+
+
+def _contracted(printer: ShaderPrinter, operator: Operator, number: int) -> ContractedPass | None:
+    """The pass of a contraction, if there is one, by its number."""
+    contraction = operator.contraction
+    if contraction is None:
+        return None
+    left, right, output = (
+        printer.tensors[name]
+        for name in (contraction.left.tensor, contraction.right.tensor, contraction.output)
+    )
+    value = printer.stored(contraction.output, contraction.value)
+    return ContractedPass(number, left, right, output, value, contraction)
 
 
 def _together(operator: Operator) -> list[tuple[str, ...]]:

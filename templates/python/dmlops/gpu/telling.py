@@ -27,11 +27,14 @@ from ..registry import operator as described
 from ..tensor import TensorDesc
 from . import movement
 from .memory import buffer_size
+from .plans.contraction import plan_contraction
 from .plans.definition import (
     NONE,
     Activation,
+    ContractedPass,
     Definition,
     DefinitionShader,
+    Factors,
     Kept,
     Listed,
     Pass,
@@ -276,7 +279,8 @@ def _plan_definitions(out: Planning, computation: Defined) -> None:
     arrays = {one.each for one in computation.shader.passes if one.each}
     count = max((len(getattr(computation.desc, each)) for each in arrays), default=1)
     for number in range(count):
-        plan_definition(out, _definition(computation, static, number), static)
+        planner = plan_definition if computation.shader.contracted is None else plan_contraction
+        planner(out, _definition(computation, static, number), static)
 
 
 def _plan_apart(out: Planning, computation: Defined, activation: Description) -> None:
@@ -335,6 +339,9 @@ def _definition(computation: Defined, static: DefinitionShader, number: int) -> 
             _activation(one, shader.activations)
             for one in (() if fused is None else fused if isinstance(fused, tuple) else (fused,))
         ],
+        Factors((), (), 0)
+        if shader.contracted is None
+        else Factors(known["contraction.left"], known["contraction.right"], known["contraction.depth"]),
     )
     wanted = needed(told, static)  # the sizes of others may make no sense
     sizes = [
@@ -378,6 +385,9 @@ def _static(operator: str) -> DefinitionShader:
         [macro for _, macro in shader.bounds],
         bool(shader.fused),
         shader.activations,
+        ContractedPass(NONE, 0, 0, 0)
+        if shader.contracted is None
+        else ContractedPass(shader.contracted.number, *map(tensors.index, shader.contracted[1:])),
     )
 
 

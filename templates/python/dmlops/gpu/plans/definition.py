@@ -54,9 +54,19 @@ class Pass(NamedTuple):
     box_tensor: int
 
 
+class ContractedPass(NamedTuple):
+    """Pass `number` of the shader, or NONE, works out an output from sums of products; the next one adds up
+    sums that were left in parts. Factors and output are tensors by number."""
+
+    number: int
+    left: int
+    right: int
+    output: int
+
+
 class DefinitionShader(NamedTuple):
     """What is the same for all descriptions: intermediate tensors, passes, the macros of further lists,
-    and of numbers that bound lists."""
+    and of numbers that bound lists, and a faster way to the output."""
 
     kept: Sequence[Kept]
     passes: Sequence[Pass]
@@ -64,6 +74,7 @@ class DefinitionShader(NamedTuple):
     bounds: Sequence[str]
     is_fused: bool
     activations: Sequence[int]
+    contracted: ContractedPass
 
 
 class Listed(NamedTuple):
@@ -81,6 +92,18 @@ class Activation(NamedTuple):
     parameter1: int
 
 
+class Factors(NamedTuple):
+    """What is read for the products of a contraction, each sum of which has `depth` of them.
+
+    For each dimension of a factor, the dimension of the output whose coordinate is taken, or the output's
+    dimension count where it is the number of the product; what is greater stands for 0.
+    """
+
+    left: Sizes
+    right: Sizes
+    depth: int
+
+
 class Definition(NamedTuple):
     """What the shader of a definition is told: the sizes of intermediate tensors, and lists and numbers that
     the description alone gives; `elements` are those of a tensor's type, two words each. `is_double`: floats
@@ -94,6 +117,7 @@ class Definition(NamedTuple):
     numbers: Numbers
     bounds: Sizes
     activations: Annotated[Sequence[Activation], 8]
+    factors: Factors
 
 
 class DefinitionParams(NamedTuple):
@@ -118,6 +142,14 @@ class Fused(NamedTuple):
 
     words: Annotated[list[int], 32]
     kinds: int
+
+
+class Known(NamedTuple):
+    """What the description alone gives: lists, fused activations and numbers, as words of constants."""
+
+    lists: Lists
+    activations: Annotated[list[int], 32]
+    scalars: Words
 
 
 class Space(NamedTuple):
@@ -259,6 +291,37 @@ def tell_activations(out: Planning, told: Definition, shader: DefinitionShader) 
     return Fused(words, kinds)
 
 
+def tell_known(
+    out: Planning, told: Definition, shader: DefinitionShader, wanted: int, space: Space, stand_in: Buffer
+) -> Known:
+    """The macros and resources of tensors, and what the description alone gives."""
+    define_type(out, "REAL", 64 if told.is_double else 32, True, True)
+    lists = tell_tensors(out, told, stand_in)
+    for place, kept in enumerate(shader.kept):
+        sizes: Annotated[list[int], 8] = []
+        if wanted >> place & 1 == 1:
+            for size in told.kept_sizes[place]:
+                sizes.append(size)
+        out.define(f"{kept.macro}_SIZES_LENGTH", len(sizes))
+        for size in eight(out, sizes):
+            lists.append(size)
+    for place, bound in enumerate(told.bounds):
+        out.define(f"{shader.bounds[place]}_BOUND", bound)
+    for place, listed in enumerate(told.lists):
+        out.define(f"{shader.lists[place]}_LENGTH", len(listed.entries))
+        for item in range(8):
+            entry = listed.entries[item] if item < len(listed.entries) else 0
+            lists.append(entry if listed.is_float else counted(out, entry))
+    fused = tell_activations(out, told, shader)
+    if shader.is_fused:
+        out.define("ACTIVATION_COUNT", len(fused.words) // 4)
+        out.define("ACTIVATION_KINDS", fused.kinds)
+    scalars: Words = [counted(out, first) for first in space.firsts]
+    for number in told.numbers:
+        scalars.append(number.value if number.is_float else counted(out, number.value))
+    return Known(lists, fused.words, scalars)
+
+
 def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -> None:
     """The dispatches; none where every output is absent."""
     out.begin()
@@ -278,32 +341,9 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
             stand_in = told.tensors[one.target].buffer
             break
 
-    define_type(out, "REAL", 64 if told.is_double else 32, True, True)
     out.define("NUM_THREADS", NUM_THREADS)
-    lists = tell_tensors(out, told, stand_in)
-    for place, kept in enumerate(shader.kept):
-        sizes: Annotated[list[int], 8] = []
-        if wanted >> place & 1 == 1:
-            for size in told.kept_sizes[place]:
-                sizes.append(size)
-        out.define(f"{kept.macro}_SIZES_LENGTH", len(sizes))
-        for size in eight(out, sizes):
-            lists.append(size)
-    for place, bound in enumerate(told.bounds):
-        out.define(f"{shader.bounds[place]}_BOUND", bound)
-    for place, listed in enumerate(told.lists):
-        out.define(f"{shader.lists[place]}_LENGTH", len(listed.entries))
-        for number in range(8):
-            entry = listed.entries[number] if number < len(listed.entries) else 0
-            lists.append(entry if listed.is_float else counted(out, entry))
-    fused = tell_activations(out, told, shader)
-    if shader.is_fused:
-        out.define("ACTIVATION_COUNT", len(fused.words) // 4)
-        out.define("ACTIVATION_KINDS", fused.kinds)
-    scalars: Words = [counted(out, first) for first in space.firsts]
-    for known in told.numbers:
-        scalars.append(known.value if known.is_float else counted(out, known.value))
-    if len(shader.kept) > 0:
+    known = tell_known(out, told, shader, wanted, space, stand_in)
+    if len(shader.kept) > 0 or shader.contracted.number != NONE:
         from_zeros = any(one.box_list != NONE or one.box_tensor != NONE for one in passes)
         out.bind(out.scratch(max(4 * space.words, 8), from_zeros))
     out.share()
@@ -335,14 +375,14 @@ def plan_definition(out: Planning, told: Definition, shader: DefinitionShader) -
                 out.define("PASS", one.number)
                 params = DefinitionParams(
                     eight(out, shape),
-                    lists,
-                    fused.words,
+                    known.lists,
+                    known.activations,
                     len(shape),
                     count,
                     step * count,
                     groups.columns,
                     told.elements,
-                    scalars,
+                    known.scalars,
                 )
                 out.dispatch(params, groups, waits)
         place = end
