@@ -6,6 +6,7 @@ import itertools
 import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 from unittest.mock import Mock
@@ -89,6 +90,7 @@ JUNK: dict[str, Callable[[], Any]] = {
     "nan": lambda: float("nan"),
     "infinity": lambda: float("inf"),
     "huge": lambda: 10**5000,
+    "huge negative": lambda: -(10**5000),
     "negative": lambda: -1,
     "2**64": lambda: 1 << 64,
     "empty": list,
@@ -227,6 +229,45 @@ def test_junk_in_constructors(name: str, valid: dict[str, Any]) -> None:
                 wrong += [TensorDesc(**{**tensor, "Sizes": [junk(), *value.Sizes[1:]]})]
             for one in wrong:
                 judged(type(right)(**{**members, member: one}))
+
+
+def numbers(value: Any, number: int) -> Iterator[Any]:
+    """The value with this number in place of each integer in it."""
+    match value:
+        case bool() | str() | None:
+            return
+        case int():
+            yield number
+        case tuple():
+            for place, entry in enumerate(value):
+                yield from ((*value[:place], one, *value[place + 1 :]) for one in numbers(entry, number))
+        case TensorDesc():
+            for field in ("Sizes", "Strides", "TotalTensorSizeInBytes", "GuaranteedBaseOffsetAlignment"):
+                given = value.Sizes if field == "Strides" else getattr(value, field)
+                yield from (replace(value, **{field: one}) for one in numbers(given, number))
+        case float():
+            yield number
+
+
+def test_integers_of_thousands_of_digits() -> None:
+    """At every place of a description of every operator, where Python refuses to print such a number."""
+    examples: dict[type[Description], Description] = {}
+    for case in matrix_cases():
+        if case["expect"]["ok"]:
+            desc = dmlops.from_json(level_and_form(case)[1])
+            examples.setdefault(type(desc), desc)
+    assert len(examples) > 170
+    for desc in examples.values():
+        for member in desc.MEMBERS:
+            for number in (10**5000, -(10**5000)):
+                for wrong in numbers(getattr(desc, member.name), number):
+                    other = replace(desc, **{member.name: wrong})
+                    assert all(len(one.message) < 1000 for one in other.validate("6.4"))
+                    for act in (other.min_feature_level, other.infer, other.to_ctypes):
+                        with suppress(ValueError):
+                            act()
+                    with suppress(ValueError):
+                        reference.run(other, {})
 
 
 def test_an_array_that_is_wrong_once_stays_so() -> None:

@@ -95,13 +95,14 @@ def changed(path: Path, random: Random) -> Iterator[tuple[str, str]]:
             yield whole, whole[start : start + len(scalar.raw)].strip("'\"")
 
 
-def findings(folder: Path) -> tuple[list[str], Registry | None]:
-    """Where lint finds something, apart from identifiers of the operators that are left out."""
+def findings(folder: Path) -> tuple[list[tuple[str, str]], Registry | None]:
+    """What lint finds and where, apart from identifiers of the operators that are left out."""
     try:
         registry = load_registry(folder)
     except SpecError as error:
-        return [str(one.position) for one in error.findings], None
-    return [str(one.position) for one in lint(registry) if one.code != "identifier-gone"], registry
+        return [(str(one.position), one.message) for one in error.findings], None
+    found = [one for one in lint(registry) if one.code != "identifier-gone"]
+    return [(str(one.position), one.message) for one in found], registry
 
 
 @pytest.mark.parametrize("path", FILES if ALL else Random(11).sample(FILES, 12), ids=lambda path: path.stem)
@@ -117,7 +118,7 @@ def test_one_letter(path: Path, tmp_path: Path) -> None:
     for text, scalar in wrong if ALL else Random(5).sample(wrong, min(8, len(wrong))):
         (specs / file).write_text(text, encoding="utf-8")
         found, registry = findings(specs)
-        assert all(re.fullmatch(r".+\.yaml:\d+:\d+", position) for position in found)
+        assert all(re.fullmatch(r".+\.yaml:\d+:\d+", position) for position, _ in found)
         if found == company and repr(registry) != repr(right):
             assert registry is not None
             assert scalar in names_of_header(registry) - names_of_header(right), (scalar, text)

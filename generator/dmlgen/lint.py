@@ -114,7 +114,7 @@ def _places(registry: Registry, operator: Operator) -> Iterator[Finding]:
     }
     for name in operator.fused_into:
         if name not in {"any", *able}:
-            message = f"{name} is no operator that takes a fused activation"
+            message = f"{name} is not an operator that takes a fused activation"
             yield Finding(operator.position, "unknown-name", message, suggestion=nearest(name, able))
 
 

@@ -14,7 +14,7 @@ from functools import cache
 
 from dmlgen.diagnostics import Finding, Position
 from dmlgen.expr import ir
-from dmlgen.registry import Definition, Operator, Registry
+from dmlgen.registry import Declaration, Definition, Enum, Operator, Registry, Struct
 
 
 def _words(text: str) -> frozenset[str]:
@@ -44,7 +44,7 @@ PYTHON_CLASSES = _words(
     SupportsFloat SupportsIndex Tables TensorDataType TensorDesc TensorFlags Violation
     """
 )
-_PACKAGE = {"Description", "InvalidDescription", "JsonError", "Support", "TensorDesc", "Violation"}
+_PACKAGE = {"Description", "InvalidDescription", "JsonError", "Support", "Violation"}
 _PACKAGE |= {"FeatureLevel", "OperatorType", "Any"}
 _FILES = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}
 
@@ -113,9 +113,14 @@ def shader_macro(name: str) -> str:
 def clashes(registry: Registry) -> Iterator[Finding]:
     """Names that outputs cannot have beside others, or at all."""
     yield from _of_header(registry)
-    classes = {pascal(name): f"the enumeration {name}" for name in registry.enums}
-    classes |= {pascal(name): f"the struct {name}" for name in registry.structs}
-    classes |= dict.fromkeys(_PACKAGE, "a class of the package dmlops")
+    classes = dict.fromkeys(_PACKAGE, "a class of the package dmlops")
+    places = {one.name: one for one in registry.declared}
+    types: list[Enum | Struct] = [*registry.enums.values(), *registry.structs.values()]
+    for type_ in types:
+        python, declared = pascal(type_.name), places[type_.c_name]
+        if python in classes:
+            yield _clash(declared.position, type_.name, python, classes[python])
+        classes[python] = declared.owner
     for operator in registry.operators:
         python = pascal(operator.name)
         if python in classes:
@@ -131,27 +136,19 @@ def clashes(registry: Registry) -> Iterator[Finding]:
 
 def _of_header(registry: Registry) -> Iterator[Finding]:
     """Two things that the header declares by one name."""
-    named: dict[str, str] = {}
-    where = registry.identifiers_position  # general files come first; their entries have no other place
-    entries = [(constant.name, constant.name) for constant in registry.constants]
-    entries += [(enum.c_name, enum.name) for enum in registry.enums.values()]
-    entries += [
-        (f"{enum.prefix}{entry.name}", f"{enum.name}.{entry.name}")
-        for enum in registry.enums.values()
-        for entry in enum.entries
-    ]
-    entries += [(struct.c_name, struct.name) for struct in registry.structs.values()]
-    entries += [("DML_OPERATOR_INVALID", "no operator"), ("DML_OPERATOR_TYPE", "the type of operators")]
-    general = len(entries)
-    positions = [where] * general
+    named = {
+        "DML_OPERATOR_INVALID": "no operator",
+        "DML_OPERATOR_TYPE": "the type of operators",
+        "DML_FEATURE_LEVEL": "the type of feature levels",
+    }
+    declared = list(registry.declared)
     for operator in registry.operators:
         own = [operator.c_constant, operator.c_name, *([operator.c_alias] if operator.alias else [])]
-        entries += [(name, operator.name) for name in own]
-        positions += [operator.position] * len(own)
-    for (name, what), position in zip(entries, positions, strict=True):
-        if name in named:
-            yield _clash(position, what, name, named[name])
-        named[name] = what
+        declared += [Declaration(name, operator.name, operator.position) for name in own]
+    for one in declared:
+        if one.name in named:
+            yield _clash(one.position, one.owner, one.name, named[one.name])
+        named[one.name] = one.owner
 
 
 def _of_members(operator: Operator, registry: Registry) -> Iterator[Finding]:

@@ -149,6 +149,15 @@ class Struct:
         return f"DML_{self.name}"
 
 
+@dataclass(frozen=True)
+class Declaration:
+    """A name of the header, what has it, and where a spec says so."""
+
+    name: str
+    owner: str
+    position: Position
+
+
 class Stage(IntEnum):
     """Rules are judged in stages, in the order in which a person would fix them.
 
@@ -669,6 +678,7 @@ class Registry:
     identifiers: frozenset[str]
     retired: frozenset[str]
     identifiers_position: Position = field(repr=False)
+    declared: tuple[Declaration, ...] = field(repr=False)  # by the general files
 
     @cached_property
     def level(self) -> Mapping[str, FeatureLevel]:

@@ -90,7 +90,7 @@ def check_structure(tensor: TensorDesc, path: str, is_input: bool, violations: l
                 Violation(
                     "DML-TENSOR-sizes",
                     f"{path}.Sizes",
-                    f"{path}.Sizes[{d}] is {sizes[d]}; it must be at least 1",
+                    f"{path}.Sizes[{d}] is {saturate(sizes[d])}; it must be at least 1",
                 )
             )
             break

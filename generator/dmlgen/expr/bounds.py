@@ -93,14 +93,14 @@ class Bounds:
             case ir.Field():
                 return self.field(node)
             case ir.Index(sequence=sequence, index=index):
-                entries = self.value(sequence)
+                entries = self.exact(sequence)
                 return entries if self.contains(index, sequence) else _hull(entries, (0, 0))
             case ir.Slice(sequence=sequence):
-                return self.value(sequence)
+                return self.exact(sequence)
             case ir.ListOf(items=items):
                 return _hull(*map(self.value, items))
             case ir.Binary(left=left, right=right) if node.type == ir.INTS:
-                return _hull(self.value(left), self.value(right))
+                return _hull(self.exact(left), self.exact(right))
             case ir.Binary(op=op, left=left, right=right):
                 of = self.exact if self.grows(node) else self.value
                 return _arithmetic(op, of(left), of(right))

@@ -165,7 +165,7 @@ class _Checker(ast.NodeTransformer):
         if name in self.names.enumerators:
             return ast.copy_location(ast.Constant(name), node)
         known = [*self.names.tensors, *self.names.values, *self.loops, *self.names.enumerators]
-        message = f"{name!r} is no input, output, attribute, definition or enumerator here"
+        message = f"{name!r} is not an input, output, attribute, definition or enumerator here"
         raise self.fail(node, "unknown-name", message, nearest(name, known))
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:

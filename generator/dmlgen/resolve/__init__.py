@@ -78,6 +78,7 @@ def load_registry(specs: Path) -> Registry:
         identifiers=frozenset(str(item.value) for item in scalars(identifiers, "active")),
         retired=frozenset(str(item.value) for item in scalars(identifiers, "retired")),
         identifiers_position=identifiers.position,
+        declared=general.declared,
     )
 
 

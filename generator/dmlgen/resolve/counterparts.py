@@ -123,7 +123,7 @@ def _registrations(general: General, file: Mapping) -> tuple[Registration, ...]:
     registered = [name for name, _ in mapping(file, "registrations").items()]
     for entry in readings.entries:
         if entry.name not in registered:
-            message = f"nothing called {entry.name} is registered"
+            message = f"there is no registration {entry.name}"
             raise fault(entry.key.position, "unknown-name", message, nearest(entry.name, registered))
     return tuple(found)
 
@@ -144,7 +144,7 @@ def _without(operators: Map[str, Operator], reached: set[str], file: Mapping) ->
             with faults:
                 _known(operators, name, item.position)
                 if name in reached or name in reasons:
-                    message = f"{name} is told above, so it is not without a counterpart"
+                    message = f"{name} has a counterpart above, so it does not belong under `without`"
                     raise fault(item.position, "counterpart", message)
                 reasons[name] = free_text(group, "because")
     for name in operators:
@@ -192,7 +192,7 @@ class _Reader:
         signatures = tuple(self.signature(self._like(version)) for version in versions)
         for newer, older, version in zip(signatures, signatures[1:], versions[1:], strict=False):
             if older.last is None or older.last + 1 != newer.first:
-                message = f"the versions before {newer.first} end with {newer.first - 1}"
+                message = f"the versions before {newer.first} must end with {newer.first - 1}"
                 self.faults += fault(place(version, "opsets"), "opsets", message).findings
         return Counterpart(interface, domain, plain, signatures, free_text(node, "note"))
 
@@ -204,7 +204,7 @@ class _Reader:
         other = self.shared.get(str(name.value))
         if not isinstance(other, Mapping):
             names = [key for key, _ in self.shared.items()]
-            message = f"nothing shared is called {name.value}"
+            message = f"there is no shared entry {name.value}"
             self.faults += fault(
                 name.position, "unknown-name", message, nearest(str(name.value), names)
             ).findings

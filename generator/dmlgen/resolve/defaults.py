@@ -38,7 +38,7 @@ def _default(general: General, name: str, scalar: Scalar, members: Map[str, Memb
         return str(value)
     number = general.types.get(member.type)
     if number is None:
-        raise fault(scalar.position, "default", f"{name} is no number; it cannot have a default")
+        raise fault(scalar.position, "default", f"{name} is not a number, so it cannot have a default")
     if number.kind == "float" and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
     if number.kind != "float" and isinstance(value, int) and number.range[0] <= value <= number.range[1]:

@@ -39,7 +39,7 @@ def resolve_definition(
     for entry in listed.entries:
         with faults:
             if entry.name in definer.scope.names or entry.name in definer.formulas:
-                raise fault(entry.key.position, "name-clash", f"{entry.name} is a name already")
+                raise fault(entry.key.position, "name-clash", f"the name {entry.name} is already taken")
             definer.kept[entry.name] = _TYPES[text(mapping(listed, entry.name), "type", "float")]
     faults.stop()
     kept: list[Intermediate] = []
@@ -137,7 +137,7 @@ def _formulas(node: Mapping, scope: Scope, faults: Faults) -> list[Formula]:
             name, parameters = signature(entry.name)
             where = entry.key.position
             if name in scope.names or name in reserved or name in formulas:
-                raise fault(where, "name-clash", f"{name} is a name already")
+                raise fault(where, "name-clash", f"the name {name} is already taken")
             for parameter in parameters:
                 if not re.fullmatch(r"[A-Za-z]\w*", parameter) or keyword.iskeyword(parameter):
                     raise fault(where, "expression-form", f"{parameter!r} cannot name a parameter")

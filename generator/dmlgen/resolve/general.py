@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as Map
 from typing import Literal, cast
 
@@ -11,6 +11,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.parse import Scope
 from dmlgen.registry import (
+    Declaration,
     Enum,
     EnumEntry,
     FeatureLevel,
@@ -36,9 +37,10 @@ from dmlgen.resolve.nodes import (
     message,
     place,
     scalar,
+    scalars,
     text,
 )
-from dmlgen.source import Entry, Mapping, Scalar
+from dmlgen.source import Entry, Mapping, Node
 
 FILES = ("feature_levels", "constants", "enums", "structs", "rules", "identifiers")
 
@@ -82,10 +84,9 @@ class General:
         self.types = {name: _number_type(name, node) for name, node in _entries(types)}
         self.pages = text(files["constants"], "pages")
         self.foreign = {
-            name: str(node.value)
-            for name, node in mapping(files["constants"], "foreign").items()
-            if isinstance(node, Scalar)
+            name: self._number(node) for name, node in mapping(files["constants"], "foreign").items()
         }
+        self.interfaces = tuple(str(item.value) for item in scalars(files["constants"], "interfaces"))
         structs = mapping(files["structs"], "structs")
         self._by_address = {name for name, node in _entries(structs) if flag(node, "by_address")}
         self.constants = tuple(
@@ -96,6 +97,8 @@ class General:
             name: self._enum(name, node) for name, node in _entries(mapping(files["enums"], "enums"))
         }
         self.structs = {name: self._struct(name, node) for name, node in _entries(structs)}
+        self.declared = tuple(self._declared(files))
+        self._check_types(structs)
         buffer = mapping(structs, "BUFFER_TENSOR_DESC")
         self.fields = {
             member.name: self.expression_type(member, buffer) for member in self._struct("", buffer).members
@@ -107,7 +110,11 @@ class General:
             name: {entry.name: entry.value for entry in enum.entries} for name, enum in self.enums.items()
         }
         if MAX_RANK not in (constant.value for constant in self.constants):
-            raise fault(constants.position, "constants", f"no constant is {MAX_RANK}, the greatest rank")
+            raise fault(
+                constants.position,
+                "constants",
+                f"no constant has the value {MAX_RANK}, the highest rank that outputs can handle",
+            )
         self.parts = {
             name: {
                 member.name: self.expression_type(member, buffer)
@@ -125,6 +132,50 @@ class General:
         if missing:
             where = place(files["rules"], "operator")
             raise fault(where, "missing", f"the general rule {missing[0]} is missing")
+
+    def _declared(self, files: Map[str, Mapping]) -> Iterator[Declaration]:
+        """What the header has from these files."""
+        levels = mapping(files["feature_levels"], "feature_levels")
+        for level, entry in zip(self.levels, levels.entries, strict=True):
+            yield Declaration(level.constant, f"feature level {level.name}", entry.key.position)
+        for entry in mapping(files["constants"], "constants").entries:
+            yield Declaration(entry.name, entry.name, entry.key.position)
+        enums = mapping(files["enums"], "enums")
+        for enum, entry in zip(self.enums.values(), enums.entries, strict=True):
+            yield Declaration(enum.c_name, f"the enumeration {enum.name}", entry.key.position)
+        for enum in self.enums.values():
+            for entry in mapping(mapping(enums, enum.name), "values").entries:
+                yield Declaration(
+                    f"{enum.prefix}{entry.name}", f"{enum.name}.{entry.name}", entry.key.position
+                )
+        structs = mapping(files["structs"], "structs")
+        for struct, entry in zip(self.structs.values(), structs.entries, strict=True):
+            yield Declaration(struct.c_name, f"the struct {struct.name}", entry.key.position)
+
+    def _number(self, node: Node) -> str:
+        """The number type that a scalar names."""
+        name = str(node.plain())
+        if name not in self.types:
+            raise fault(
+                node.position, "unknown-type", f"there is no number type {name}", nearest(name, self.types)
+            )
+        return name
+
+    def _check_types(self, structs: Mapping) -> None:
+        """Raises SpecError unless members of structs have types that there are."""
+        made = ("OPERATOR_TYPE", "FEATURE_LEVEL")  # enumerations that follow from operators and levels
+        ours = {"void", "char", *made, *self.types, *self.enums, *self.structs}
+        faults = Faults()
+        for struct in self.structs.values():
+            members = mapping(mapping(structs, struct.name), "members")
+            for member in struct.members:
+                known = {*ours, *(self.interfaces if member.pointer else self.foreign)}
+                if member.type not in known:
+                    with faults:
+                        unknown = f"{member.name} has type {member.type}, which nothing declares"
+                        where = place(mapping(members, member.name), "type")
+                        raise fault(where, "unknown-type", unknown, nearest(member.type, known))
+        faults.stop()
 
     def scope(self, names: Map[str, ir.Expr]) -> Scope:
         """The scope of expressions that may use these names beside the constants."""

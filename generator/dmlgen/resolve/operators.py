@@ -346,9 +346,12 @@ def _example(general: General, node: Mapping, members: Map[str, Member]) -> Exam
 def _known_word(general: General, member: Member, given: Scalar) -> None:
     """Raises SpecError unless a member's text is an enumerator, or a number that YAML has no form for."""
     enum = general.enums.get(member.type)
-    known = [entry.name for entry in enum.entries] if enum is not None else ["nan", "inf", "-inf"]
+    if enum is None:
+        known, expected = ["nan", "inf", "-inf"], "a number, nan, inf or -inf"
+    else:
+        known, expected = [entry.name for entry in enum.entries], f"a value of {enum.c_name}"
     if given.value not in known:
-        message = f"{given.value!r} is no value of {member.name}"
+        message = f"{member.name} is {given.value!r}; {expected} is expected"
         raise fault(given.position, "unknown-name", message, nearest(str(given.value), known))
 
 
