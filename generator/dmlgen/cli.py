@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TextIO, get_args
 
 from dmlgen import __version__
-from dmlgen.diagnostics import Finding, SpecError, nearest, told
+from dmlgen.diagnostics import Finding, SpecError, told, unknown_operator
 from dmlgen.formats import ChangeFormat, Format, render
 from dmlgen.project import ROOT as ROOT
 from dmlgen.project import default
@@ -76,6 +76,14 @@ def _parser() -> argparse.ArgumentParser:
     sub = add("docs", _docs, "Write the reference site: static pages with a search, to be opened as files.")
     site = default("build/docs")
     sub.add_argument("--out", type=Path, metavar="DIR", default=site, help="where to write (%(default)s)")
+    text = "Write the test matrices for other tools: cases as models of DxDispatch, or tables in CSV."
+    sub = add("export", _export, text)
+    sub.add_argument("form", choices=("dxdispatch", "csv"), help="models that run on Windows, or tables")
+    sub.add_argument("out", type=Path, metavar="DIR", help="where to write")
+    text = "models of these operators only"
+    sub.add_argument("--operators", nargs="+", metavar="NAME", default=[], help=text)
+    text = "models of DirectML's operators only, which need no shader compiler"
+    sub.add_argument("--no-shaders", dest="shaders", action="store_false", help=text)
     sub = add("lint", _lint, "Check the specs.")
     sub.add_argument("--format", choices=get_args(Format), default="text", help="of findings (%(default)s)")
     sub.add_argument("--fix", action="store_true", help="bring the list of rule identifiers up to date first")
@@ -108,6 +116,20 @@ def _docs(options: argparse.Namespace) -> int:
     return 2 if _is_in_specs(options) else document(options.specs, options.out)
 
 
+def _export(options: argparse.Namespace) -> int:
+    from dmlgen.generate import export_models, export_tables
+
+    if _is_in_specs(options):
+        return 2
+    if options.form == "csv":
+        if options.operators or not options.shaders:
+            print("dmlgen: --operators and --no-shaders are for models", file=sys.stderr)
+            return 2
+        return export_tables(options.specs, options.out)
+    names = [name.upper().removeprefix("DML_OPERATOR_") for name in options.operators]
+    return export_models(options.specs, options.out, names, options.shaders)
+
+
 def _is_in_specs(options: argparse.Namespace) -> bool:
     """Whether outputs would lie among the specs, which is then said."""
     if not options.out.resolve().is_relative_to(options.specs.resolve()):
@@ -138,11 +160,7 @@ def _show(options: argparse.Namespace) -> int:
     registry = load_registry(options.specs)
     name = options.operator.upper().removeprefix("DML_OPERATOR_")
     if name not in registry.operator:
-        close = nearest(name, registry.operator)
-        print(
-            f"dmlgen: there is no operator {name}" + (f"; did you mean {close}?" if close else ""),
-            file=sys.stderr,
-        )
+        print(f"dmlgen: {unknown_operator(name, registry.operator)}", file=sys.stderr)
         return 2
     print(describe(registry, registry.operator[name]), end="")
     return 0

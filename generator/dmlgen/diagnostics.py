@@ -72,3 +72,9 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     folded = {candidate.casefold(): candidate for candidate in sorted(candidates)}
     close = difflib.get_close_matches(name.casefold(), folded, n=1)
     return folded[close[0]] if close else None
+
+
+def unknown_operator(name: str, operators: Iterable[str]) -> str:
+    """What to say of a name that no operator has."""
+    close = nearest(name, operators)
+    return f"there is no operator {shown(name)}" + (f"; did you mean {close}?" if close else "")

@@ -9,14 +9,15 @@ from __future__ import annotations
 import gc
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dmlgen import writer
 from dmlgen.cache import Cache
+from dmlgen.diagnostics import unknown_operator
 from dmlgen.formats import render
 from dmlgen.inputs import case_digests, digests, spec_files
 from dmlgen.progress import Progress
@@ -76,16 +77,73 @@ def document(specs: Path, out: Path) -> int:
     matrices = _matrices(registry, cache, progress)
     progress.say("rendering the pages")
     outputs = docs.render(registry, Templates(TEMPLATES), matrices)
+    _write_apart(outputs, out, cache, progress, "index.html")
+    return 0
+
+
+def export_tables(specs: Path, out: Path) -> int:
+    """Writes the matrices as tables below `out`; the exit code."""
+    progress = Progress()
+    cache = Cache(cache_folder())
+    registry = _checked(specs, progress)
+    if registry is None:
+        return 1
+    from dmlgen.outputs import tables
+    from dmlgen.outputs.render import Templates
+
+    matrices = map(json.loads, _matrices(registry, cache, progress).values())
+    _write_apart(tables.render(Templates(TEMPLATES), matrices), out, cache, progress, "README.md")
+    return 0
+
+
+def export_models(specs: Path, out: Path, operators: Sequence[str], with_shaders: bool) -> int:
+    """Writes cases as models of DxDispatch below `out`, those of some operators or of all; the exit code."""
+    progress = Progress()
+    cache = Cache(cache_folder())
+    registry = _checked(specs, progress)
+    if registry is None:
+        return 1
+    for name in operators:
+        if name not in registry.operator:
+            print(f"dmlgen: {unknown_operator(name, registry.operator)}", file=sys.stderr)
+            return 2
+    from dmlgen import packaged
+    from dmlgen.outputs import dxdispatch
+    from dmlgen.outputs.render import Templates
+
+    templates = Templates(TEMPLATES)
+    matrices = _matrices(registry, cache, progress, operators)
+    known = [json.loads(data) for data in matrices.values()]
+    progress.say("rendering the package that plans")
+    answered: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = []
+    batches = [dxdispatch.wanted(matrix) for matrix in known]
+    try:
+        with packaged.package(registry, templates) as package:
+            answers = packaged.models(package, batches, *(() if with_shaders else ("--no-shaders",)))
+            for done, (cases, found) in enumerate(zip(batches, answers, strict=True), 1):
+                progress.say(f"writing models: {done} of {len(known)} operators")
+                answered += zip(cases, found, strict=True)
+    except packaged.CompilerMissing as error:
+        print(f"dmlgen: {error} Or leave the shaders out, with --no-shaders.", file=sys.stderr)
+        return 1
+    outputs = dxdispatch.render(templates, answered, sum(map(dxdispatch.left_out, known)))
+    _write_apart(outputs, out, cache, progress, "README.md")
+    return 0
+
+
+def _write_apart(
+    outputs: Mapping[str, bytes], out: Path, cache: Cache, progress: Progress, first: str
+) -> None:
+    """Writes what is not one of the committed outputs, and says so; `first` is the file to open first."""
     with writer.alone(out):
         result = writer.write(outputs, out, _LastRun.of(cache, out).files)
         _LastRun({}, writer.fingerprints(outputs)).keep(cache, out)
     cache.tidy()
     size = sum(map(len, outputs.values())) / 1e6
     print(
-        f"{out / 'index.html'}: {len(outputs)} files, {size:.1f} MB, {_changes(result) or 'all as before'}"
+        f"{out / first}: {len(outputs)} files, {size:.1f} MB, {_changes(result) or 'all as before'}"
         f" ({progress.seconds:.2f} s)"
     )
-    return 0
 
 
 @dataclass(frozen=True)
@@ -132,14 +190,16 @@ def _checked(specs: Path, progress: Progress) -> Registry | None:
     return registry
 
 
-def _matrices(registry: Registry, cache: Cache, progress: Progress) -> dict[str, bytes]:
-    """The matrices of all operators by path. New ones are kept as soon as they are found."""
+def _matrices(
+    registry: Registry, cache: Cache, progress: Progress, names: Sequence[str] = ()
+) -> dict[str, bytes]:
+    """The matrices of these operators, or of all, by path. New ones are kept as soon as they are found."""
     from dmlgen.outputs import matrix
 
     keys = case_digests(registry)
     matrices: dict[str, bytes] = {}
     missing = []
-    for operator in registry.operators:
+    for operator in map(registry.operator.__getitem__, names) if names else registry.operators:
         path = f"matrix/{operator.slug}.json"
         data = cache.get("matrix", keys[path])
         if data is None:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Any, BinaryIO, NoReturn
 
-from . import __version__, onnx_command, overview, registry
+from . import __version__, onnx_command, overview, registry, verify_command
 from .answers import explained, inferred, judged
 from .completion import SHELLS, Words, script, words_of
 from .enums import NEWEST, FeatureLevel, feature_level
@@ -133,6 +133,7 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("identifier", metavar="ID", help="such as DML-GEMM-inner-size")
     _json(one)
     onnx_command.add(command)
+    verify_command.add(command)
     one = command("schema", _schema, "Print the JSON Schema of descriptions, for editors")
     one = command("completion", _completion, "Print a script for completion in a shell")
     one.add_argument("shell", choices=SHELLS)

@@ -51,6 +51,9 @@ class Compiler(Protocol):
 
     def compile(self, source: str, arguments: Sequence[str]) -> bytes: ...
 
+    def disassemble(self, code: bytes) -> str:
+        """The text of DXIL; it begins with the resources that the shader uses."""
+
 
 def compile(
     source: str, defines: Mapping[str, int | str], target: Target = "spirv", flags: Sequence[str] = ()
@@ -60,14 +63,21 @@ def compile(
     `flags` are further compiler arguments. Raises CompileError, or GpuUnavailable when there is no compiler.
     """
     compiler = find()
-    arguments = [*ARGUMENTS, *TARGET_ARGUMENTS[target], *flags, *(f"-D{k}={v}" for k, v in defines.items())]
-    key = hashlib.sha256("\0".join([compiler.version, *arguments, source]).encode()).hexdigest()
+    given = arguments(defines, target, flags)
+    key = hashlib.sha256("\0".join([compiler.version, *given, source]).encode()).hexdigest()
     name = f"{key}.{target}"
     code = shader_cache.load(name)
     if code is None:
-        code = compiler.compile(source, arguments)
+        code = compiler.compile(source, given)
         shader_cache.store(name, code)
     return code
+
+
+def arguments(
+    defines: Mapping[str, int | str], target: Target = "spirv", flags: Sequence[str] = ()
+) -> list[str]:
+    """The compiler's arguments for a variant, the source file's name apart."""
+    return [*ARGUMENTS, *TARGET_ARGUMENTS[target], *flags, *(f"-D{k}={v}" for k, v in defines.items())]
 
 
 def optional_features(code: bytes) -> list[str]:
@@ -117,6 +127,15 @@ class ExecutableCompiler:
                 raise CompileError(result.stderr)
             return code.read_bytes()
 
+    def disassemble(self, code: bytes) -> str:
+        with tempfile.TemporaryDirectory() as directory:
+            file = Path(directory, "code")
+            file.write_bytes(code)
+            result = self._run("-dumpbin", str(file))
+            if result.returncode:
+                raise CompileError(result.stderr)
+            return result.stdout
+
     def _run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         try:
             return subprocess.run([self.path, *arguments], capture_output=True, text=True, check=False)
@@ -146,10 +165,7 @@ class LibraryCompiler:
         buffer = _Buffer(ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p), len(text), self.UTF8)
         texts = (ctypes.c_wchar_p * len(arguments))(*arguments)
         with ExitStack() as release:
-            # An instance serves one thread at a time; making one costs next to nothing.
-            compiler = _Object(release)
-            _check(self._create_instance(_guid(self.CLASS), _guid(self.COMPILER3), compiler.out()))
-            result = _Object(release)
+            compiler, result = self._instance(release), _Object(release)
             _check(
                 compiler.call(
                     3,
@@ -168,6 +184,20 @@ class LibraryCompiler:
             if status.value:
                 raise CompileError(blob.contents().decode(errors="replace").rstrip("\0"))
             return blob.contents()
+
+    def disassemble(self, code: bytes) -> str:
+        buffer = _Buffer(ctypes.cast(ctypes.c_char_p(code), ctypes.c_void_p), len(code), 0)
+        with ExitStack() as release:
+            compiler, result, blob = self._instance(release), _Object(release), _Object(release)
+            _check(compiler.call(4, ctypes.byref(buffer), _guid(self.RESULT), result.out()))
+            _check(result.call(4, blob.out()))
+            return blob.contents().decode().rstrip("\0")
+
+    def _instance(self, release: ExitStack) -> _Object:
+        """A compiler of its own: one serves one thread at a time, and making one costs next to nothing."""
+        compiler = _Object(release)
+        _check(self._create_instance(_guid(self.CLASS), _guid(self.COMPILER3), compiler.out()))
+        return compiler
 
 
 class _Buffer(ctypes.Structure):

@@ -1,0 +1,118 @@
+"""Cases for DxDispatch on Windows: its models, what each should do, a script that runs them.
+
+A case is run as a model of its own: DirectML's operator and, where there is data and a plan, the shaders of
+this registry. `cases.json` says what is expected, `runs.csv` what there is to run.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from dmlgen.banner import banner
+from dmlgen.outputs.render import Templates
+
+VERSION = 1  # of the form of cases.json
+RESULTS = 1  # of the form of results
+LATER = "a later feature level accepts it, and which one DirectML has is not known beforehand"
+UNREAD = "no model of DxDispatch can hold it"
+_UNUSUAL = re.compile(r"[^A-Za-z0-9_.-]")
+
+Case = Mapping[str, Any]
+Answer = Mapping[str, Any]
+
+
+def wanted(matrix: Mapping[str, Any]) -> list[Case]:
+    """The cases of a matrix whose expectation holds for any DirectML that has their feature level."""
+    return [case for case in matrix["cases"] if not _is_accepted_later(case)]
+
+
+def left_out(matrix: Mapping[str, Any]) -> int:
+    """How many cases of a matrix `wanted` leaves out."""
+    return sum(map(_is_accepted_later, matrix["cases"]))
+
+
+def _is_accepted_later(case: Case) -> bool:
+    return not case["expect"]["ok"] and case["expect"]["min_feature_level"] is not None
+
+
+def render(templates: Templates, answered: Iterable[tuple[Case, Answer]], later: int) -> dict[str, bytes]:
+    """Every file. `answered` are cases and what the generated package made of them.
+
+    `later` cases were not asked for, since a later feature level accepts them.
+    """
+    files: dict[str, bytes] = {}
+    entries: list[dict[str, Any]] = []
+    runs: list[tuple[str, str]] = []
+    unread = 0
+    for case, answer in answered:
+        operator, _, name = case["id"].partition("/")
+        name = _UNUSUAL.sub("-", name.replace("/", ".", 1))
+        names = {kind: f"{operator.lower()}/{name}.{kind}" for kind in answer["models"]}
+        for kind, run in names.items():
+            files[f"models/{run}.json"] = (json.dumps(answer["models"][kind], indent=1) + "\n").encode()
+            runs.append((run, _level(case)))
+        for shader, text in answer["sources"].items():
+            files[f"shaders/{shader.lower()}.hlsl"] = text.encode()
+        if names:
+            entries.append(_entry(operator, case, answer, names))
+        else:
+            unread += 1
+    lines = ",\n".join(json.dumps(entry, separators=(",", ":"), allow_nan=False) for entry in entries)
+    head = json.dumps(banner("specs/"))
+    text = f'{{\n"$comment": {head},\n"version": {VERSION},\n"cases": [\n{lines}\n]\n}}\n'
+    files["cases.json"] = text.encode()
+    files["runs.csv"] = _csv(runs)
+    files["Run-Cases.ps1"] = templates.render("dxdispatch/Run-Cases.ps1.j2", version_of_results=RESULTS)
+    counts = Counter(run.rpartition(".")[2] for run, _ in runs)
+    omitted = {reason: count for reason, count in ((LATER, later), (UNREAD, unread)) if count}
+    files["README.md"] = templates.render("dxdispatch/README.md.j2", counts=counts, omitted=omitted)
+    return files
+
+
+def _entry(operator: str, case: Case, answer: Answer, names: Mapping[str, str]) -> dict[str, Any]:
+    expect = case["expect"]
+    entry = {
+        "id": case["id"],
+        "operator": operator,
+        "accepted": expect["ok"],
+        "rules": expect["rules"],
+        "advice": expect["advice"],
+        "level": _level(case),
+        "runs": names,
+    }
+    if "outputs" in case:
+        entry["choices"] = case.get("choices", [])
+        entry["outputs"] = _outputs(case, answer["files"])
+    return entry
+
+
+def _outputs(case: Case, files: Mapping[str, Any]) -> dict[str, Any]:
+    """By buffer: the file, the tensor in it, the elements that are right, and how far others may be off."""
+    outputs: dict[str, Any] = {}
+    for name, file in files.items():
+        member, bracket, place = name.partition("[")
+        elements = case["outputs"][member]
+        tolerance = case.get("tolerance", {}).get(member, {"absolute": 0.0, "relative": 0.0})
+        right = elements[int(place.rstrip("]"))] if bracket else elements
+        outputs[name] = {**file, "elements": right, "tolerance": tolerance}
+    return outputs
+
+
+def _level(case: Case) -> str:
+    """The feature level to ask of DirectML: the lowest that accepts what is valid."""
+    expect = case["expect"]
+    return str(expect["min_feature_level"] if expect["ok"] else case["feature_level"])
+
+
+def _csv(runs: Iterable[tuple[str, str]]) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("run", "level"))
+    writer.writerows(runs)
+    return text.getvalue().encode()

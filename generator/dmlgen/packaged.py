@@ -1,0 +1,71 @@
+"""The generated package at work: it plans, compiles and lays out what the generator only describes.
+
+It is rendered from the specs at hand into a folder of its own, and runs as a process of its own, so that no
+other `dmlops` that may be installed has a say.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from dmlgen.outputs import compute, definition, description_schema, hlsl, hlsl_definition, python
+from dmlgen.outputs.render import Templates
+from dmlgen.registry import Registry
+
+_CASES = "dmlops.dxdispatch.cases"
+_COMPILER_MISSING = 3  # its exit status
+
+
+class CompilerMissing(Exception):
+    """There is no shader compiler; the message says where one is looked for."""
+
+
+@contextmanager
+def package(registry: Registry, templates: Templates) -> Iterator[Path]:
+    """A folder from which `dmlops` and its shaders can be used while the context lasts."""
+    with tempfile.TemporaryDirectory(prefix="dmlgen-") as name:
+        for output in (python, description_schema, compute, definition, hlsl, hlsl_definition):
+            for path, data in output.render(registry, templates).items():
+                file = Path(name, path)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(data)
+        yield Path(name, "python")
+
+
+def models(
+    folder: Path, batches: Iterable[Sequence[Mapping[str, Any]]], *arguments: str
+) -> Iterator[list[dict[str, Any]]]:
+    """For each batch of cases of matrices the answers of `dmlops.dxdispatch.cases`, in order.
+
+    As many run at once as there are processors. Raises CompilerMissing.
+    """
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        yield from pool.map(lambda batch: _answers(folder, batch, arguments), batches)
+
+
+def _answers(
+    folder: Path, cases: Sequence[Mapping[str, Any]], arguments: Sequence[str]
+) -> list[dict[str, Any]]:
+    result = subprocess.run(
+        [sys.executable, "-m", _CASES, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"},
+        input="".join(json.dumps(case) + "\n" for case in cases),
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    if result.returncode == _COMPILER_MISSING:
+        raise CompilerMissing(result.stderr.strip())
+    if result.returncode:
+        raise RuntimeError(result.stderr.strip().rpartition("\n")[2])
+    return [json.loads(line) for line in result.stdout.splitlines()]

@@ -1,0 +1,94 @@
+"""`python -m dmlops.dxdispatch.cases`: the models of test cases, one case of a matrix a line.
+
+The generator runs this over the matrices. Each line in is a case as matrices have it. Each line out has its
+`models` by kind ("directml", "shader"), the `files` of its outputs with their tensors, in `why`, by kind,
+what stood in the way of a model, and in `sources`, by name, the shaders that no line before has needed. With
+the argument `--no-shaders` there is only the model of the operator.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from ..errors import JsonError
+from ..gpu.direct3d import source
+from ..gpu.errors import GpuUnavailable, Unsupported
+from ..json_form import from_json
+from ..tensor import TensorDesc
+from .models import (
+    Inexpressible,
+    Json,
+    operator_model,
+    output_files,
+    shader_model,
+    shaders_of,
+    to_json_tensor,
+)
+
+COMPILER_MISSING = 3  # exit status; standard error says where a compiler is looked for
+
+
+def models_of(case: Json, with_shaders: bool) -> Json:
+    """The models of a case, and why there is none of a kind."""
+    answer: Json = {"models": {}, "why": {}, "files": {}}
+    try:
+        desc = from_json({"type": case["type"], "desc": case["desc"]})
+    except JsonError as error:
+        return {**answer, "why": {"directml": str(error)}}
+    inputs = None
+    if "inputs" in case:
+        inputs = {name: _arrays(getattr(desc, name), elements) for name, elements in case["inputs"].items()}
+        answer["files"] = {
+            name: {"file": file, **to_json_tensor(tensor)}
+            for name, (file, tensor) in output_files(desc).items()
+        }
+    _try(answer, "directml", lambda: operator_model(desc, inputs))
+    if inputs is not None and with_shaders:
+        given = inputs
+        _try(answer, "shader", lambda: shader_model(desc, given))
+    return answer
+
+
+def _try(answer: Json, kind: str, made: Callable[[], Json]) -> None:
+    try:
+        answer["models"][kind] = made()
+    except (Inexpressible, Unsupported) as error:
+        answer["why"][kind] = str(error)
+
+
+def _arrays(tensor: TensorDesc | tuple[TensorDesc, ...], elements: list[Any]) -> Any:
+    if isinstance(tensor, tuple):
+        return [_array(one, part) for one, part in zip(tensor, elements, strict=True)]
+    return _array(tensor, elements)
+
+
+def _array(tensor: TensorDesc, elements: Iterable[Any]) -> np.ndarray:
+    """Elements as matrices have them; strings are numbers, too."""
+    kind = tensor.DataType.numpy
+    number = float if kind.kind == "f" else int
+    return np.array([number(one) for one in elements], kind).reshape(tensor.Sizes)
+
+
+def main() -> None:
+    """Answers every line of standard input."""
+    with_shaders = "--no-shaders" not in sys.argv
+    known: set[str] = set()
+    for line in sys.stdin:
+        try:
+            answer = models_of(json.loads(line), with_shaders)
+        except GpuUnavailable as error:
+            print(error, file=sys.stderr)
+            sys.exit(COMPILER_MISSING)
+        used = {name for model in answer["models"].values() for name in shaders_of(model)} - known
+        answer["sources"] = {name: source(name) for name in sorted(used)}
+        known |= used
+        print(json.dumps(answer, allow_nan=False))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""Buffers that were written, compared with the elements that are expected."""
+
+from __future__ import annotations
+
+import io
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..enums import TensorDataType
+from ..gpu.memory import array_of
+from ..quoting import shown
+from .index import Output, Unreadable
+
+BLOCK = 16  # bytes, of which each buffer is a whole number
+_HEADER = 1 << 16  # bytes that the head of a file of NumPy's may take
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first element that differs, and how many do. `ulp`: units in the last place; None for no float."""
+
+    tensor: str
+    coordinate: tuple[int, ...]
+    expected: float
+    found: float
+    ulp: int | None
+    count: int
+
+    def __str__(self) -> str:
+        ulp = "" if self.ulp is None else f", {self.ulp} ulp"
+        others = f"; {self.count} elements differ" if self.count > 1 else ""
+        return f"{self.tensor}{list(self.coordinate)} is {self.found}, not {self.expected}{ulp}{others}"
+
+
+def buffer_type(data_type: TensorDataType) -> np.dtype:
+    """The type that models write a buffer in: bytes for elements of 4 bits."""
+    return np.dtype(np.uint8) if data_type.bits < 8 else data_type.numpy
+
+
+def buffer_length(size: int) -> int:
+    """The bytes of the buffer for a tensor of so many."""
+    return -(-max(size, 1) // BLOCK) * BLOCK
+
+
+def largest_file(output: Output) -> int:
+    """The bytes that the file of an output has at most."""
+    return _HEADER + buffer_length(output.tensor.size_in_bytes)
+
+
+def elements_of(output: Output, data: bytes) -> np.ndarray:
+    """The elements in the file of an output. Raises Unreadable for another file; nothing is unpickled."""
+    file = io.BytesIO(data)
+    try:
+        version = np.lib.format.read_magic(file)
+        read = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }[version]
+        shape, fortran, data_type = read(file)
+    except Exception:  # the head is a literal of Python, which fails in many ways
+        raise Unreadable(f"{output.file} is no file of NumPy's") from None
+    wanted = buffer_type(output.tensor.DataType)
+    length = buffer_length(output.tensor.size_in_bytes)
+    if data_type != wanted or fortran:
+        raise Unreadable(f"{output.file} has elements of {shown(str(data_type))}, not {wanted}")
+    if math.prod(shape) * wanted.itemsize != length:
+        raise Unreadable(f"{output.file} is of shape {shown(str(shape))}, not {(length // wanted.itemsize,)}")
+    content = file.read(length)
+    if len(content) != length:
+        raise Unreadable(f"{output.file} ends after {len(content)} of {length} bytes")
+    return array_of(output.tensor, bytearray(content))
+
+
+def difference(output: Output, found: np.ndarray) -> Difference | None:
+    """Where elements are further from those expected than the tolerance; None where none is."""
+    wrong = [
+        (at, expected, value)
+        for at, (expected, value) in enumerate(zip(output.elements, found.ravel().tolist(), strict=True))
+        if expected is not None and not _is_close(output, expected, value)
+    ]
+    if not wrong:
+        return None
+    at, expected, value = wrong[0]
+    coordinate = tuple(map(int, np.unravel_index(at, output.tensor.Sizes))) if output.tensor.Sizes else ()
+    return Difference(
+        output.name, coordinate, expected, value, _ulp(found.dtype, expected, value), len(wrong)
+    )
+
+
+def _is_close(output: Output, expected: float, found: float) -> bool:
+    """By the tolerance; NaN is NaN, and an infinity is near nothing else."""
+    if expected == found or (expected != expected and found != found):
+        return True
+    if not (output.absolute or output.relative) or not (math.isfinite(expected) and math.isfinite(found)):
+        return False
+    return abs(found - expected) <= output.absolute + output.relative * abs(expected)
+
+
+def _ulp(data_type: np.dtype, expected: float, found: float) -> int | None:
+    """How many floats lie from one to the other; None for integers, and where there is no number."""
+    if data_type.kind != "f" or math.isnan(expected) or math.isnan(found):
+        return None
+    return abs(_place(data_type, expected) - _place(data_type, found))
+
+
+def _place(data_type: np.dtype, value: float) -> int:
+    """The place of a float among all of its type; 0 and -0 have the same."""
+    bits = int(np.array(value, data_type).view(f"i{data_type.itemsize}"))
+    return bits if bits >= 0 else -(bits & ~(-1 << 8 * data_type.itemsize - 1))

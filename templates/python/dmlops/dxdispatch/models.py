@@ -1,0 +1,269 @@
+"""Models for DxDispatch: DirectML's operator, or this registry's shaders, over buffers of the same bytes.
+
+DxDispatch's parser (DxDispatch/src/model in the repository of DirectML) asks for more than the JSON form of
+descriptions does: every count, every required member, enumerators by name. Where one is missing DirectML is
+never asked, so what a model cannot say raises Inexpressible here.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator, Mapping
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from ..description import Description
+from ..enums import ENUMS, TensorDataType
+from ..gpu import contents, planned
+from ..gpu.direct3d import CONSTANTS, compiled
+from ..gpu.work import Dispatch, tensor_names
+from ..json_form import to_json
+from ..member import Member
+from ..registry import ALIASES
+from ..tensor import TensorDesc
+
+Json = dict[str, Any]
+
+UNWRITTEN = 0xC3  # every byte of an output before the operator runs
+SHADERS = "../../shaders"  # as seen from a model
+_BLOCK = 16  # bytes, of which each buffer is a whole number: the largest structure that a shader reads
+_CONSTANTS = 256  # bytes, of which Direct3D 12 wants a constant buffer to be a whole number
+_FIRST_NAMES = {name: alias for alias, name in ALIASES.items()}
+
+
+class Inexpressible(Exception):
+    """A model of DxDispatch cannot hold the description; the message says what is in the way."""
+
+
+def operator_model(desc: Description, inputs: Mapping[str, Any] | None = None) -> Json:
+    """A model that has DirectML create the operator and, given its inputs, run it and write its outputs.
+
+    `inputs` are as `dmlops.reference.run` takes them. The files are called as `output_files` says.
+    """
+    model: Json = {"resources": {}, "dispatchables": {"operator": operator_json(desc)}, "commands": []}
+    if inputs is not None:
+        model["resources"] = _tensor_buffers(desc, inputs, ())
+        bindings = {"type": "dispatch", "dispatchable": "operator", "bindings": _bindings(desc)}
+        model["commands"] = [bindings, *_writes(desc)]
+    return model
+
+
+def shader_model(desc: Description, inputs: Mapping[str, Any]) -> Json:
+    """A model that runs the plan of a valid description with the shaders in SHADERS.
+
+    Raises Unsupported where there is no plan, GpuUnavailable where there is no compiler, CompileError.
+    """
+    work = planned(desc)
+    resources = _tensor_buffers(desc, inputs, work.cleared)
+    for name, size in work.scratch.items():
+        words = _padded(size) // 4
+        value = 0 if name in work.cleared else int.from_bytes(bytes([UNWRITTEN] * 4))
+        resources[name] = _constant("UINT32", value, words)
+    dispatchables: dict[str, Json] = {}
+    commands = []
+    for number, dispatch in enumerate(work.dispatches):
+        shader = compiled(desc.OPERATOR, dispatch)
+        name = (dispatch.shader or desc.OPERATOR).lower()
+        made = {
+            "type": "hlsl",
+            "sourcePath": f"{SHADERS}/{name}.hlsl",
+            "compiler": "dxc",
+            "compilerArgs": shader.arguments,
+        }
+        known = next((key for key, one in dispatchables.items() if one == made), f"shader{number}")
+        dispatchables[known] = made
+        bindings: Json = {
+            one.name: {
+                "name": one.buffer,
+                "elementCount": _bytes_of(resources[one.buffer]) // one.stride,
+                "elementSizeInBytes": one.stride,
+            }
+            for one in shader.resources
+        }
+        if shader.has_constants:
+            resources[f"constants{number}"] = _constants(dispatch)
+            bindings[CONSTANTS] = f"constants{number}"
+        groups = [*dispatch.groups, 1]
+        commands.append(
+            {"type": "dispatch", "dispatchable": known, "threadGroupCount": groups, "bindings": bindings}
+        )
+    return {
+        "resources": resources,
+        "dispatchables": dispatchables,
+        "commands": [*commands, *_writes(desc)],
+    }
+
+
+def shaders_of(model: Json) -> Iterator[str]:
+    """The operators whose shaders a model runs."""
+    for one in model["dispatchables"].values():
+        if one["type"] == "hlsl":
+            yield one["sourcePath"].rpartition("/")[2].removesuffix(".hlsl").upper()
+
+
+def output_files(desc: Description) -> dict[str, tuple[str, TensorDesc]]:
+    """For each output tensor, by its name as a buffer, the file that models write its buffer to."""
+    return {name: (_file(name), tensor) for name, tensor in tensor_names(desc, "output")}
+
+
+def operator_json(desc: Description) -> Json:
+    """A description as DxDispatch's parser wants it. Raises Inexpressible."""
+    try:
+        desc.to_ctypes()
+    except ValueError as error:
+        raise Inexpressible(str(error)) from None
+    return _operator(desc, is_fused=False)
+
+
+def _operator(desc: Description, is_fused: bool) -> Json:
+    plain = to_json(desc)["desc"]
+    members: Json = {}
+    for member in desc.MEMBERS:
+        value = getattr(desc, member.name)
+        if is_fused and member.type == "tensor":
+            if value is not None:
+                raise Inexpressible(f"{member.name} of a fused activation is not read")
+            continue
+        if value is None:
+            if not member.optional:
+                raise Inexpressible(f"{member.name} is absent")
+            continue
+        if member.count and getattr(desc, member.count) != len(value):
+            raise Inexpressible(f"{member.count} is not the number of entries of {member.name}")
+        if member.typed_by:
+            members[member.name] = _scalar(value, getattr(desc, member.typed_by))
+        elif isinstance(value, tuple):
+            given = plain[member.name]
+            members[member.name] = [_member(member, *pair) for pair in zip(value, given, strict=True)]
+        else:
+            members[member.name] = _member(member, value, plain[member.name])
+    name = _FIRST_NAMES.get(desc.OPERATOR, desc.OPERATOR)
+    return {"type": f"DML_OPERATOR_{name}", "desc": members}
+
+
+def _member(member: Member, value: Any, plain: Any) -> Any:
+    """A member or an entry of it; `plain` is its JSON form."""
+    if isinstance(value, TensorDesc):
+        return _tensor(member.name, value)
+    if isinstance(value, Description):
+        return _operator(value, is_fused=True)
+    if member.type in ENUMS and not isinstance(plain, str):
+        raise Inexpressible(f"{member.name} is {plain}, which has no name")
+    return bool(plain) if member.type == "BOOL" else plain
+
+
+def _tensor(name: str, tensor: TensorDesc) -> Json:
+    fields = to_json_tensor(tensor)
+    for field in ("DataType", "Flags"):
+        if not isinstance(fields[field], str):
+            raise Inexpressible(f"{name}.{field} is {fields[field]}, which has no name")
+    if tensor.TotalTensorSizeInBytes == 0:
+        raise Inexpressible(f"{name}.TotalTensorSizeInBytes is 0, which stands for the size that is implied")
+    return fields
+
+
+def to_json_tensor(tensor: TensorDesc) -> Json:
+    """The fields of a tensor, none left out but strides."""
+    fields = {
+        "DataType": _name("TENSOR_DATA_TYPE", tensor.DataType),
+        "Sizes": list(tensor.Sizes),
+        "Flags": _name("TENSOR_FLAGS", tensor.Flags),
+        "TotalTensorSizeInBytes": tensor.size_in_bytes,
+        "GuaranteedBaseOffsetAlignment": tensor.GuaranteedBaseOffsetAlignment,
+    }
+    return fields if tensor.Strides is None else {**fields, "Strides": list(tensor.Strides)}
+
+
+def _name(enum: str, value: int) -> str | int:
+    names = [name for name, entry in ENUMS[enum].__members__.items() if entry == value]
+    return names[0] if names else int(value)
+
+
+def _scalar(value: float, typed_by: Any) -> Any:
+    """A union of number types: the number, or the field of the type where a number cannot say it."""
+    data_type = typed_by.DataType if isinstance(typed_by, TensorDesc) else typed_by
+    if not isinstance(data_type, TensorDataType) or data_type.bits < 8:
+        raise Inexpressible(f"a scalar of the data type {data_type} is not read")
+    if data_type.numpy.kind != "f":
+        if value != int(value):
+            raise Inexpressible(f"{value} is no {data_type.name}")
+        return int(value)
+    if isfinite(value):
+        return float(value)
+    if data_type.bits == 16:
+        return {"UInt16": struct.unpack("<H", struct.pack("<e", value))[0]}
+    return {f"Float{data_type.bits}": str(value)}
+
+
+def _bindings(desc: Description) -> Json:
+    """The buffers of each tensor member, an array's in its order."""
+    bound: dict[str, Any] = {}
+    for role in ("input", "output"):
+        for name, _ in tensor_names(desc, role):
+            member, bracket, _ = name.partition("[")
+            if bracket:
+                bound.setdefault(member, []).append(name)
+            else:
+                bound[member] = name
+    return bound
+
+
+def _writes(desc: Description) -> list[Json]:
+    return [
+        {"type": "writeFile", "resource": name, "targetPath": file}
+        for name, (file, _) in output_files(desc).items()
+    ]
+
+
+def _file(name: str) -> str:
+    return name.replace("[", ".").rstrip("]") + ".npy"
+
+
+def _tensor_buffers(desc: Description, inputs: Mapping[str, Any], cleared: Iterable[str]) -> Json:
+    """The buffers of all tensors by name: inputs with their bytes, outputs with UNWRITTEN or 0 if cleared."""
+    tensors = dict(tensor_names(desc, "input"))
+    buffers: Json = {}
+    for name, data in contents(desc, inputs):
+        kind = _stored(tensors[name])
+        content = bytes(data).ljust(_padded(len(data)), b"\0")
+        buffers[name] = {
+            "initialValuesDataType": kind.name,
+            "initialValues": [_number(one) for one in np.frombuffer(content, kind.numpy).tolist()],
+        }
+    for name, tensor in tensor_names(desc, "output"):
+        kind, byte = _stored(tensor), 0 if name in cleared else UNWRITTEN
+        value = np.frombuffer(bytes([byte] * 8), kind.numpy)[0].item()
+        buffers[name] = _constant(kind.name, value, _padded(tensor.size_in_bytes) // kind.numpy.itemsize)
+    return buffers
+
+
+def _stored(tensor: TensorDesc) -> TensorDataType:
+    """The type that a buffer is written in: the tensor's own, bytes for elements of 4 bits."""
+    return tensor.DataType if tensor.DataType.bits >= 8 else TensorDataType.UINT8
+
+
+def _constant(kind: str, value: float, count: int) -> Json:
+    return {"initialValuesDataType": kind, "initialValues": {"value": value, "valueCount": count}}
+
+
+def _constants(dispatch: Dispatch) -> Json:
+    words = [one for (one,) in struct.iter_unpack("<I", dispatch.constants)]
+    size = -(-len(dispatch.constants) // _CONSTANTS) * _CONSTANTS
+    return {"initialValuesDataType": "UINT32", "initialValues": words, "sizeInBytes": size}
+
+
+def _bytes_of(resource: Json) -> int:
+    values = resource["initialValues"]
+    count = values["valueCount"] if isinstance(values, dict) else len(values)
+    return int(count) * TensorDataType[resource["initialValuesDataType"]].bits // 8
+
+
+def _padded(size: int) -> int:
+    return -(-max(size, 1) // _BLOCK) * _BLOCK
+
+
+def _number(value: float) -> float | str:
+    """A number as JSON has it; DxDispatch knows the others by name."""
+    return value if isfinite(value) else str(value)

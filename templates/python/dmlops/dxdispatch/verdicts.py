@@ -1,0 +1,138 @@
+"""What became of each run, beside what its case expects."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import NamedTuple
+
+from ..quoting import cut
+from .comparison import Difference, difference, elements_of, largest_file
+from .index import Case, Unreadable, read_bytes, read_json
+
+DIRECTML = "directml"  # the kind of run that asks DirectML; others run shaders
+
+
+class Verdict(Enum):
+    """`is_finding`: something is wrong, with DirectML, its driver, or this registry."""
+
+    AGREE = "agree"
+    DIFFER = "differ"
+    CHOICE = "differ by choice"
+    REFUSED = "refused though valid"
+    ACCEPTED = "accepted though invalid"
+    FAILED = "failed"
+    NOT_RUN = "not run"
+
+    @property
+    def is_finding(self) -> bool:
+        return self in (Verdict.DIFFER, Verdict.REFUSED, Verdict.ACCEPTED, Verdict.FAILED)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A verdict on one run of a case, with the reason for it where it is not that both agree."""
+
+    case: Case
+    kind: str
+    verdict: Verdict
+    why: str = ""
+    difference: Difference | None = None
+
+
+class _Outcome(NamedTuple):
+    """What DxDispatch did: "accepted", "refused", or what a Verdict is called; and its words."""
+
+    state: Verdict | None  # None: it ran to its end
+    why: str = ""
+
+
+_REFUSED = "80070057"  # E_INVALIDARG
+_UNSUPPORTED = {"887A0004": "DXGI_ERROR_UNSUPPORTED", "80004001": "E_NOTIMPL"}
+_RESULT = re.compile(r"\b(?:0x)?(8[0-9A-Fa-f]{7})\b")
+_BEFORE = re.compile(  # what DxDispatch says where it has not come to the operator
+    "Failed to (?:parse command-line arguments|create adapter|create a device|parse the model).*"
+)
+_CREATING = re.compile("ERROR (?:creating dispatchable|while initializing).*")
+_LONGEST_TEXT = 1 << 20  # bytes of what a run printed that are read
+_LONGEST_RECORD = 1 << 16
+
+
+def verdicts(cases: list[Case], results: Path) -> Iterator[Run]:
+    """A verdict on each run of each case, from the folder of results."""
+    for case in cases:
+        for kind, name in case.runs.items():
+            yield _verdict(case, kind, results / name)
+
+
+def _verdict(case: Case, kind: str, folder: Path) -> Run:
+    try:
+        state, why = _outcome(kind, folder)
+        if state is None and case.accepted:
+            return _compared(case, kind, folder)
+    except Unreadable as error:
+        return Run(case, kind, Verdict.FAILED, str(error))
+    if state is None:
+        return Run(case, kind, Verdict.ACCEPTED, f"it breaks {', '.join(case.rules)}")
+    if state is Verdict.REFUSED and not case.accepted:
+        return Run(case, kind, Verdict.AGREE)
+    if state is Verdict.REFUSED and case.advice:
+        why = f"{why} (advice: {', '.join(case.advice)})"
+    return Run(case, kind, state, why)
+
+
+def _outcome(kind: str, folder: Path) -> _Outcome:
+    if not (folder / "result.json").exists():
+        return _Outcome(Verdict.NOT_RUN, "there is no result")
+    match read_json(folder / "result.json", _LONGEST_RECORD):
+        case {"exit_code": int() as status, "timed_out": bool() as timed_out}:
+            pass
+        case _:
+            raise Unreadable("result.json has no exit_code or timed_out")
+    if timed_out:
+        return _Outcome(Verdict.FAILED, "it was ended at the time limit")
+    said = _text(folder / "stderr.txt")
+    before = _BEFORE.search(said)
+    if before:
+        return _Outcome(Verdict.NOT_RUN, cut(before[0]))
+    creating = _CREATING.search(said)
+    if creating:
+        return _not_created(kind, said[creating.start() :])
+    if status:
+        last = said.strip().rpartition("\n")[2]
+        return _Outcome(Verdict.FAILED, f"exit status {status & 0xFFFFFFFF:#010x}: {cut(last)}")
+    return _Outcome(None)
+
+
+def _not_created(kind: str, said: str) -> _Outcome:
+    """What is meant by a failure to create or compile an operator or a shader: it depends on the HRESULT."""
+    codes = [code.upper() for code in _RESULT.findall(said)]
+    if _REFUSED in codes and kind == DIRECTML:
+        return _Outcome(Verdict.REFUSED, f"{_REFUSED}, E_INVALIDARG")
+    unsupported = next((code for code in codes if code in _UNSUPPORTED), None)
+    if unsupported is not None:
+        return _Outcome(Verdict.NOT_RUN, f"the device does not support it: {_UNSUPPORTED[unsupported]}")
+    return _Outcome(Verdict.FAILED, cut(said))
+
+
+def _compared(case: Case, kind: str, folder: Path) -> Run:
+    """The verdict on the outputs of a case that ran to its end. Raises Unreadable."""
+    for output in case.outputs:
+        data = read_bytes(folder / output.file, largest_file(output))
+        found = difference(output, elements_of(output, data))
+        if found is not None and case.choices:
+            return Run(case, kind, Verdict.CHOICE, f"{found}; choice: {', '.join(case.choices)}", found)
+        if found is not None:
+            return Run(case, kind, Verdict.DIFFER, str(found), found)
+    return Run(case, kind, Verdict.AGREE)
+
+
+def _text(path: Path) -> str:
+    """The beginning of what a run printed; nothing if there is no such file."""
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        return file.read(_LONGEST_TEXT).decode("utf-8", "replace")

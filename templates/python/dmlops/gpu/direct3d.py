@@ -1,0 +1,64 @@
+"""What Direct3D 12 needs to run a plan: the compiler's arguments, and the resources that a shader uses.
+
+The compiler drops a resource that no instruction reads or writes, and a root signature that is made from the
+compiled shader, as DxDispatch makes it, has no place for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from . import compiler, shader
+from .work import Dispatch
+
+CONSTANTS = "Params"  # the constant buffer of every shader
+
+_RESOURCE = re.compile(r"\[\[vk::binding\((\d+), 0\)\]\] (?:RW)?StructuredBuffer<[^>]*> (\w+)")
+_REGISTER = re.compile(r" : register\([a-z]\d+\)")
+_STRUCTURE = re.compile(r"^; Resource bind info for (\w+)\n(?:;.*\n)*?;.*\$Element\b.*Size: +(\d+)$", re.M)
+_BOUND = re.compile(r"^; (\w+) +(cbuffer|texture|UAV) ", re.M)
+
+
+class Resource(NamedTuple):
+    """A structured buffer of a compiled shader: its name there, the plan's buffer, bytes of a structure."""
+
+    name: str
+    buffer: str
+    stride: int
+
+
+class Shader(NamedTuple):
+    """A compiled dispatch. `has_constants`: the shader reads its constant buffer."""
+
+    arguments: list[str]
+    resources: list[Resource]
+    has_constants: bool
+
+
+def source(operator: str) -> str:
+    """The HLSL of an operator with the registers left to the compiler.
+
+    It numbers those resources that a variant uses, of each kind, from 0 on, and leaves no gap.
+    """
+    return _REGISTER.sub("", shader(operator))
+
+
+def compiled(operator: str, dispatch: Dispatch) -> Shader:
+    """The shader of a dispatch as the compiler leaves it. Raises GpuUnavailable without a compiler."""
+    text = source(dispatch.shader or operator)
+    code = compiler.compile(text, dispatch.defines, "dxil")
+    listing = compiler.find().disassemble(code)
+    bound = {name for name, _ in _BOUND.findall(listing.partition("; Resource Bindings:")[2])}
+    strides = {name: int(size) for name, size in _STRUCTURE.findall(listing)}
+    resources = [
+        Resource(name, buffer, strides[name]) for name, buffer in _named(text, dispatch) if name in bound
+    ]
+    return Shader(compiler.arguments(dispatch.defines, "dxil"), resources, CONSTANTS in bound)
+
+
+def _named(text: str, dispatch: Dispatch) -> Iterator[tuple[str, str]]:
+    """The names of resources in a shader, each with the plan's buffer that is bound there."""
+    for place, name in _RESOURCE.findall(text):
+        yield name, dispatch.buffers[int(place)]

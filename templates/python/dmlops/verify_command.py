@@ -1,0 +1,40 @@
+"""`python -m dmlops verify RESULTS`: what DxDispatch gave on Windows, beside what the cases expect."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+SUMMARY = "Compare what DxDispatch gave for exported cases with what they expect"
+_FORMS = ("text", "json", "markdown", "junit")
+
+
+def add(added: Callable[..., argparse.ArgumentParser]) -> None:
+    """Adds the command to those of `dmlops`; `added` adds one by name, function and summary."""
+    command = added("verify", run, SUMMARY)
+    command.add_argument("results", metavar="RESULTS", type=Path, help="the folder that Run-Cases.ps1 filled")
+    help_ = "the folder with cases.json; that around RESULTS unless told"
+    command.add_argument("--cases", metavar="DIR", type=Path, help=help_)
+    command.add_argument("--format", choices=_FORMS, default="text", help="of the report; text unless told")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Exit status: 0 where all that was run agrees, 1 where not, or nothing was, 2 for unreadable files."""
+    from .dxdispatch.environment import read_environment
+    from .dxdispatch.index import Unreadable, read_index
+    from .dxdispatch.report import FORMS
+    from .dxdispatch.verdicts import Verdict, verdicts
+
+    index = (options.cases or options.results.absolute().parent) / "cases.json"
+    try:
+        environment = read_environment(options.results, index)
+        runs = list(verdicts(read_index(index), options.results))
+    except Unreadable as error:
+        print(f"dmlops: {error}", file=sys.stderr)
+        return 2
+    print(FORMS[options.format](environment, runs), end="")
+    sys.stdout.flush()
+    was_run = any(one.verdict is not Verdict.NOT_RUN for one in runs)
+    return 0 if was_run and not any(one.verdict.is_finding for one in runs) else 1
