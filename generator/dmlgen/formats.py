@@ -19,7 +19,7 @@ def render(findings: Iterable[Finding], format: Format) -> str:
 
 
 def _text(findings: Sequence[Finding]) -> str:
-    return "".join(_printable(f"{f.position}: {f.severity}[{f.code}]: {f.text}") + "\n" for f in findings)
+    return "".join(printable(f"{f.position}: {f.severity}[{f.code}]: {f.text}") + "\n" for f in findings)
 
 
 def _json(findings: Sequence[Finding]) -> str:
@@ -88,7 +88,8 @@ def _dump(value: object) -> str:
     return json.dumps(value, indent=2) + "\n"
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
+    """A text with nothing in it that a terminal would obey."""
     # A file name may hold terminal escapes, line ends or undecodable bytes.
     if text.isprintable():
         return text
@@ -96,7 +97,7 @@ def _printable(text: str) -> str:
 
 
 def _data(text: str) -> str:
-    return _printable(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
+    return printable(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
 
 
 def _property(text: str) -> str:

@@ -286,7 +286,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
             if name not in _STANDARD
         ],
         constants=registry.constants,
-        enums=[_enum(registry, enum) for enum in _enums(registry)],
+        enums=[_enum(registry, enum) for enum in registry.declared_enums],
         names=_names(registry),
         enum_names=list(tables.enums),
         data_types=registry.data_types,
@@ -334,30 +334,10 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
 # Declarations.
 
 
-def _enums(registry: Registry) -> list[Enum]:
-    """The enumerations of the header, with those that are put together from operators and levels."""
-    lowest = registry.levels[0]
-    operators = (
-        EnumEntry("INVALID", 0, lowest, NO_TEXT),
-        *(
-            EnumEntry(operator.name, operator.value, operator.since, NO_TEXT)
-            for operator in registry.operators
-        ),
-    )
-    declared = registry.levels_declared
-    levels = tuple(
-        EnumEntry(level.name.replace(".", "_"), level.value, declared, NO_TEXT) for level in registry.levels
-    )
-    return [
-        *registry.enums.values(),
-        Enum(_OPERATOR_TYPE, "DML_OPERATOR_", False, lowest, NO_TEXT, operators),
-        Enum("FEATURE_LEVEL", "DML_FEATURE_LEVEL_", False, declared, NO_TEXT, levels),
-    ]
-
-
 def _names(registry: Registry) -> dict[str, list[tuple[int, str]]]:
     """The values of each enumeration as messages show them."""
-    names = {enum.name: [(entry.value, entry.name) for entry in enum.entries] for enum in _enums(registry)}
+    enums = registry.declared_enums
+    names = {enum.name: [(entry.value, entry.name) for entry in enum.entries] for enum in enums}
     newest_first = [(level.value, level.name) for level in reversed(registry.levels)]
     return {**names, "FEATURE_LEVEL": newest_first}
 
@@ -419,7 +399,8 @@ def _interfaces(registry: Registry) -> list[str]:
 
 
 def _is_foreign(registry: Registry, member: Member) -> bool:
-    own = {"tensor", "void", "char", *registry.types, *registry.structs, *(e.name for e in _enums(registry))}
+    enums = {enum.name for enum in registry.declared_enums}
+    own = {"tensor", "void", "char", *registry.types, *registry.structs, *enums}
     return member.type not in own
 
 
