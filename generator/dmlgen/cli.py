@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TextIO, get_args
 
 from dmlgen import __version__
-from dmlgen.diagnostics import Finding, SpecError, told, unknown_operator
+from dmlgen.diagnostics import Finding, Position, SpecError, told, unknown_operator
 from dmlgen.formats import ChangeFormat, Format, render
 from dmlgen.project import ROOT as ROOT
 from dmlgen.project import default
@@ -89,6 +89,14 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--fix", action="store_true", help="bring the list of rule identifiers up to date first")
     sub = add("show", _show, "Print an operator as it is resolved: members, rules, tables, errata.")
     sub.add_argument("operator", metavar="OPERATOR", help="a name, with or without DML_OPERATOR_")
+    sub = add(
+        "audit", _audit, "Hold public pages against the specs; exit 1 if anything is new, or cannot be read."
+    )
+    sub.add_argument(
+        "pages", type=Path, metavar="PAGE", nargs="+", help="a documentation page, Markdown or text"
+    )
+    formats = ("text", "json", "markdown")
+    sub.add_argument("--format", choices=formats, default="text", help="of the report (%(default)s)")
     sub = add("diff", _diff, "Print what changed in meaning and whom it breaks; exit 1 if anything did.")
     side = "%s: a git revision, or a folder of specs; %s without it"
     sub.add_argument("old", nargs="?", metavar="OLD", default="HEAD", help=side % ("before", "HEAD"))
@@ -164,6 +172,21 @@ def _show(options: argparse.Namespace) -> int:
         return 2
     print(describe(registry, registry.operator[name]), end="")
     return 0
+
+
+def _audit(options: argparse.Namespace) -> int:
+    from dmlgen.audit import audit, is_clean
+    from dmlgen.audit.report import render as report
+    from dmlgen.resolve import load_registry
+
+    if missing := [page for page in options.pages if not page.is_file()]:
+        _report(
+            [Finding(Position(missing[0].as_posix()), "missing", "there is no such page")], "text", sys.stderr
+        )
+        return 2
+    results = audit(load_registry(options.specs), options.pages)
+    sys.stdout.write(report(results, options.format))
+    return 0 if is_clean(results) else 1
 
 
 def _diff(options: argparse.Namespace) -> int:

@@ -102,7 +102,10 @@ def _dump(value: object) -> str:
 
 
 def printable(text: str) -> str:
-    """A line for a terminal. A file name may hold escapes, line ends or undecodable bytes."""
+    """A text with nothing in it that a terminal would obey.
+
+    A file name may hold escapes, line ends or undecodable bytes.
+    """
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)

@@ -46,6 +46,7 @@ class FeatureLevel:
     directml: str
     in_box: InBox | None
     ntddi: str | None
+    position: Position | None = field(default=None, repr=False, compare=False)
 
     @property
     def constant(self) -> str:
@@ -63,6 +64,7 @@ class EnumEntry:
     summary: Text
     bits: int = 0
     kind: Literal["float", "signed", "unsigned"] | None = None
+    position: Position | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,7 @@ class Enum:
     since: FeatureLevel
     summary: Text
     entries: tuple[EnumEntry, ...]
+    position: Position | None = field(default=None, repr=False, compare=False)
 
     @property
     def c_name(self) -> str:
@@ -89,6 +92,7 @@ class NamedConstant:
     value: int
     since: FeatureLevel
     summary: Text
+    position: Position | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -143,6 +147,7 @@ class Struct:
     members: tuple[Member, ...]
     page: str | None
     union: bool = False
+    position: Position | None = field(default=None, repr=False, compare=False)
 
     @property
     def c_name(self) -> str:
@@ -272,6 +277,7 @@ class Support:
     ranks: tuple[int, ...]
     types: tuple[str, ...]
     when: ir.Expr | None
+    position: Position | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -418,12 +424,17 @@ class DataRequirement:
 
 @dataclass(frozen=True)
 class Erratum:
-    """A place where a public source is wrong or silent, and what this registry holds."""
+    """A place where a public source is wrong or silent, and what this registry holds.
+
+    `stated` has what pages state there, in the words in which `dmlgen audit` reports a statement.
+    """
 
     where: Text
     says: Text
     holds: Text
     source: Provenance
+    stated: tuple[Text, ...] = ()
+    position: Position | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -459,6 +470,7 @@ class Operator:
     data: tuple[DataRequirement, ...]
     errata: tuple[Erratum, ...]
     position: Position = field(repr=False)
+    places: Mapping[str, Position] = field(repr=False, compare=False)  # of the parts of its file, by key
 
     @property
     def c_name(self) -> str:
@@ -674,6 +686,7 @@ class Registry:
     hints: Mapping[str, Message]  # of mistakes that are the same with every operator
     tensor: TensorRules  # of every tensor of every operator: DML-TENSOR-...
     operators: tuple[Operator, ...]
+    errata: tuple[Erratum, ...]  # of what is no single operator's
     counterparts: Counterparts
     identifiers: frozenset[str]
     retired: frozenset[str]
@@ -696,6 +709,27 @@ class Registry:
             for one in self.operators
         )
         return replace(self, operators=tuple(plain))
+
+    @cached_property
+    def declared_enums(self) -> tuple[Enum, ...]:
+        """The enumerations of the header, with those that are put together from operators and levels."""
+        lowest, declared = self.levels[0], self.levels_declared
+        operators = (
+            EnumEntry("INVALID", 0, lowest, NO_TEXT),
+            *(
+                EnumEntry(one.name, one.value, one.since, NO_TEXT, position=one.position)
+                for one in self.operators
+            ),
+        )
+        levels = tuple(
+            EnumEntry(one.name.replace(".", "_"), one.value, declared, NO_TEXT, position=one.position)
+            for one in self.levels
+        )
+        return (
+            *self.enums.values(),
+            Enum("OPERATOR_TYPE", "DML_OPERATOR_", False, lowest, NO_TEXT, operators),
+            Enum("FEATURE_LEVEL", "DML_FEATURE_LEVEL_", False, declared, NO_TEXT, levels),
+        )
 
     @cached_property
     def data_types(self) -> tuple[EnumEntry, ...]:

@@ -29,7 +29,7 @@ from dmlgen.outputs.c_rules import (
     positions,
     tensor_rules_view,
 )
-from dmlgen.outputs.c_types import STANDARD, enum_view, enums, interfaces, names, number_type, struct_view
+from dmlgen.outputs.c_types import STANDARD, enum_view, interfaces, names, number_type, struct_view
 from dmlgen.outputs.render import Templates
 from dmlgen.plans.model import plans_of
 from dmlgen.registry import Registry
@@ -64,7 +64,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
             if name not in STANDARD
         ],
         constants=registry.constants,
-        enums=[enum_view(registry, enum) for enum in enums(registry)],
+        enums=[enum_view(registry, enum) for enum in registry.declared_enums],
         names=names(registry),
         enum_names=list(registry.enums),
         data_types=registry.data_types,

@@ -60,30 +60,11 @@ class StructView:
     sizes: tuple[int, ...]
 
 
-def enums(registry: Registry) -> list[Enum]:
-    """The enumerations of the header, with those that are put together from operators and levels."""
-    lowest = registry.levels[0]
-    operators = (
-        EnumEntry("INVALID", 0, lowest, NO_TEXT),
-        *(
-            EnumEntry(operator.name, operator.value, operator.since, NO_TEXT)
-            for operator in registry.operators
-        ),
-    )
-    declared = registry.levels_declared
-    levels = tuple(
-        EnumEntry(level.name.replace(".", "_"), level.value, declared, NO_TEXT) for level in registry.levels
-    )
-    return [
-        *registry.enums.values(),
-        Enum(_OPERATOR_TYPE, "DML_OPERATOR_", False, lowest, NO_TEXT, operators),
-        Enum("FEATURE_LEVEL", "DML_FEATURE_LEVEL_", False, declared, NO_TEXT, levels),
-    ]
-
-
 def names(registry: Registry) -> dict[str, list[tuple[int, str]]]:
     """The values of each enumeration as messages show them."""
-    names = {enum.name: [(entry.value, entry.name) for entry in enum.entries] for enum in enums(registry)}
+    names = {
+        enum.name: [(entry.value, entry.name) for entry in enum.entries] for enum in registry.declared_enums
+    }
     newest_first = [(level.value, level.name) for level in reversed(registry.levels)]
     return {**names, "FEATURE_LEVEL": newest_first}
 
@@ -145,7 +126,14 @@ def interfaces(registry: Registry) -> list[str]:
 
 
 def _is_foreign(registry: Registry, member: Member) -> bool:
-    own = {"tensor", "void", "char", *registry.types, *registry.structs, *(e.name for e in enums(registry))}
+    own = {
+        "tensor",
+        "void",
+        "char",
+        *registry.types,
+        *registry.structs,
+        *(e.name for e in registry.declared_enums),
+    }
     return member.type not in own
 
 

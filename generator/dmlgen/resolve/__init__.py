@@ -16,8 +16,8 @@ from dmlgen.registry import Operator, Registry
 from dmlgen.resolve.counterparts import FILES as INTERFACES
 from dmlgen.resolve.counterparts import resolve_counterparts
 from dmlgen.resolve.general import FILES, General
-from dmlgen.resolve.nodes import Faults, fault, mapping, scalars
-from dmlgen.resolve.operators import resolve_operator
+from dmlgen.resolve.nodes import Faults, fault, mapping, mappings, scalars
+from dmlgen.resolve.operators import erratum, resolve_operator
 from dmlgen.resolve.rules import tensor_rules
 from dmlgen.source import Entry, Mapping, Node, Scalar, Sequence
 
@@ -74,6 +74,7 @@ def load_registry(specs: Path) -> Registry:
         operator_rules=general.operator_rules,
         tensor=tensor,
         operators=tuple(by_name.values()),
+        errata=tuple(erratum(item) for file in files.values() for item in mappings(file, "errata")),
         counterparts=counterparts,
         identifiers=frozenset(str(item.value) for item in scalars(identifiers, "active")),
         retired=frozenset(str(item.value) for item in scalars(identifiers, "retired")),

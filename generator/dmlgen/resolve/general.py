@@ -90,7 +90,9 @@ class General:
         structs = mapping(files["structs"], "structs")
         self._by_address = {name for name, node in _entries(structs) if flag(node, "by_address")}
         self.constants = tuple(
-            NamedConstant(name, integer(node, "value"), self.since(node), free_text(node, "summary"))
+            NamedConstant(
+                name, integer(node, "value"), self.since(node), free_text(node, "summary"), node.position
+            )
             for name, node in _entries(constants)
         )
         self.enums = {
@@ -244,6 +246,7 @@ class General:
                 summary=free_text(entry, "summary"),
                 bits=integer(entry, "bits"),
                 kind=_kind(entry) if entry.get("kind") else None,
+                position=entry.position,
             )
             for key, entry in _entries(mapping(node, "values"))
         )
@@ -260,7 +263,7 @@ class General:
                     where, "duplicate-value", f"{first[one.value].name} has the same value, {one.value}"
                 )
         summary = free_text(node, "summary")
-        return Enum(name, text(node, "prefix"), flag(node, "flags"), since, summary, entries)
+        return Enum(name, text(node, "prefix"), flag(node, "flags"), since, summary, entries, node.position)
 
     def _struct(self, name: str, node: Mapping) -> Struct:
         members = tuple(self.member(one) for one in mapping(node, "members").entries)
@@ -268,7 +271,15 @@ class General:
         check_counts(mapping(node, "members"), members, faults, ("UINT", "UINT64", "SIZE_T"))
         faults.stop()
         page = text(node, "page") or None
-        return Struct(name, self.since(node), free_text(node, "summary"), members, page, flag(node, "union"))
+        return Struct(
+            name=name,
+            since=self.since(node),
+            summary=free_text(node, "summary"),
+            members=members,
+            page=page,
+            union=flag(node, "union"),
+            position=node.position,
+        )
 
     def _operator_rule(self, node: Mapping) -> Rule:
         slug = text(node, "id")
@@ -333,6 +344,7 @@ def _levels(node: Mapping) -> tuple[FeatureLevel, ...]:
             directml=text(entry, "directml"),
             in_box=_in_box(box) if box.entries else None,
             ntddi=text(entry, "ntddi") or None,
+            position=entry.position,
         )
         if levels and level.value <= levels[-1].value:
             low = f"level {name} has value {level.value:#x}, not above that of {levels[-1].name}"

@@ -50,6 +50,7 @@ from dmlgen.schedules.contraction import recognise
 from dmlgen.schedules.described import Described
 from dmlgen.schedules.schedule import Contraction, Schedule, schedule_of_algorithm
 from dmlgen.source import Mapping, Scalar, Sequence
+from dmlgen.text import Text
 
 
 def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
@@ -135,13 +136,20 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
         data=tuple(data),
         errata=tuple(erratum(item) for item in mappings(node, "errata")),
         position=place(node, "operator"),
+        places={entry.name: entry.key.position for entry in node.entries},
     )
 
 
 def erratum(node: Mapping) -> Erratum:
     """One erratum."""
-    source = cast(Provenance, text(node, "source"))
-    return Erratum(free_text(node, "where"), free_text(node, "says"), free_text(node, "holds"), source)
+    return Erratum(
+        where=free_text(node, "where"),
+        says=free_text(node, "says"),
+        holds=free_text(node, "holds"),
+        source=cast(Provenance, text(node, "source")),
+        stated=tuple(Text(str(item.value)) for item in scalars(node, "stated")),
+        position=node.position,
+    )
 
 
 def _members(general: General, node: Mapping, faults: Faults) -> dict[str, Member]:
@@ -299,7 +307,7 @@ def _support_rows(general: General, row: Mapping, tensors: Map[str, Member], sco
             raise fault(place(row, "ranks"), "empty-range", "this range of dimension counts is empty")
     faults.stop()
     when = None if row.get("when") is None else rules.expression(row.get("when"), scope, ir.BOOL)
-    return [Support(member.name, ranks, tuple(types), when) for member in members]
+    return [Support(member.name, ranks, tuple(types), when, row.position) for member in members]
 
 
 def _data_type(general: General, node: Scalar, faults: Faults) -> str:

@@ -1,0 +1,161 @@
+"""A page against the registry: what it is about, every statement with its verdict, what was recognised."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from dmlgen.audit import sentences
+from dmlgen.audit.members import described
+from dmlgen.audit.operators import compare_operator
+from dmlgen.audit.page import Fault, Page
+from dmlgen.audit.sentences import Unread
+from dmlgen.audit.structs import compare_enum, compare_struct
+from dmlgen.audit.tables import support_tables
+from dmlgen.audit.topics import compare_names, compare_topic, heading_names, is_compared
+from dmlgen.audit.verdict import Verdict
+from dmlgen.registry import Enum, Erratum, Operator, Registry, Struct
+
+_TITLE = re.compile(r"DML_\w+")
+_WORD = re.compile(r"\w+")
+_NAME = re.compile(r"[A-Z][A-Za-z]*[A-Z0-9_]\w*")
+Subject = Operator | Struct | Enum | None
+
+
+@dataclass(frozen=True)
+class Result:
+    """What comes of one page.
+
+    `guessed` says how its subject was found where the page does not name it; `faults` are what could not be
+    read, `unread` sentences among constraints that have no known form, `other_tables` tables that hold
+    nothing of what specs state.
+    """
+
+    page: Page
+    subject: str
+    guessed: str
+    verdicts: tuple[Verdict, ...]
+    faults: tuple[Fault, ...]
+    unread: tuple[Unread, ...]
+    cells: int
+    other_tables: tuple[int, ...]
+
+    def count(self, kind: str) -> int:
+        return sum(verdict.kind == kind for verdict in self.verdicts)
+
+
+def compare(registry: Registry, page: Page) -> Result:
+    """All statements of the page, each once, in the order of its lines."""
+    subject, guessed, faults = _subject(registry, page)
+    faults = [*page.faults, *faults, *(one for one in support_tables(page) if isinstance(one, Fault))]
+    found = [] if page.faults and not page.blocks else list(_verdicts(registry, subject, page))
+    known = {text.plain: erratum for erratum in _errata(registry, subject) for text in erratum.stated}
+    verdicts = sorted({_with_erratum(one, known) for one in found}, key=lambda one: (one.line, one.says))
+    statements = [one for one in verdicts if one.line > 0]
+    if not statements and not faults and not _is_prose(page):
+        faults.append(Fault(1, "nothing that specs state was recognised on this page"))
+    return Result(
+        page=page,
+        subject="" if subject is None else subject.c_name,
+        guessed=guessed,
+        verdicts=tuple(verdicts),
+        faults=tuple(faults),
+        unread=tuple(one for one in sentences.constraints(page) if isinstance(one, Unread)),
+        cells=sum(len(row.cells) for table in page.tables for row in table.rows),
+        other_tables=tuple(table.line for table in page.tables if not is_compared(table)),
+    )
+
+
+def _errata(registry: Registry, subject: Subject) -> Iterator[Erratum]:
+    """The errata that pages of this subject may show; those of all operators where a page is about none."""
+    yield from registry.errata
+    if isinstance(subject, Operator):
+        yield from subject.errata
+    elif subject is None:
+        yield from (erratum for operator in registry.operators for erratum in operator.errata)
+
+
+def _with_erratum(verdict: Verdict, known: dict[str, Erratum]) -> Verdict:
+    return replace(verdict, erratum=known.get(verdict.says)) if verdict.holds else verdict
+
+
+def _verdicts(registry: Registry, subject: Subject, page: Page) -> Iterator[Verdict]:
+    match subject:
+        case Operator():
+            yield from compare_operator(registry, subject, page)
+        case Struct():
+            yield from _about(subject, compare_struct(registry, subject, page))
+        case Enum():
+            yield from _about(subject, compare_enum(registry, subject, page))
+        case None:
+            yield from compare_topic(registry, page)
+    yield from compare_names(registry, page)
+    for one in page.translations:
+        english, text = set(_untranslated(one.english)), set(_untranslated(one.text))
+        place = subject.position if subject and subject.position else registry.identifiers_position
+        lost, new = ", ".join(sorted(english - text)), ", ".join(sorted(text - english))
+        if lost or new:
+            says = f"{lost or 'nothing'} translated to {new or 'something else'}"
+            yield Verdict(one.line, says, "names and numbers stay as they are", place)
+        elif english:
+            yield Verdict(one.line, f"{', '.join(sorted(english))} as in English", "", place)
+
+
+def _about(subject: Struct | Enum, verdicts: Iterator[Verdict]) -> Iterator[Verdict]:
+    """The same with the subject's name in every statement, as errata of all of them stand in one list."""
+    return (replace(one, says=f"{subject.c_name}, {one.says}") for one in verdicts)
+
+
+def _untranslated(text: str) -> Iterator[str]:
+    """What a translation has to leave alone: numbers, and names with capitals or digits in the middle."""
+    return (word for word in _WORD.findall(text) if word.isdecimal() or _NAME.fullmatch(word))
+
+
+def _is_prose(page: Page) -> bool:
+    """Whether the page says of itself that it is an article, no reference."""
+    return page.front.get("ms.topic", ("", 0))[0] in ("concept-article", "article", "conceptual")
+
+
+def _subject(registry: Registry, page: Page) -> tuple[Subject, str, list[Fault]]:
+    """What the page is about; how that was found out, where it does not say so itself."""
+    subjects: dict[str, Operator | Struct | Enum] = {one.c_name: one for one in registry.declared_enums}
+    subjects |= {one.c_name: one for one in registry.structs.values()}
+    for operator in registry.operators:
+        subjects |= {name: operator for name in (operator.c_name, operator.c_alias) if name}
+    named = [*heading_names(page), *_TITLE.findall(page.front.get("title", ("", 0))[0])]
+    if page.form == "plain text" and (first := next(page.paragraphs, None)):
+        named += _TITLE.findall(first.text)
+    for name in named:
+        if name in subjects:
+            return subjects[name], "", []
+    if named and named[0].endswith("_DESC"):
+        return None, "", [Fault(1, f"the specs have nothing called {named[0]}")]
+    stem = PurePosixPath(page.path).stem
+    pages: dict[str, Operator | Struct | Enum] = {one.page: one for one in registry.operators}
+    pages |= {one.page: one for one in registry.structs.values() if one.page}
+    pages |= {f"ne-directml-{enum.c_name.lower()}": enum for enum in registry.declared_enums}
+    if stem in pages:
+        return pages[stem], "by the name of its file", []
+    return _by_members(registry, page)
+
+
+def _by_members(registry: Registry, page: Page) -> tuple[Subject, str, list[Fault]]:
+    """The operator with the members that the page describes; the one with most of them, if it is alone."""
+    listed = described(page)
+    if listed is None:
+        return None, "", []
+    names = [one.name for one in listed.members]
+    levels = {one.level for one in sentences.introduced(page)}
+
+    def likeness(operator: Operator) -> tuple[int, int, int]:
+        ours = [member.name for member in operator.members]
+        common = len(set(names) & set(ours))
+        return 2 * common - len(set(names) | set(ours)), names == ours, operator.since.name in levels
+
+    ranked = sorted(registry.operators, key=likeness, reverse=True)
+    first, second = ranked[:2]
+    if likeness(first) == likeness(second) or likeness(first)[0] <= 0:
+        return None, "", [Fault(1, "the page does not say of which operator it is, nor do its members")]
+    return first, "by its members", []

@@ -1,0 +1,249 @@
+"""A page of an operator against its spec: members, tables, constraints, levels, shared buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dmlgen.audit import sentences
+from dmlgen.audit.equal import Equalities, bounds, rule_but_axis
+from dmlgen.audit.members import declarations, described
+from dmlgen.audit.page import Page
+from dmlgen.audit.structs import compare_members
+from dmlgen.audit.tables import SupportRow, SupportTable, counts_of, support_tables
+from dmlgen.audit.verdict import Verdict
+from dmlgen.diagnostics import Position
+from dmlgen.expr import ir
+from dmlgen.registry import FeatureLevel, Member, Operator, Registry, Support
+
+
+def compare_operator(registry: Registry, operator: Operator, page: Page) -> Iterator[Verdict]:
+    """All that the page states of the operator, and what it leaves out of lists and tables."""
+    names = (operator.c_name, operator.c_alias)
+    for listed in declarations(page):
+        if listed.struct in names:
+            yield from compare_members(registry, operator.members, listed, operator.places["members"])
+    if members := described(page):
+        yield from compare_members(registry, operator.members, members, operator.places["members"])
+    else:
+        yield Verdict(1, "no members", f"{len(operator.members)} members", operator.places["members"])
+    tables = [table for table in support_tables(page) if isinstance(table, SupportTable)]
+    yield from _Tables(registry, operator, page, tables).verdicts()
+    yield from _constraints(operator, page)
+    yield from _availability(registry, operator, page)
+    yield from _in_place(operator, page)
+
+
+class _Tables:
+    def __init__(
+        self, registry: Registry, operator: Operator, page: Page, tables: list[SupportTable]
+    ) -> None:
+        self._registry = registry
+        self._operator = operator
+        self._page = page
+        self._tables = tables
+        self._blocks = _blocks(operator)
+
+    def verdicts(self) -> Iterator[Verdict]:
+        """Cell by cell; then what tables leave out."""
+        stated: set[str] = set()
+        for table, level in self._with_levels():
+            if level not in self._registry.level:
+                yield Verdict(table.line, f"table of {level}", "there is no such level", self._place)
+                continue
+            stated.add(level)
+            rows = self._operator.support.get(level)
+            if rows is None:
+                since = self._operator.since.name
+                yield Verdict(table.line, f"table of {level}", f"the operator came with {since}", self._place)
+                continue
+            yield from self._table(table, level, rows)
+        year = self._page.front.get("ms.date", ("", 0))[0].strip()[-4:]
+        dated = f" on a page of {year}" if year else ""
+        line = self._tables[0].line if self._tables else 1
+        for level, rows in self._blocks.items():
+            if level not in stated:
+                place = rows[0].position or self._place
+                yield Verdict(line, f"no table of {level}{dated}", f"a table of {level}", place)
+
+    @property
+    def _place(self) -> Position:
+        return self._operator.places["support"]
+
+    def _with_levels(self) -> Iterator[tuple[SupportTable, str]]:
+        """Each table with its level. Where none is stated, the last table is that of the level that the
+        operator came with, and those above it are of the next levels that have one of their own."""
+        unstated = [table for table in self._tables if table.level is None]
+        oldest_first = [*self._blocks, *("?" for _ in unstated)]
+        taken = dict(zip(map(id, reversed(unstated)), oldest_first, strict=False))
+        for table in self._tables:
+            yield table, table.level or taken[id(table)]
+
+    def _table(self, table: SupportTable, level: str, rows: tuple[Support, ...]) -> Iterator[Verdict]:
+        about = f"table of {level}" + (f" for {', '.join(table.cases)}" if table.cases else "")
+        seen: set[str] = set()
+        for row in table.rows:
+            if row.tensor in seen:
+                yield Verdict(row.line, f"{about}: {row.tensor} twice", "one row for a tensor", self._place)
+            seen.add(row.tensor)
+            ours = [one for one in rows if one.tensor == row.tensor]
+            if not ours:
+                yield Verdict(row.line, f"{about}: {row.tensor}", "there is no such tensor", self._place)
+                continue
+            for case in table.cases or ("",):
+                fitting = [one for one in ours if _fits(one.when, case)]
+                if len(fitting) == 1:
+                    yield from self._row(
+                        self._registry.level[level], f"{about}: {row.tensor}", row, fitting[0]
+                    )
+                else:
+                    holds = f"{len(fitting)} rows apply" + (f" to {case}" if case else "")
+                    yield Verdict(row.line, f"{about}: {row.tensor}", holds, self._place)
+        for name in dict.fromkeys(one.tensor for one in rows if one.tensor not in seen):
+            place = next(one.position for one in rows if one.tensor == name) or self._place
+            yield Verdict(table.line, f"{about}: no row of {name}", f"a row of {name}", place)
+
+    def _row(self, level: FeatureLevel, about: str, row: SupportRow, ours: Support) -> Iterator[Verdict]:
+        place = ours.position or self._place
+        if row.kind:
+            member = self._operator.member[row.tensor]
+            kind = _kind(self._operator, member, level)
+            holds = "" if row.kind.casefold() == kind else kind
+            yield Verdict(row.line, f"{about}: {row.kind.casefold()}", holds, member.position)
+        if row.ranks is not None:
+            holds = "" if row.ranks == ours.ranks else _counts(ours.ranks)
+            yield Verdict(row.line, f"{about}: {_counts(row.ranks)}", holds, place)
+        if row.types is not None:
+            holds = "" if set(row.types) == set(ours.types) else ", ".join(ours.types)
+            yield Verdict(row.line, f"{about}: {', '.join(row.types) or 'no data types'}", holds, place)
+        counts = None if row.dimensions is None else counts_of(row.dimensions)
+        if counts is not None:
+            holds = "" if counts == ours.ranks else _counts(ours.ranks)
+            yield Verdict(row.line, f"{about}: {row.dimensions}, {_counts(counts)}", holds, place)
+
+
+def _blocks(operator: Operator) -> dict[str, tuple[Support, ...]]:
+    """The levels at which the spec has a table, each with it, lowest first."""
+    found: dict[str, tuple[Support, ...]] = {}
+    for level, rows in operator.support.items():
+        if not found or [one.position for one in rows] != [one.position for one in list(found.values())[-1]]:
+            found[level] = rows
+    return found
+
+
+def _fits(when: ir.Expr | None, case: str) -> bool:
+    """Whether a row of the spec is about an enumerator."""
+    match when:
+        case None:
+            return True
+        case ir.OneOf(choices=choices):
+            return any(isinstance(one, ir.EnumValue) and one.name == case for one in choices)
+        case ir.Compare(op="==", right=ir.EnumValue(name=name)):
+            return name == case
+        case _:
+            return False
+
+
+def _kind(operator: Operator, member: Member, level: FeatureLevel) -> str:
+    """What a table calls the tensor; one that rules demand at the level is not optional there."""
+    if member.count:
+        return f"array of {member.role}s"
+    demanded = (
+        check.guard is None and check.condition == ir.Present(ir.Tensor(member.name))
+        for rule in operator.rules
+        if rule.since.ordinal <= level.ordinal and (rule.until is None or level.ordinal < rule.until.ordinal)
+        for check in rule.checks
+    )
+    return f"optional {member.role}" if member.optional and not any(demanded) else member.role
+
+
+def _counts(ranks: tuple[int, ...]) -> str:
+    if len(ranks) > 2 and ranks == tuple(range(ranks[0], ranks[-1] + 1)):
+        return f"{ranks[0]} to {ranks[-1]} dimensions"
+    return f"{' or '.join(map(str, ranks))} dimensions"
+
+
+def _constraints(operator: Operator, page: Page) -> Iterator[Verdict]:
+    equalities = Equalities(operator)
+    for one in sentences.constraints(page):
+        match one:
+            case sentences.Same(line, field, tensors):
+                says = f"same {field} of {', '.join(tensors)}"
+                unknown = [name for name in tensors if name not in operator.member]
+                place = equalities.position(field, tensors)
+                if unknown:
+                    yield Verdict(line, says, f"there is no tensor {unknown[0]}", place)
+                else:
+                    equal = equalities.are_equal(field, tensors)
+                    yield Verdict(line, says, "" if equal else "no rule demands so much", place)
+            case sentences.SameButAxis(line, axis, tensors):
+                rule = rule_but_axis(operator, axis, tensors)
+                says = f"same Sizes of {', '.join(tensors)} but along {axis}"
+                place = rule.position if rule else equalities.position("Sizes", tensors)
+                yield Verdict(line, says, "" if rule else "no rule demands so much", place)
+            case sentences.Crossed(line, tensor, field, other):
+                place = equalities.position(field, (tensor, other.partition(".")[0]))
+                yield Verdict(line, f"{field} of {tensor} matches {other}", "they are not of one kind", place)
+            case sentences.Bound(line, member, op, bound):
+                found = list(bounds(operator, member, bound))
+                ops = {our_op for our_op, _ in found}
+                if found:
+                    holds = (
+                        ""
+                        if op in ops
+                        else " and ".join(f"{member} {our_op} {bound}" for our_op in sorted(ops))
+                    )
+                    yield Verdict(line, one.text, holds, found[0][1].position)
+
+
+def _availability(registry: Registry, operator: Operator, page: Page) -> Iterator[Verdict]:
+    place = operator.places.get("since", operator.position)
+    since = operator.since
+    for one in sentences.introduced(page):
+        if one.newer:
+            yield from _newer(registry, one, place)
+        elif one.level is not None:
+            holds = "" if one.level == since.name else f"introduced in {since.name}"
+            yield Verdict(one.line, f"introduced in {one.level}", holds, place)
+        elif one.version is not None:
+            holds = "" if one.version == since.directml else f"introduced in DirectML {since.directml}"
+            yield Verdict(one.line, f"introduced in DirectML {one.version}", holds, place)
+    for line, version in sentences.packages(page):
+        holds = "" if _same_version(version, since.directml) else f"DirectML {since.directml}"
+        yield Verdict(line, f"{since.name} is in packages from {version} on", holds, since.position or place)
+    for line, what, build in sentences.builds(page):
+        first = _first_build(registry, since)
+        holds = "" if build == first else f"build {first}" if first else "no Windows build"
+        yield Verdict(line, f"{what.lower()} is build {build}", holds, since.position or place)
+
+
+def _newer(registry: Registry, one: sentences.Introduced, place: Position) -> Iterator[Verdict]:
+    """Since when there is another operator."""
+    others = [other for other in registry.operators if one.newer in (other.c_name, other.c_constant)]
+    says = f"{one.newer} introduced in {one.level or f'DirectML {one.version}'}"
+    for other in others:
+        holds = "" if one.level == other.since.name else f"introduced in {other.since.name}"
+        yield Verdict(one.line, says, holds, other.places["since"])
+    if not others:
+        yield Verdict(one.line, says, "there is no such operator", place)
+
+
+def _same_version(stated: str, ours: str) -> bool:
+    """1.4 is 1.4.0."""
+    return f"{stated}.0.0".split(".")[:3] == ours.split(".")
+
+
+def _first_build(registry: Registry, since: FeatureLevel) -> int | None:
+    boxes = (level.in_box for level in registry.levels[since.ordinal :])
+    return next((box.build for box in boxes if box is not None), None)
+
+
+def _in_place(operator: Operator, page: Page) -> Iterator[Verdict]:
+    place = operator.places.get("in_place", operator.position)
+    holds = f"in place: {', '.join(operator.in_place) or 'nothing'}"
+    found = list(sentences.in_place(page))
+    for one in found:
+        inputs = one.inputs or tuple(m.name for m in operator.inputs if m.name != one.exception)
+        says = f"in place: {', '.join(inputs)}"
+        yield Verdict(one.line, says, "" if set(inputs) == set(operator.in_place) else holds, place)
+    if not found:
+        yield Verdict(1, "in place: nothing", holds if operator.in_place else "", place)

@@ -1,0 +1,164 @@
+"""Results of an audit as text for a person, JSON for a tool, or Markdown."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, TypeAlias
+
+from dmlgen.audit.compare import Result
+from dmlgen.audit.page import Heading
+from dmlgen.audit.verdict import Verdict
+from dmlgen.formats import printable
+
+ReportFormat: TypeAlias = Literal["text", "json", "markdown"]
+
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>|#])")
+_CLASSES = ("agreement", "erratum", "difference")
+
+
+def render(results: Sequence[Result], format: ReportFormat) -> str:
+    """The report, ended by LF."""
+    return _RENDERERS[format](results)
+
+
+def _text(results: Sequence[Result]) -> str:
+    lines = [line for result in results for line in _page(result)]
+    return "".join(printable(line) + "\n" for line in (*lines, _total(results)))
+
+
+def _page(result: Result) -> Iterator[str]:
+    name = result.page.path
+    guess = f", {result.guessed}" if result.guessed else ""
+    about = (
+        f"{result.subject}{guess}" if result.subject else "about no single operator, struct or enumeration"
+    )
+    yield f"{name}: {about}; {result.page.form}; {_recognised(result)}; {_counts(result)}"
+    for fault in result.faults:
+        yield f"  {name}:{fault.line}: NOT READ: {fault.message}"
+    for verdict in result.verdicts:
+        if verdict.kind == "difference":
+            yield f"  {name}:{verdict.line}: NEW: {verdict.says}"
+            yield f"      {verdict.position}: {verdict.holds}"
+    for verdict in result.verdicts:
+        if verdict.erratum is not None:
+            yield f"  {name}:{verdict.line}: known: {verdict.says}"
+            yield f"      {verdict.erratum.position}: erratum, {verdict.erratum.where.plain}; {verdict.holds}"
+    for unread in result.unread:
+        yield f"  {name}:{unread.line}: not compared: {unread.text}"
+    for line in result.other_tables:
+        yield f"  {name}:{line}: not compared: a table that is not about tensors"
+    if not result.verdicts and not result.faults:
+        yield f"  {name}: an article in which nothing was recognised that specs state"
+
+
+def _recognised(result: Result) -> str:
+    sections = sum(isinstance(block, Heading) for block in result.page.blocks)
+    tables = len(list(result.page.tables))
+    return f"{sections} sections, {tables} tables with {result.cells} cells"
+
+
+def _counts(result: Result) -> str:
+    agreeing, known, new = map(result.count, _CLASSES)
+    return f"{agreeing} statements agree, {known} are known errata, {new} are new"
+
+
+def _total(results: Sequence[Result]) -> str:
+    agreeing, known, new = (sum(result.count(kind) for result in results) for kind in _CLASSES)
+    cells = sum(result.cells for result in results)
+    tables = sum(len(list(result.page.tables)) for result in results)
+    faults, unread = (sum(map(len, found)) for found in _left(results))
+    return (
+        f"{len(results)} pages, {tables} tables, {cells} cells: {agreeing} statements agree, "
+        f"{known} are known errata, {new} are new; {faults} parts could not be read, "
+        f"{unread} constraints have no form that is compared"
+    )
+
+
+def _left(results: Sequence[Result]) -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
+    return [result.faults for result in results], [result.unread for result in results]
+
+
+def _json(results: Sequence[Result]) -> str:
+    return json.dumps([_object(result) for result in results], indent=2) + "\n"
+
+
+def _object(result: Result) -> dict[str, object]:
+    return {
+        "page": result.page.path,
+        "form": result.page.form,
+        "subject": result.subject,
+        "guessed": result.guessed,
+        "sections": sum(isinstance(block, Heading) for block in result.page.blocks),
+        "tables": len(list(result.page.tables)),
+        "cells": result.cells,
+        "faults": [{"line": fault.line, "message": fault.message} for fault in result.faults],
+        "not_compared": [
+            *({"line": unread.line, "text": unread.text} for unread in result.unread),
+            *({"line": line, "text": "a table that is not about tensors"} for line in result.other_tables),
+        ],
+        "statements": [_statement(verdict) for verdict in result.verdicts],
+    }
+
+
+def _statement(verdict: Verdict) -> dict[str, object]:
+    erratum = verdict.erratum
+    spec = {"file": verdict.position.file, "line": verdict.position.line}
+    known = erratum and {
+        "where": erratum.where.plain,
+        "says": erratum.says.plain,
+        "holds": erratum.holds.plain,
+        "source": erratum.source,
+        "file": erratum.position.file if erratum.position else "",
+        "line": erratum.position.line if erratum.position else 0,
+    }
+    return {
+        "class": verdict.kind,
+        "line": verdict.line,
+        "says": verdict.says,
+        "holds": verdict.holds or verdict.says,
+        "spec": spec,
+        "erratum": known,
+    }
+
+
+def _markdown(results: Sequence[Result]) -> str:
+    lines = ["# Pages against specs", "", _total(results), ""]
+    for result in results:
+        lines += [f"## {_escaped(result.page.path)}", ""]
+        lines += [
+            f"{_escaped(result.subject or 'no single subject')}: {_recognised(result)}; {_counts(result)}.",
+            "",
+        ]
+        rows = [
+            *(("not read", fault.line, fault.message, "", "") for fault in result.faults),
+            *(
+                (
+                    one.kind,
+                    one.line,
+                    one.says,
+                    one.holds,
+                    str(one.erratum.position if one.erratum else one.position),
+                )
+                for one in result.verdicts
+                if one.holds
+            ),
+            *(("not compared", unread.line, unread.text, "", "") for unread in result.unread),
+        ]
+        if rows:
+            lines += ["| class | line | page | specs | where |", "|-|-:|-|-|-|"]
+            lines += ["| " + " | ".join(_escaped(str(cell)) for cell in row) + " |" for row in rows]
+            lines.append("")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _escaped(text: str) -> str:
+    return _MARKUP.sub(r"\\\1", printable(text))
+
+
+_RENDERERS: dict[ReportFormat, Callable[[Sequence[Result]], str]] = {
+    "text": _text,
+    "json": _json,
+    "markdown": _markdown,
+}

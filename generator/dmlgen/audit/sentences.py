@@ -1,0 +1,220 @@
+"""Statements in running text that have a fixed form: equal fields, ranges, levels, shared buffers.
+
+Only whole sentences of a known form are read. Others of a list of constraints are given back as they are, to
+be reported; a sentence that is not understood is never taken for agreement.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dmlgen.audit.page import Page, Paragraph
+from dmlgen.audit.tables import level_in
+
+_WORD = re.compile(r"\w+")
+_SENTENCE = re.compile(r"[^\s].*?(?:\.(?=\s|-|$)|$)", re.MULTILINE)
+_LIST = re.compile(r" ?, ?(?:and )?| and ")
+_SAME = re.compile(r"(\w[\w, ]*) must have the same (\w[\w, ]*)\.?")
+_OF_THIS = re.compile(
+    r"\b(\w+(?:,? and \w+)*)(?: of this tensor)? must match (\w+)\.(\w+)"
+    r"(?:( for every dimension except )(\w+)|(,? except))?"
+)
+_AS_THE = re.compile(r"This tensor must have the same (\w+(?: \w+)*) as (?:the )?(\w+)\.?")
+_RANGE = re.compile(r"(?:ranging|in the range) ([\[(]) ?(\w+), ?([\w.]+)( - 1)? ?([\])])")
+_BOTH = re.compile(r"ranging within both")
+_BELOW = re.compile(r"This value must be less than (or equal to )?the DimensionCount of (?:the )?(\w+)\.?")
+_EQUALS = re.compile(r"This value must (?:match|equal) (?:the )?DimensionCount of (?:the )?(\w+)\.?")
+_FIELDS = {
+    "sizes": "Sizes",
+    "dimensioncount": "DimensionCount",
+    "dimension count": "DimensionCount",
+    "datatype": "DataType",
+    "data type": "DataType",
+}
+_INTRODUCED = re.compile(
+    r"(?:^This (?:operator|API|enumeration)|^A newer version of this operator, (DML_\w+),) was introduced in "
+    r"(?:DirectML version )?(\w+(?:\.\w+)*)"
+)
+_PACKAGE = re.compile(r"Microsoft\.AI\.DirectML version (\d+(?:\.\d+)*) and later")
+_BUILD = re.compile(r"\bBuild (?:10\.0\.)?(\d{5})\b")
+_EXCEPT = re.compile(r"with the exception of the (\w+), are eligible")
+
+
+@dataclass(frozen=True)
+class Same:
+    """Tensors that have a field in common."""
+
+    line: int
+    field: str
+    tensors: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SameButAxis:
+    """Tensors that have all sizes in common but that along a member's axis."""
+
+    line: int
+    axis: str
+    tensors: tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Crossed:
+    """A field of a tensor that is said to match one of another kind."""
+
+    line: int
+    tensor: str
+    field: str
+    other: str
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What an integer compares with: `Axis < InputTensor.DimensionCount`."""
+
+    line: int
+    member: str
+    op: str
+    bound: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.member} {self.op} {self.bound}"
+
+
+@dataclass(frozen=True)
+class Introduced:
+    """The feature level, or the version of DirectML, that came with something: `newer` names the struct of
+    another operator, "" is the subject of the page."""
+
+    line: int
+    newer: str
+    level: str | None
+    version: str | None
+
+
+@dataclass(frozen=True)
+class InPlace:
+    """Inputs whose buffer an output may share; where none is named, all of them, but for the `exception`."""
+
+    line: int
+    inputs: tuple[str, ...]
+    exception: str = ""
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A constraint that has no form known here."""
+
+    line: int
+    text: str
+
+
+Constraint = Same | SameButAxis | Crossed | Bound | Unread
+
+
+def sentences(paragraph: Paragraph) -> Iterator[tuple[int, str]]:
+    """The sentences of a paragraph, each with its line."""
+    for found in _SENTENCE.finditer(paragraph.text.replace("\n", " ")):
+        text = " ".join(found[0].split()).removeprefix("- ").replace(" ,", ",").replace(" .", ".")
+        if text.strip(".-"):
+            yield paragraph.line_at(found.start() + (found[0].startswith("-"))), text
+
+
+def constraints(page: Page) -> Iterator[Constraint]:
+    """The list of constraints, all of it; from the text of members, what has a known form."""
+    for section in page.sections:
+        listed = section.title == "Tensor constraints"
+        member = section.title if any(one.text == "Members" for one in section.path) else ""
+        for block in section.blocks:
+            if not isinstance(block, Paragraph):
+                continue
+            if re.fullmatch(r"[A-Z]\w*", block.text):
+                member = block.text
+            for line, text in sentences(block):
+                found = list(_constraints(line, text, member))
+                yield from found
+                if listed and not found:
+                    yield Unread(line, text)
+
+
+def _constraints(line: int, text: str, member: str) -> Iterator[Constraint]:
+    if member and (found := _AS_THE.fullmatch(text)):
+        for name in _LIST.split(found[1]):
+            field = _FIELDS.get(name.casefold())
+            yield Same(line, field, (member, found[2])) if field else Unread(line, text)
+    elif (found := _SAME.fullmatch(text)) and all(map(_WORD.fullmatch, _LIST.split(found[1]))):
+        for name in _LIST.split(found[2]):
+            field = _FIELDS.get(name.casefold())
+            yield Same(line, field, tuple(_LIST.split(found[1]))) if field else Unread(line, text)
+    elif member:
+        yield from _of_member(line, text, member)
+
+
+def _of_member(line: int, text: str, member: str) -> Iterator[Constraint]:
+    for match in _OF_THIS.finditer(text):
+        fields, other, field, but_axis, axis, excepts = match.groups()
+        names = _LIST.split(fields)
+        if but_axis and names == [field] == ["Sizes"]:
+            yield SameButAxis(line, axis, (member, other))
+        elif not but_axis and not excepts and {*names, field} <= set(_FIELDS.values()):
+            for name in names:
+                same = Same(line, name, (member, other))
+                yield same if name == field else Crossed(line, member, name, f"{other}.{field}")
+    if found := _BELOW.fullmatch(text):
+        yield Bound(line, member, "<=" if found[1] else "<", f"{found[2]}.DimensionCount")
+    elif found := _EQUALS.fullmatch(text):
+        yield Bound(line, member, "==", f"{found[1]}.DimensionCount")
+    yield from _ranges(line, text, member)
+
+
+def _ranges(line: int, text: str, member: str) -> Iterator[Bound]:
+    """Ranges such as [0, InputTensor.DimensionCount)."""
+    for found in _RANGE.finditer(text):
+        least = int(found[2]) if found[2].isdecimal() else 0
+        excluded = bool(found[4]) or found[5] == ")"
+        if found[3].endswith(".DimensionCount") and not _BOTH.search(text):
+            if least + (found[1] == "(") > 0:
+                yield Bound(line, member, ">=", str(least + (found[1] == "(")))
+            yield Bound(line, member, "<" if excluded else "<=", found[3])
+
+
+def introduced(page: Page) -> Iterator[Introduced]:
+    """Since when there is what the page is about."""
+    for paragraph in page.paragraphs:
+        for line, text in sentences(paragraph):
+            if found := _INTRODUCED.search(text):
+                level = level_in(found[2])
+                yield Introduced(line, found[1] or "", level, None if level else found[2])
+
+
+def packages(page: Page) -> Iterator[tuple[int, str]]:
+    """The version of the redistributable package that is the first with it."""
+    for paragraph in page.paragraphs:
+        for found in _PACKAGE.finditer(paragraph.text.replace("\n", " ")):
+            yield paragraph.line_at(found.start()), found[1]
+
+
+def builds(page: Page) -> Iterator[tuple[int, str, int]]:
+    """The Windows builds of the table of requirements: line, what they are, number."""
+    for table in page.tables:
+        for row in table.rows:
+            if len(row.cells) == 2 and row.cells[0].startswith("Minimum supported"):
+                for found in _BUILD.finditer(row.cells[1]):
+                    yield row.line, row.cells[0], int(found[1])
+
+
+def in_place(page: Page) -> Iterator[InPlace]:
+    """What the page says of outputs in the buffers of inputs."""
+    found: list[InPlace] = []
+    for paragraph in page.paragraphs:
+        for line, text in sentences(paragraph):
+            if "supports in-place execution" in text:
+                aliased = text.partition(" permitted to alias ")[2].partition(" during binding")[0]
+                names = tuple(name for name in re.findall(r"\w+", aliased) if name.endswith("Tensor"))
+                found.append(InPlace(line, names))
+            elif found and (but := _EXCEPT.search(text)):
+                found[-1] = InPlace(found[-1].line, found[-1].inputs, but[1])
+    yield from found
