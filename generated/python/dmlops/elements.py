@@ -71,6 +71,8 @@ def convert(value: Any, data_type: TensorDataType) -> Any:
     rounded twice.
     """
     target, array = computed_type(data_type), np.asarray(value)
+    if array.dtype == object:  # an integer beyond all types
+        array = np.asarray(np.inf if value > 0 else -np.inf)
     if array.dtype.kind != "f" or target.kind == "f":
         if array.dtype == np.float64 and data_type == TensorDataType.FLOAT16:
             array = array.astype(np.float16)
