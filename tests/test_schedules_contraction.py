@@ -100,7 +100,7 @@ def test_sums_of_products_are_contractions(output: str, kept: str, finish: Any, 
 def test_what_nearly_is_a_contraction_is_none(output: str, kept: str, tmp_path: Path) -> None:
     one = variant(tmp_path, output, kept)
     assert one.operator.contraction is None
-    assert one.kernel is None
+    assert one.form is None
 
 
 def product(
