@@ -76,6 +76,14 @@ def _parser() -> argparse.ArgumentParser:
     sub = add("docs", _docs, "Write the reference site: static pages with a search, to be opened as files.")
     site = default("build/docs")
     sub.add_argument("--out", type=Path, metavar="DIR", default=site, help="where to write (%(default)s)")
+    schema = "Write the JSON Schemas with which editors complete and check specs."
+    sub = commands.add_parser("schema", help=schema, description=schema)
+    sub.set_defaults(command=_schema)
+    out = default("specs/schema")
+    sub.add_argument("--out", type=Path, metavar="DIR", default=out, help="where to write (%(default)s)")
+    sub.add_argument(
+        "--check", action="store_true", help="write nothing; print a diff and exit 1 on any drift"
+    )
     sub = add("lint", _lint, "Check the specs.")
     sub.add_argument("--format", choices=get_args(Format), default="text", help="of findings (%(default)s)")
     sub.add_argument("--fix", action="store_true", help="bring the list of rule identifiers up to date first")
@@ -113,6 +121,12 @@ def _is_in_specs(options: argparse.Namespace) -> bool:
         return False
     print(f"dmlgen: {options.out} lies in the specs; outputs go elsewhere", file=sys.stderr)
     return True
+
+
+def _schema(options: argparse.Namespace) -> int:
+    from dmlgen.generate import write_schemas
+
+    return write_schemas(options.out, options.check)
 
 
 def _lint(options: argparse.Namespace) -> int:

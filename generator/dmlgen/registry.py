@@ -22,15 +22,19 @@ from dmlgen.text import NO_TEXT, Message, Text
 Provenance: TypeAlias = Literal["docs", "header", "observed", "ours"]
 Role: TypeAlias = Literal["input", "output", "attribute"]
 Form: TypeAlias = Literal["any", "json", "abi", "python"]
+Kind: TypeAlias = Literal["float", "signed", "unsigned"]
 
 
 @dataclass(frozen=True)
 class InBox:
-    """A Windows release that carries a feature level: `build` as in 22621."""
+    """A Windows release that carries a feature level: `build` as in 22621.
+
+    `source`: the public pages name the build, or the header declares the level for its SDK.
+    """
 
     build: int
     name: Text
-    source: Provenance
+    source: Literal["docs", "header"]
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,7 @@ class EnumEntry:
     since: FeatureLevel
     summary: Text
     bits: int = 0
-    kind: Literal["float", "signed", "unsigned"] | None = None
+    kind: Kind | None = None
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,7 @@ class NumberType:
 
     name: str
     bits: int
-    kind: Literal["float", "signed", "unsigned"]
+    kind: Kind
     pointer_sized: bool = False
 
     @property

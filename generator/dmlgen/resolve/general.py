@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping as Map
-from typing import Literal, cast
+import re
+from collections.abc import Collection, Mapping
 
-from dmlgen.diagnostics import nearest
+from dmlgen import written
+from dmlgen.diagnostics import Position, nearest, shown
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.parse import Scope
@@ -14,33 +14,16 @@ from dmlgen.registry import (
     Enum,
     EnumEntry,
     FeatureLevel,
-    Form,
-    InBox,
     Member,
     NamedConstant,
     NumberType,
-    Provenance,
-    Role,
     Rule,
     Stage,
     Struct,
 )
-from dmlgen.resolve.nodes import (
-    Faults,
-    fault,
-    flag,
-    free_text,
-    integer,
-    mapping,
-    mappings,
-    message,
-    place,
-    scalar,
-    text,
-)
-from dmlgen.source import Entry, Mapping, Scalar
-
-FILES = ("feature_levels", "constants", "enums", "structs", "rules", "identifiers")
+from dmlgen.resolve.faults import Faults, fault
+from dmlgen.source import Scalar
+from dmlgen.text import Message, Piece, Text, folded
 
 # The values that outputs have at hand where they report a general rule, or add a general hint.
 _VALUES = {
@@ -73,32 +56,29 @@ _BUILT_IN_STAGES = {"dimension-count": Stage.COUNTS, "data-type": Stage.VALUES}
 class General:
     """What operators are resolved against."""
 
-    def __init__(self, files: Map[str, Mapping]) -> None:
-        self.levels = _levels(mapping(files["feature_levels"], "feature_levels"))
+    def __init__(self, files: written.General) -> None:
+        self.levels = _levels(files.feature_levels.feature_levels)
         self.level = {level.name: level for level in self.levels}
-        self.levels_declared = self.level_at(files["feature_levels"], "declared") or self.levels[0]
-        constants = mapping(files["constants"], "constants")
-        types = mapping(files["constants"], "types")
-        self.types = {name: _number_type(name, node) for name, node in _entries(types)}
-        self.pages = text(files["constants"], "pages")
-        self.foreign = {
-            name: str(node.value)
-            for name, node in mapping(files["constants"], "foreign").items()
-            if isinstance(node, Scalar)
+        self.levels_declared = self.level_at(files.feature_levels.declared) or self.levels[0]
+        self.types = {
+            name: NumberType(name, one.bits, one.kind, one.pointer_sized)
+            for name, one in files.constants.types.items()
         }
-        structs = mapping(files["structs"], "structs")
-        self._by_address = {name for name, node in _entries(structs) if flag(node, "by_address")}
+        self.pages = files.constants.pages
+        self.foreign = files.constants.foreign
+        structs = files.structs.structs
+        self._by_address = {name for name, struct in structs.items() if struct.by_address}
         self.constants = tuple(
-            NamedConstant(name, integer(node, "value"), self.since(node), free_text(node, "summary"))
-            for name, node in _entries(constants)
+            NamedConstant(name, one.value, self.since(one.since), one.summary)
+            for name, one in files.constants.constants.items()
         )
-        self.enums = {
-            name: self._enum(name, node) for name, node in _entries(mapping(files["enums"], "enums"))
-        }
-        self.structs = {name: self._struct(name, node) for name, node in _entries(structs)}
-        buffer = mapping(structs, "BUFFER_TENSOR_DESC")
+        self.enums = {name: self._enum(name, enum) for name, enum in files.enums.enums.items()}
+        self.structs = {name: self._struct(name, struct) for name, struct in structs.items()}
+        if "BUFFER_TENSOR_DESC" not in structs:
+            raise fault(files.structs.place("structs"), "missing", "the struct BUFFER_TENSOR_DESC is missing")
         self.fields = {
-            member.name: self.expression_type(member, buffer) for member in self._struct("", buffer).members
+            member.name: self.expression_type(member, member.position)
+            for member in self.structs["BUFFER_TENSOR_DESC"].members
         }
         self.named: dict[str, ir.Expr] = {
             constant.name: ir.Constant(constant.name, constant.value) for constant in self.constants
@@ -107,69 +87,67 @@ class General:
             name: {entry.name: entry.value for entry in enum.entries} for name, enum in self.enums.items()
         }
         if MAX_RANK not in (constant.value for constant in self.constants):
-            raise fault(constants.position, "constants", f"no constant is {MAX_RANK}, the greatest rank")
+            where = files.constants.place("constants")
+            raise fault(where, "constants", f"no constant is {MAX_RANK}, the greatest rank")
         self.parts = {
             name: {
-                member.name: self.expression_type(member, buffer)
+                member.name: self.expression_type(member, member.position)
                 for member in struct.members
                 if member.type in self.types or member.type in self.enums
             }
             for name, struct in self.structs.items()
         }
-        hints = mapping(files["rules"], "hints")
-        self.hints = {name: message(hints, name, _HINT_VALUES[name]) for name, _ in hints.items()}
-        self.operator_rules = tuple(
-            self._operator_rule(node) for node in mappings(files["rules"], "operator")
-        )
+        hints = files.rules.hints
+        self.hints = {name: message(getattr(hints, name), known) for name, known in _HINT_VALUES.items()}
+        self.operator_rules = tuple(self._operator_rule(rule) for rule in files.rules.operator)
         missing = sorted(_VALUES.keys() - {rule.slug for rule in self.operator_rules})
         if missing:
-            where = place(files["rules"], "operator")
+            where = files.rules.place("operator")
             raise fault(where, "missing", f"the general rule {missing[0]} is missing")
 
-    def scope(self, names: Map[str, ir.Expr]) -> Scope:
+    def scope(self, names: Mapping[str, ir.Expr]) -> Scope:
         """The scope of expressions that may use these names beside the constants."""
         return Scope({**self.named, **names}, self.fields, self.enum_values, self.parts)
 
-    def level_at(self, node: Mapping, name: str) -> FeatureLevel | None:
-        """The level that a key names; None where the key is absent."""
-        value = scalar(node, name)
-        if value is None:
+    def level_at(self, name: Scalar[str] | None) -> FeatureLevel | None:
+        """The level of a name; None where there is none."""
+        if name is None:
             return None
-        if value.value not in self.level:
-            suggestion = nearest(str(value.value), self.level)
-            raise fault(
-                value.position, "unknown-level", f"there is no feature level {value.value}", suggestion
-            )
-        return self.level[str(value.value)]
+        if name.value not in self.level:
+            unknown = f"there is no feature level {name.value}"
+            raise fault(name.position, "unknown-level", unknown, nearest(name.value, self.level))
+        return self.level[name.value]
 
-    def since(self, node: Mapping, default: FeatureLevel | None = None) -> FeatureLevel:
-        """The level that `since` names; else the default; else the lowest."""
-        return self.level_at(node, "since") or default or self.levels[0]
+    def since(self, name: Scalar[str] | None, default: FeatureLevel | None = None) -> FeatureLevel:
+        """The level of a name; else the default; else the lowest."""
+        return self.level_at(name) or default or self.levels[0]
 
-    def member(self, entry: Entry) -> Member:
+    def member(self, name: Scalar[str], node: written.Member | written.StructMember) -> Member:
         """A member of a struct: a tensor has a role, anything else a type."""
-        name, node = entry.name, entry.value
-        assert isinstance(node, Mapping)
-        type_ = text(node, "type")
-        if (node.get("role") is None) == (type_ == ""):
-            either = f"{name} needs either a role (a tensor) or a type (anything else)"
-            raise fault(node.position, "member-kind", either)
-        count = text(node, "count") or None
+        role, typed_by, length = None, None, None
+        if isinstance(node, written.Member):
+            role, typed_by = node.role, node.of
+            if (role is None) == (node.type is None):
+                either = f"{name.value} needs either a role (a tensor) or a type (anything else)"
+                raise fault(node.node.position, "member-kind", either)
+        else:
+            length = node.length
+        type_ = "tensor" if node.type is None else node.type.value
         return Member(
-            name=name,
-            role=cast(Role, text(node, "role", "attribute")),
-            type=type_ or "tensor",
-            count=count,
-            pointer=count is not None or type_ in ("", *self._by_address) or flag(node, "pointer"),
-            optional=flag(node, "optional"),
-            summary=free_text(node, "summary"),
-            position=entry.key.position,
-            typed_by=text(node, "of") or None,
-            length=integer(node, "length") or None,
+            name=name.value,
+            role=role or "attribute",
+            type=type_,
+            count=None if node.count is None else node.count.value,
+            pointer=node.count is not None or type_ in ("tensor", *self._by_address) or node.pointer,
+            optional=node.optional,
+            summary=node.summary,
+            position=name.position,
+            typed_by=None if typed_by is None else typed_by.value,
+            length=length,
         )
 
-    def expression_type(self, member: Member, node: Mapping) -> ir.Type:
-        """The type, in expressions, of a member that is no tensor."""
+    def expression_type(self, member: Member, where: Position) -> ir.Type:
+        """The type, in expressions, of a member that is no tensor; `where` its type is written."""
         if member.type in self.types:
             floating = self.types[member.type].kind == "float"
             if member.count:
@@ -181,110 +159,105 @@ class General:
             return ir.Type("struct", member.type)
         known = [*self.types, *self.enums, *self.structs]
         unknown = f"{member.name} has type {member.type}, which is not a number type, enumeration or struct"
-        raise fault(place(node, "type"), "unknown-type", unknown, nearest(member.type, known))
+        raise fault(where, "unknown-type", unknown, nearest(member.type, known))
 
-    def _enum(self, name: str, node: Mapping) -> Enum:
-        since = self.since(node)
-        entries = tuple(
-            EnumEntry(
-                name=key,
-                value=integer(entry, "value"),
-                since=self.since(entry, since),
-                summary=free_text(entry, "summary"),
-                bits=integer(entry, "bits"),
-                kind=_kind(entry) if entry.get("kind") else None,
-            )
-            for key, entry in _entries(mapping(node, "values"))
-        )
-        first: dict[int, EnumEntry] = {}
-        for one in entries:
-            where = place(mapping(mapping(node, "values"), one.name), "value")
+    def _enum(self, name: str, node: written.Enum) -> Enum:
+        since = self.since(node.since)
+        first: dict[int, str] = {}
+        for key, one in node.values.items():
             if one.kind is not None and one.value >= _DATA_TYPES:
                 large = (
                     f"a data type's value is below {_DATA_TYPES}; outputs hold data types as bits of a mask"
                 )
-                raise fault(where, "wrong-value", large)
-            if first.setdefault(one.value, one) is not one:
-                raise fault(
-                    where, "duplicate-value", f"{first[one.value].name} has the same value, {one.value}"
-                )
-        summary = free_text(node, "summary")
-        return Enum(name, text(node, "prefix"), flag(node, "flags"), since, summary, entries)
+                raise fault(one.place("value"), "wrong-value", large)
+            if first.setdefault(one.value, key) != key:
+                same = f"{first[one.value]} has the same value, {one.value}"
+                raise fault(one.place("value"), "duplicate-value", same)
+        entries = tuple(
+            EnumEntry(key, one.value, self.since(one.since, since), one.summary, one.bits or 0, one.kind)
+            for key, one in node.values.items()
+        )
+        return Enum(name, node.prefix, node.flags, since, node.summary, entries)
 
-    def _struct(self, name: str, node: Mapping) -> Struct:
-        members = tuple(self.member(one) for one in mapping(node, "members").entries)
+    def _struct(self, name: str, node: written.Struct) -> Struct:
+        members = tuple(self.member(key, one) for key, one in node.members.items())
         faults = Faults()
-        check_counts(mapping(node, "members"), members, faults, ("UINT", "UINT64", "SIZE_T"))
+        check_counts(node.members, members, faults, ("UINT", "UINT64", "SIZE_T"))
         faults.stop()
-        page = text(node, "page") or None
-        return Struct(name, self.since(node), free_text(node, "summary"), members, page, flag(node, "union"))
+        return Struct(name, self.since(node.since), node.summary, members, node.page, node.union)
 
-    def _operator_rule(self, node: Mapping) -> Rule:
-        slug = text(node, "id")
+    def _operator_rule(self, node: written.GeneralRule) -> Rule:
+        slug = node.id.value
         if slug not in _VALUES:
             unknown = f"there is no general rule {slug}; outputs judge each of them in their own way"
-            raise fault(place(node, "id"), "unknown-name", unknown, nearest(slug, _VALUES))
+            raise fault(node.id.position, "unknown-name", unknown, nearest(slug, _VALUES))
         return Rule(
             id=f"DML-OPERATOR-{slug}",
             slug=slug,
             stage=_BUILT_IN_STAGES.get(slug, Stage.STRUCTURE),
-            summary=free_text(node, "summary"),
+            summary=node.summary,
             checks=(),
             since=self.levels[0],
             until=None,
-            form=cast(Form, text(node, "form", "any")),
+            form=node.form or "any",
             source="docs",
-            position=node.position,
-            message=message(node, "message", _VALUES[slug]),
-            hint=message(node, "hint", {*_VALUES[slug], "needed"}),
+            position=node.node.position,
+            message=message(node.message, _VALUES[slug]),
+            hint=message(node.hint, {*_VALUES[slug], "needed"}),
         )
 
 
-def _entries(node: Mapping) -> list[tuple[str, Mapping]]:
-    return [(name, value) for name, value in node.items() if isinstance(value, Mapping)]
-
-
-def _number_type(name: str, node: Mapping) -> NumberType:
-    return NumberType(name, integer(node, "bits"), _kind(node), flag(node, "pointer_sized"))
-
-
-def _kind(node: Mapping) -> Literal["float", "signed", "unsigned"]:
-    return cast(Literal["float", "signed", "unsigned"], text(node, "kind"))
-
-
-def _in_box(node: Mapping) -> InBox:
-    return InBox(integer(node, "build"), free_text(node, "name"), cast(Provenance, text(node, "source")))
+def message(value: Scalar[str] | None, names: Collection[str]) -> Message:
+    """A text as a message, in which these names in braces stand for values; () where there is no text."""
+    if value is None:
+        return ()
+    line, pieces, start = value.value, list[Piece](), 0
+    for match in re.finditer(r"\{([^{}]*)\}|[{}]", line):
+        name = match[1]
+        if name is None:
+            raise fault(value.at(match.start()), "message", "unmatched brace")
+        if name not in names:
+            known = ", ".join(sorted(names)) or "none"
+            text_ = f"{shown(name)} is not a name that this message can show; it knows {known}"
+            raise fault(value.at(match.start(1)), "unknown-name", text_, nearest(name, names))
+        pieces.append(Piece(Text(folded(line[start : match.start()])), name))
+        start = match.end()
+    rest = Text(folded(line[start:].rstrip()))
+    return (*pieces, Piece(rest)) if rest else tuple(pieces)
 
 
 def check_counts(
-    listed: Mapping, members: Iterable[Member], faults: Faults, types: tuple[str, ...] = ("UINT",)
+    listed: Mapping[Scalar[str], written.AnyMember],
+    members: Collection[Member],
+    faults: Faults,
+    types: tuple[str, ...] = ("UINT",),
 ) -> None:
     """Notes members that count their entries by what is no member of these types."""
     counts = [member.name for member in members if member.type in types and not member.count]
+    nodes = {name.value: node for name, node in listed.items()}
     for member in members:
         if member.count is not None and member.count not in counts:
             with faults:
                 message = (
                     f"{member.name} counts its entries by {member.count}, which is not a {types[0]} member"
                 )
-                where = place(mapping(listed, member.name), "count")
+                where = nodes[member.name].place("count")
                 raise fault(where, "unknown-name", message, nearest(member.count, counts))
 
 
-def _levels(node: Mapping) -> tuple[FeatureLevel, ...]:
+def _levels(nodes: Mapping[Scalar[str], written.FeatureLevel]) -> tuple[FeatureLevel, ...]:
     levels: list[FeatureLevel] = []
-    for name, entry in _entries(node):
-        box = mapping(entry, "in_box")
+    for name, node in nodes.items():
         level = FeatureLevel(
-            name=name,
-            value=int(text(entry, "value"), 16),
+            name=name.value,
+            value=int(node.value, 16),
             ordinal=len(levels),
-            directml=text(entry, "directml"),
-            in_box=_in_box(box) if box.entries else None,
-            ntddi=text(entry, "ntddi") or None,
+            directml=node.directml,
+            in_box=node.in_box,
+            ntddi=node.ntddi,
         )
         if levels and level.value <= levels[-1].value:
-            low = f"level {name} has value {level.value:#x}, not above that of {levels[-1].name}"
-            raise fault(place(entry, "value"), "level-order", low)
+            low = f"level {level.name} has value {level.value:#x}, not above that of {levels[-1].name}"
+            raise fault(node.place("value"), "level-order", low)
         levels.append(level)
     return tuple(levels)
