@@ -11,9 +11,11 @@ SWEEP_COUNT ?= 1000000
 
 generate: $(CORE)           ## specs/ -> generated/
 	@$(BIN)/dmlgen generate
+	@$(BIN)/dmlgen schema
 
-check: $(CORE)              ## exit 1 and a diff when generated/ is not what specs/ says
+check: $(CORE)              ## exit 1 and a diff when generated/ is not what specs/ says, or a schema not what the code says
 	@$(BIN)/dmlgen generate --check
+	@$(BIN)/dmlgen schema --check
 
 docs: $(CORE)               ## the reference site, in build/docs: open index.html
 	@$(BIN)/dmlgen docs
@@ -54,7 +56,7 @@ shaders: $(READY)           ## every variant of every shader compiled, every sma
 clean:                      ## what can be made again; generated/ is committed and stays
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-# The generator and the four packages that it needs. Python 3.11 or newer; python3 is taken when PYTHON is not there.
+# The generator and the three packages that it needs. Python 3.11 or newer; python3 is taken when PYTHON is not there.
 $(CORE): pyproject.toml setup.py
 	@test -x $(BIN)/python || $$(command -v $(PYTHON) || command -v python3) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .

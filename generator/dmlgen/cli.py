@@ -84,6 +84,14 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--operators", nargs="+", metavar="NAME", default=[], help=text)
     text = "models of DirectML's operators only, which need no shader compiler"
     sub.add_argument("--no-shaders", dest="shaders", action="store_false", help=text)
+    schema = "Write the JSON Schemas with which editors complete and check specs."
+    sub = commands.add_parser("schema", help=schema, description=schema)
+    sub.set_defaults(command=_schema)
+    out = default("specs/schema")
+    sub.add_argument("--out", type=Path, metavar="DIR", default=out, help="where to write (%(default)s)")
+    sub.add_argument(
+        "--check", action="store_true", help="write nothing; print a diff and exit 1 on any drift"
+    )
     sub = add("lint", _lint, "Check the specs.")
     sub.add_argument("--format", choices=get_args(Format), default="text", help="of findings (%(default)s)")
     sub.add_argument("--fix", action="store_true", help="bring the list of rule identifiers up to date first")
@@ -144,6 +152,12 @@ def _is_in_specs(options: argparse.Namespace) -> bool:
         return False
     print(f"dmlgen: {options.out} lies in the specs; outputs go elsewhere", file=sys.stderr)
     return True
+
+
+def _schema(options: argparse.Namespace) -> int:
+    from dmlgen.generate import write_schemas
+
+    return write_schemas(options.out, options.check)
 
 
 def _lint(options: argparse.Namespace) -> int:

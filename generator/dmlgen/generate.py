@@ -146,6 +146,22 @@ def _write_apart(
     )
 
 
+def write_schemas(out: Path, check: bool) -> int:
+    """Brings the JSON Schemas of specs below `out` up to date, or prints a diff; the exit code."""
+    from dmlgen.json_schema import json_schema
+    from dmlgen.written import FILES
+
+    names = {f"{name}.schema.json": type_ for name, type_ in FILES.items()}
+    outputs = {name: json_schema(type_, name) for name, type_ in names.items()}
+    if check:
+        difference = writer.check(outputs, out, {})
+        sys.stdout.write(difference)
+        return 1 if difference else 0
+    with writer.alone(out):
+        _name("written", writer.write(outputs, out, {}).written)
+    return 0
+
+
 @dataclass(frozen=True)
 class _LastRun:
     """What the last run into a folder started from, and digests of the files it left; empty if unknown."""

@@ -1,6 +1,6 @@
-"""Where what belongs to the generator lies: its templates and schemas, and the folder of its caches.
+"""Where what belongs to the generator lies: its templates, and the folder of its caches.
 
-An installed package has templates, schemas and licence within it; a checkout has them beside `generator/`.
+An installed package has templates and licence within it; a checkout has them beside `generator/`.
 Nothing here depends on the specs that are read.
 """
 
@@ -14,7 +14,6 @@ ROOT = PACKAGE.parents[1]  # of a checkout
 _INSTALLED = (PACKAGE / "templates").is_dir()
 
 TEMPLATES = PACKAGE / "templates" if _INSTALLED else ROOT / "templates"
-SCHEMAS = PACKAGE / "schemas" if _INSTALLED else ROOT / "specs/schema"
 LICENSE = (PACKAGE if _INSTALLED else ROOT) / "LICENSE"
 
 

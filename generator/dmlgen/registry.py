@@ -25,15 +25,19 @@ if TYPE_CHECKING:
 Provenance: TypeAlias = Literal["docs", "header", "observed", "ours"]
 Role: TypeAlias = Literal["input", "output", "attribute"]
 Form: TypeAlias = Literal["any", "json", "abi", "python"]
+Kind: TypeAlias = Literal["float", "signed", "unsigned"]
 
 
 @dataclass(frozen=True)
 class InBox:
-    """A Windows release that carries a feature level: `build` as in 22621."""
+    """A Windows release that carries a feature level: `build` as in 22621.
+
+    `source`: the public pages name the build, or the header declares the level for its SDK.
+    """
 
     build: int
     name: Text
-    source: Provenance
+    source: Literal["docs", "header"]
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,7 @@ class EnumEntry:
     since: FeatureLevel
     summary: Text
     bits: int = 0
-    kind: Literal["float", "signed", "unsigned"] | None = None
+    kind: Kind | None = None
     position: Position | None = field(default=None, repr=False, compare=False)
 
 
@@ -101,7 +105,7 @@ class NumberType:
 
     name: str
     bits: int
-    kind: Literal["float", "signed", "unsigned"]
+    kind: Kind
     pointer_sized: bool = False
 
     @property

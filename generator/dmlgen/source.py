@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Generic, NoReturn, TypeAlias, TypeVar, cast
 
 import yaml
 
@@ -26,15 +26,16 @@ MAX_NODES = 50_000  # keys and values of one file
 MAX_ITEMS = 5_000  # of one sequence
 MAX_FINDINGS = 100  # of one file; a hostile one must not fill the terminal
 
-Value = str | int | float | bool | None
+Value: TypeAlias = str | int | float | bool | None
+V = TypeVar("V", bound=Value, covariant=True)
 
 
 @dataclass(frozen=True)
-class Scalar:
+class Scalar(Generic[V]):
     """One value. `raw` is its text as the file has it, quotes and block indicators included."""
 
     position: Position
-    value: Value
+    value: V
     raw: str
 
     @property
@@ -61,7 +62,7 @@ class Scalar:
         line = self.position.line + raw.count("\n", 0, index)
         return Position(self.position.file, line, index - line_start + 1)
 
-    def plain(self) -> Value:
+    def plain(self) -> V:
         return self.value
 
 
@@ -79,12 +80,12 @@ class Sequence:
 class Entry:
     """One key of a mapping and its value; the key is a string."""
 
-    key: Scalar
+    key: Scalar[str]
     value: Node
 
     @property
     def name(self) -> str:
-        return str(self.key.value)
+        return self.key.value
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ class Mapping:
         return {entry.name: entry.value.plain() for entry in self.entries}
 
 
-Node = Scalar | Sequence | Mapping
+Node: TypeAlias = Scalar[Value] | Sequence | Mapping
 
 
 def load(path: Path, root: Path) -> Node:
@@ -297,7 +298,7 @@ class _Builder:
             return Sequence(place, tuple(items))
         return Mapping(place, self.entries(depth))
 
-    def scalar(self, event: Any, place: Position) -> Scalar:
+    def scalar(self, event: Any, place: Position) -> Scalar[Value]:
         text: str = event.value
         raw = self.text[event.start_mark.index : event.end_mark.index]
         if not text.isascii() and not unicodedata.is_normalized("NFC", text):
@@ -345,7 +346,7 @@ class _Builder:
                 line = seen[key.value].key.position.line
                 self.report(event, "duplicate-key", f"key {shown(key.value)} is already on line {line}")
             else:
-                seen[key.value] = Entry(key, value)
+                seen[key.value] = Entry(cast(Scalar[str], key), value)
         return tuple(seen.values())
 
     def place(self, event: Any) -> Position:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
 
@@ -24,6 +25,11 @@ class Text:
 
 
 NO_TEXT = Text()
+
+
+def folded(part: str) -> str:
+    """A part of a text with every run of white space, line ends above all, made one space."""
+    return re.sub(r"\s+", " ", part)
 
 
 @dataclass(frozen=True)

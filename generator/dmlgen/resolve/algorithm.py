@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping as Map
+from collections.abc import Mapping
 
+from dmlgen import written
 from dmlgen.analysis.counts import dimension_counts
 from dmlgen.catalogue import ALGORITHMS, KINDS, Algorithm, Role
 from dmlgen.diagnostics import nearest
@@ -13,28 +14,28 @@ from dmlgen.expr.defined import free_locals
 from dmlgen.expr.ranks import Counts, Lengths
 from dmlgen.registry import AlgorithmUse, Member, Rule, Support
 from dmlgen.resolve.definition import unused_names
-from dmlgen.resolve.nodes import Faults, fault, mapping, required
+from dmlgen.resolve.faults import Faults, fault
 from dmlgen.schedules.elements import InElements, Unfit
-from dmlgen.source import Mapping, Scalar
+from dmlgen.source import Scalar
 
 _TYPES = {"int": ir.INT, "bool": ir.BOOL, "coordinate": ir.INTS}
 
 
 def resolve_algorithm(
-    node: Mapping,
-    members: Map[str, Member],
+    node: written.Algorithm,
+    file: str,
+    members: Mapping[str, Member],
     resolved: tuple[Rule, ...],
-    support: Map[str, tuple[Support, ...]],
+    support: Mapping[str, tuple[Support, ...]],
     definer: Definer,
 ) -> AlgorithmUse:
-    """The computation that a spec asks for by name."""
-    compute = mapping(node, "compute")
-    name = required(compute, "algorithm")
-    algorithm = ALGORITHMS.get(str(name.value))
+    """The computation that a spec asks for by name; `file` is the operator's own."""
+    name = node.algorithm
+    algorithm = ALGORITHMS.get(name.value)
     if algorithm is None:
         message = f"there is no algorithm {name.value!r}"
-        raise fault(name.position, "unknown-name", message, nearest(str(name.value), ALGORITHMS))
-    given = _given(compute, name, algorithm)
+        raise fault(name.position, "unknown-name", message, nearest(name.value, ALGORITHMS))
+    given = _given(node, algorithm)
     faults = Faults()
     roles: dict[str, ir.Expr] = {}
     for role, wanted in algorithm.roles.items():
@@ -44,7 +45,7 @@ def resolve_algorithm(
                 if wanted.kind in ("input", "output")
                 else _number(given[role], wanted, definer)
             )
-    unused_names(node, definer, faults)
+    unused_names(file, node.let, definer.used, [*node.let.values(), *given.values()], faults)
     faults.stop()
     tensors = {role: value.name for role, value in roles.items() if isinstance(value, ir.Tensor)}
     counts = dimension_counts(members, resolved, support)
@@ -57,35 +58,39 @@ def resolve_algorithm(
                 place = _checked_place(given[role], wanted, roles.pop(role), tensors, counts)
     faults.stop()
     del roles["output"]
-    return AlgorithmUse(str(name.value), tensors["output"], elements.definitions, place, roles)
+    return AlgorithmUse(name.value, tensors["output"], elements.definitions, place, roles)
 
 
-def _given(compute: Mapping, name: Scalar, algorithm: Algorithm) -> dict[str, Scalar]:
+def _given(node: written.Algorithm, algorithm: Algorithm) -> dict[str, Scalar[str | int | bool]]:
     """What the spec gives for each role that the algorithm has."""
     faults = Faults()
-    given = {entry.name: entry for entry in compute.entries if entry.name not in ("algorithm", "let")}
-    absent = [role for role in algorithm.roles if role not in given]
+    given: dict[str, Scalar[str | int | bool]] = {}
+    absent = algorithm.roles.keys() - {key.value for key in node.roles}
     misspelt: set[str | None] = set()
-    for role, entry in given.items():
+    name = node.algorithm
+    for key, value in node.roles.items():
+        role = key.value
         if role not in algorithm.roles:
             misspelt.add(nearest(role, absent))
             message = f"{name.value} has no role {role!r}; it has {', '.join(algorithm.roles)}"
             with faults:
-                raise fault(entry.key.position, "unknown-key", message, nearest(role, [*absent, "let"]))
-        elif not isinstance(entry.value, Scalar):
+                raise fault(key.position, "unknown-key", message, nearest(role, [*absent, "let"]))
+        elif isinstance(value, Scalar):
+            given[role] = value
+        else:
             message = f"{KINDS[algorithm.roles[role].kind]} is expected"
             with faults:
-                raise fault(entry.value.position, "wrong-type", message)
-    for role in absent:
-        if role not in misspelt:
-            message = f"{name.value} needs {role!r}: {algorithm.roles[role].meaning}"
+                raise fault(node.place(role), "wrong-type", message)
+    for role, wanted in algorithm.roles.items():
+        if role in absent - misspelt:
+            message = f"{name.value} needs {role!r}: {wanted.meaning}"
             with faults:
                 raise fault(name.position, "missing-key", message)
     faults.stop()
-    return {role: required(compute, role) for role in given}
+    return given
 
 
-def _tensor(given: Scalar, role: Role, members: Map[str, Member]) -> ir.Tensor:
+def _tensor(given: Scalar[str | int | bool], role: Role, members: Mapping[str, Member]) -> ir.Tensor:
     tensors = {
         member.name: member
         for member in members.values()
@@ -100,14 +105,14 @@ def _tensor(given: Scalar, role: Role, members: Map[str, Member]) -> ir.Tensor:
     return ir.Tensor(name)
 
 
-def _number(given: Scalar, role: Role, definer: Definer) -> ir.Expr:
+def _number(given: Scalar[str | int | bool], role: Role, definer: Definer) -> ir.Expr:
     found = definer.parse(str(given.value), given.at, _TYPES[role.kind])
     if role.kind != "coordinate" and (varies(found) or "at" in free_locals(found)):
         raise fault(given.position, "expression-type", f"this is not {KINDS[role.kind]}")
     return found
 
 
-def _in_elements(given: Scalar, value: ir.Expr, elements: InElements) -> ir.Expr:
+def _in_elements(given: Scalar[str | int | bool], value: ir.Expr, elements: InElements) -> ir.Expr:
     """A number or a coordinate as algorithms compute it."""
     try:
         return elements.of(value)
@@ -117,7 +122,11 @@ def _in_elements(given: Scalar, value: ir.Expr, elements: InElements) -> ir.Expr
 
 
 def _checked_place(
-    given: Scalar, role: Role, value: ir.Expr, tensors: Map[str, str], counts: list[Counts]
+    given: Scalar[str | int | bool],
+    role: Role,
+    value: ir.Expr,
+    tensors: Mapping[str, str],
+    counts: list[Counts],
 ) -> ir.Expr:
     """A coordinate that is as long as its tensor has dimensions, and is made of elements of one other."""
     into, over, reads = tensors[role.into], tensors[role.over], tensors[role.reads]

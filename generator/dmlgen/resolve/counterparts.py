@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping as Map
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 
-from dmlgen.diagnostics import Position, nearest
+from dmlgen import written
+from dmlgen.decode import decode
+from dmlgen.diagnostics import nearest
 from dmlgen.expr.mapping import Names, parse, results
 from dmlgen.registry import (
     Between,
@@ -23,21 +25,11 @@ from dmlgen.registry import (
     Signature,
     Step,
 )
+from dmlgen.resolve.faults import Faults, fault
 from dmlgen.resolve.general import General
-from dmlgen.resolve.nodes import (
-    Faults,
-    fault,
-    flag,
-    free_text,
-    mapping,
-    mappings,
-    place,
-    scalar,
-    scalars,
-    text,
-)
-from dmlgen.source import Mapping, Node, Scalar, Sequence
-from dmlgen.text import Text
+from dmlgen.resolve.merge import merged
+from dmlgen.source import Scalar, Value
+from dmlgen.text import NO_TEXT, Text
 
 Interface: TypeAlias = Literal["onnx", "webnn"]
 
@@ -46,7 +38,7 @@ INTERFACES = FILES[:3]
 
 
 def resolve_counterparts(
-    general: General, operators: Map[str, Operator], files: Map[str, Mapping]
+    general: General, operators: Mapping[str, Operator], files: Mapping[str, written.Counterparts]
 ) -> Counterparts:
     """Everything below specs/counterparts; nothing where there are no `files`. SpecError with all faults."""
     if not files:
@@ -55,28 +47,22 @@ def resolve_counterparts(
     operations: list[Counterpart] = []
     interfaces: tuple[Interface, ...] = ("onnx", "webnn")
     for interface in interfaces:
-        shared = mapping(files[interface], "shared")
-        for name, node in mapping(files[interface], "operations").items():
-            if isinstance(node, Mapping):
-                reader = _Reader(general, operators, shared, faults)
-                operations.append(reader.counterpart(interface, name, node))
+        reader = _Reader(general, operators, files[interface].shared, faults)
+        for name, operation in files[interface].operations.items():
+            operations.append(reader.counterpart(interface, name, operation))
     activations = []
-    for name, node in mapping(files["onnx"], "activations").items():
+    for name, activation in files["onnx"].activations.items():
         with faults:
-            activations.append(_activation(operators, name, cast(Mapping, node)))
-    data_types = mapping(files["onnx"], "data_types").plain()
-    domains = mapping(files["onnx"], "domains")
-    for entry in mapping(files["onnx"], "data_types").entries:
-        if entry.name not in general.enum_values["TENSOR_DATA_TYPE"]:
-            faults += fault(
-                entry.key.position, "unknown-name", f"there is no data type {entry.name}"
-            ).findings
+            activations.append(_activation(operators, name, activation))
+    data_types = {key.value: number for key, number in files["onnx"].data_types.items()}
+    for key in files["onnx"].data_types:
+        if key.value not in general.enum_values["TENSOR_DATA_TYPE"]:
+            faults += fault(key.position, "unknown-name", f"there is no data type {key.value}").findings
     functions: dict[str, tuple[str, ...]] = {}
-    for entry in mapping(files["directmlx"], "functions").entries:
+    for key, function in files["directmlx"].functions.items():
         with faults:
-            _known(operators, entry.name, entry.key.position)
-        items = entry.value.items if isinstance(entry.value, Sequence) else (entry.value,)
-        functions[entry.name] = tuple(str(item.value) for item in items if isinstance(item, Scalar))
+            _known(operators, key)
+        functions[key.value] = function if isinstance(function, tuple) else (function,)
     reached = {
         name: {op for one in operations if one.interface == name for op in one.operators} for name in FILES
     }
@@ -93,87 +79,85 @@ def resolve_counterparts(
         operations=tuple(operations),
         activations=tuple(activations),
         data_types=data_types,
-        domains={name: free_text(domains, name) for name, _ in domains.items()},
+        domains=files["onnx"].domains,
         directmlx=functions,
         registrations=registrations,
         without=without,
-        sources={name: tuple(Text(str(s.value)) for s in scalars(files[name], "sources")) for name in FILES},
+        sources={name: files[name].sources for name in FILES},
     )
 
 
-def _registrations(general: General, file: Mapping) -> tuple[Registration, ...]:
-    groups = {name: scalars(mapping(file, "types"), name) for name, _ in mapping(file, "types").items()}
+def _registrations(general: General, file: written.Counterparts) -> tuple[Registration, ...]:
     types = general.enum_values["TENSOR_DATA_TYPE"]
-    for item in (item for group in groups.values() for item in group):
+    for item in (item for group in file.types.values() for item in group):
         if item.value not in types:
             message = f"there is no data type {item.value}"
-            raise fault(item.position, "unknown-name", message, nearest(str(item.value), types))
-    readings = mapping(file, "readings")
+            raise fault(item.position, "unknown-name", message, nearest(item.value, types))
+    readings = {key.value: text for key, text in file.readings.items()}
     found: list[Registration] = []
-    for name, node in mapping(file, "registrations").items():
-        assert isinstance(node, Mapping)
-        group = scalar(node, "types")
-        if group is not None and group.value not in groups:
+    for name, node in file.registrations.items():
+        group = node.types
+        if group is not None and group.value not in file.types:
             message = f"there is no group of types {group.value}"
-            raise fault(group.position, "unknown-name", message, nearest(str(group.value), groups))
+            raise fault(group.position, "unknown-name", message, nearest(group.value, file.types))
         domain, _, plain = name.rpartition(".")
-        versions = tuple(int(str(one.value)) for one in scalars(node, "versions"))
-        known = tuple(str(one.value) for one in groups[str(group.value)]) if group else None
-        found.append(Registration(domain, plain, versions, known, free_text(readings, name)))
-    registered = [name for name, _ in mapping(file, "registrations").items()]
-    for entry in readings.entries:
-        if entry.name not in registered:
-            message = f"there is no registration {entry.name}"
-            raise fault(entry.key.position, "unknown-name", message, nearest(entry.name, registered))
+        known = None if group is None else tuple(one.value for one in file.types[group.value])
+        found.append(Registration(domain, plain, node.versions, known, readings.get(name, NO_TEXT)))
+    for key in file.readings:
+        if key.value not in file.registrations:
+            message = f"there is no registration {key.value}"
+            raise fault(key.position, "unknown-name", message, nearest(key.value, file.registrations))
     return tuple(found)
 
 
-def _known(operators: Map[str, Operator], name: str, where: Position) -> Operator:
-    if name not in operators:
-        raise fault(where, "unknown-name", f"there is no operator {name}", nearest(name, operators))
-    return operators[name]
+def _known(operators: Mapping[str, Operator], name: Scalar[str]) -> Operator:
+    if name.value not in operators:
+        message = f"there is no operator {name.value}"
+        raise fault(name.position, "unknown-name", message, nearest(name.value, operators))
+    return operators[name.value]
 
 
-def _without(operators: Map[str, Operator], reached: set[str], file: Mapping) -> Map[str, Text]:
+def _without(
+    operators: Mapping[str, Operator], reached: set[str], file: written.Counterparts
+) -> Mapping[str, Text]:
     """The operators that nothing leads to; each has a reason, and no other has one."""
     faults = Faults()
     reasons: dict[str, Text] = {}
-    for group in mappings(file, "without"):
-        for item in scalars(group, "operators"):
-            name = str(item.value)
+    for group in file.without:
+        for item in group.operators:
             with faults:
-                _known(operators, name, item.position)
+                name = _known(operators, item).name
                 if name in reached or name in reasons:
                     message = f"{name} has a counterpart above, so it does not belong under `without`"
                     raise fault(item.position, "counterpart", message)
-                reasons[name] = free_text(group, "because")
+                reasons[name] = group.because
     for name in operators:
         if name not in reached and name not in reasons:
             message = (
                 f"nothing leads to {name}; map something to it, or list it under `without`, with a reason"
             )
-            faults += fault(place(file, "without"), "counterpart", message).findings
+            faults += fault(file.place("without"), "counterpart", message).findings
     faults.stop()
     return reasons
 
 
-def _activation(operators: Map[str, Operator], name: str, node: Mapping) -> FusedName:
-    operator = _known(operators, text(node, "operator"), place(node, "operator"))
+def _activation(operators: Mapping[str, Operator], name: str, node: written.Activation) -> FusedName:
+    operator = _known(operators, node.operator)
     members: dict[str, tuple[Literal["alpha", "beta"], float | None]] = {}
     fixed: dict[str, float] = {}
     own = {member.name for member in operator.attributes}
-    for entry in mapping(node, "members").entries:
-        if entry.name not in own:
-            message = f"{operator.name} has no member {entry.name}"
-            raise fault(entry.key.position, "unknown-name", message, nearest(entry.name, own))
-        if isinstance(entry.value, Mapping):
-            ((source, default),) = entry.value.plain().items()
-            members[entry.name] = (cast(Literal["alpha", "beta"], source), default)
+    for key, given in node.members.items():
+        if key.value not in own:
+            message = f"{operator.name} has no member {key.value}"
+            raise fault(key.position, "unknown-name", message, nearest(key.value, own))
+        if isinstance(given, Mapping):
+            ((parameter, default),) = given.items()
+            members[key.value] = (parameter, default)
         else:
-            fixed[entry.name] = float(cast(Scalar, entry.value).value or 0)
+            fixed[key.value] = float(given)
     missing = sorted(own - members.keys() - fixed.keys())
     if missing:
-        raise fault(node.position, "missing", f"{name} does not say what {missing[0]} is")
+        raise fault(node.node.position, "missing", f"{name} does not say what {missing[0]} is")
     return FusedName(name, operator.name, members, fixed)
 
 
@@ -182,151 +166,130 @@ class _Reader:
     """Reads one operation; faults are collected, so that one does not hide the next."""
 
     general: General
-    operators: Map[str, Operator]
-    shared: Mapping
+    operators: Mapping[str, Operator]
+    shared: Mapping[str, written.Signature]
     faults: Faults
 
-    def counterpart(self, interface: Interface, name: str, node: Mapping) -> Counterpart:
+    def counterpart(self, interface: Interface, name: str, node: written.Operation) -> Counterpart:
         domain, _, plain = name.rpartition(".")
-        versions = [node, *mappings(node, "older")]
+        versions: list[written.Signature] = [node, *node.older]
         signatures = tuple(self.signature(self._like(version)) for version in versions)
         for newer, older, version in zip(signatures, signatures[1:], versions[1:], strict=False):
             if older.last is None or older.last + 1 != newer.first:
                 message = f"the versions before {newer.first} must end with {newer.first - 1}"
-                self.faults += fault(place(version, "opsets"), "opsets", message).findings
-        return Counterpart(interface, domain, plain, signatures, free_text(node, "note"))
+                self.faults += fault(version.place("opsets"), "opsets", message).findings
+        return Counterpart(interface, domain, plain, signatures, node.note)
 
-    def _like(self, node: Mapping) -> Mapping:
+    def _like(self, node: written.Signature) -> written.Signature:
         """The node with what the shared part that it names says, too; what it says itself holds."""
-        name = scalar(node, "like")
-        if name is None:
+        if node.like is None:
             return node
-        other = self.shared.get(str(name.value))
-        if not isinstance(other, Mapping):
-            names = [key for key, _ in self.shared.items()]
-            message = f"there is no shared entry {name.value}"
-            self.faults += fault(
-                name.position, "unknown-name", message, nearest(str(name.value), names)
-            ).findings
+        shared = self.shared.get(node.like.value)
+        if shared is None:
+            message = f"there is no shared entry {node.like.value}"
+            with self.faults:
+                raise fault(
+                    node.like.position, "unknown-name", message, nearest(node.like.value, self.shared)
+                )
             return node
-        entries = {entry.name: entry for entry in (*other.entries, *node.entries)}
-        both = mapping(other, "let"), mapping(node, "let")
-        if both[0].entries and both[1].entries:
-            lets = {entry.name: entry for part in both for entry in part.entries}
-            # What the node defines comes first: the shared part reads it.
-            own = [entry.name for entry in both[1].entries]
-            order = sorted(lets, key=lambda let: let not in own)
-            entries["let"] = replace(
-                entries["let"], value=Mapping(node.position, tuple(lets[n] for n in order))
-            )
-        return Mapping(node.position, tuple(entries.values()))
+        return decode(type(node), merged(shared.node, node.node))
 
-    def signature(self, node: Mapping) -> Signature:
-        first, last = _opsets(text(node, "opsets", "1-"))
-        inputs, outputs = (
-            tuple(str(one.value) for one in scalars(node, key)) for key in ("inputs", "outputs")
-        )
-        attributes = mapping(node, "attributes").plain()
-        tensors = [one.rstrip("?*") for one in (*inputs, *outputs)]
-        names = Names(tensors, {**dict.fromkeys(attributes), "opset": None}, self._enumerators())
-        let, names = self._lets(mapping(node, "let"), names)
-        limits = []
-        for limit in mappings(node, "limits"):
-            limits.append(Limit(self._expression(limit, "when", names), free_text(limit, "says")))
+    def signature(self, node: written.Signature) -> Signature:
+        first, last = _opsets(node.opsets)
+        tensors = [one.rstrip("?*") for one in (*node.inputs, *node.outputs)]
+        names = Names(tensors, {**dict.fromkeys(node.attributes), "opset": None}, self._enumerators())
+        let, names = self._lets(node.let, names)
+        limits = tuple(Limit(self._expression(limit.when, names), limit.says) for limit in node.limits)
         forms: list[CounterpartForm] = []
-        if node.get("forms") is not None:
-            forms = [self._form(one, names) for one in mappings(node, "forms")]
-        elif node.get("operator") is not None or node.get("steps") is not None:
-            forms = [self._form(node, names, whole=True)]
-        infers = tuple(self._between(key, one, names) for key, one in mapping(node, "infers").items())
-        expands = flag(node, "expands")
-        kinds = [bool(forms) or expands, node.get("none") is not None, node.get("host") is not None]
-        if kinds.count(True) != 1:
+        if node.forms:
+            forms = [self._form(one, names) for one in node.forms]
+        elif node.operator is not None or node.steps:
+            forms = [self._form(replace(node, let={}), names)]
+        infers = tuple(self._between(key, one, names) for key, one in node.infers.items())
+        if [bool(forms) or node.expands is not None, bool(node.none), bool(node.host)].count(True) != 1:
             message = "an operation has forms, or expands, or is the host's, or says why there is `none`"
-            self.faults += fault(node.position, "counterpart", message).findings
+            self.faults += fault(node.node.position, "counterpart", message).findings
         return Signature(
             first=first,
             last=last,
-            inputs=inputs,
-            outputs=outputs,
-            attributes=attributes,
-            ignored=tuple(str(one.value) for one in scalars(node, "ignored")),
+            inputs=node.inputs,
+            outputs=node.outputs,
+            attributes={
+                name: list(value) if isinstance(value, tuple) else value
+                for name, value in node.attributes.items()
+            },
+            ignored=tuple(one.value for one in node.ignored),
             let=let,
-            limits=tuple(limits),
+            limits=limits,
             forms=tuple(forms),
             infers=infers,
-            none=free_text(node, "none"),
-            host=free_text(node, "host"),
-            expands=expands,
-            position=node.position,
+            none=node.none,
+            host=node.host,
+            expands=node.expands is not None,
+            position=node.node.position,
         )
 
     def _enumerators(self) -> set[str]:
         return {name for values in self.general.enum_values.values() for name in values}
 
-    def _lets(self, node: Mapping, names: Names) -> tuple[dict[str, str], Names]:
+    def _lets(self, let: written.NodeLet, names: Names) -> tuple[dict[str, str], Names]:
         """The definitions, each of which may use those above it, and the names with them."""
         found: dict[str, str] = {}
-        for entry in node.entries:
+        for key, value in let.items():
             with self.faults:
-                tree = self._parsed(entry.value, names)
-                found[entry.name] = ast.unparse(tree)
-                names = replace(names, values={**names.values, entry.name: tree})
+                tree = self._parsed(value, names)
+                found[key.value] = ast.unparse(tree)
+                names = replace(names, values={**names.values, key.value: tree})
         return found, names
 
-    def _form(self, node: Mapping, names: Names, whole: bool = False) -> CounterpartForm:
-        when = self._expression(node, "when", names)
+    def _form(self, node: written.NodeForm, names: Names) -> CounterpartForm:
+        when = self._expression(node.when, names)
         tensors: list[Between] = []
-        for name, one in mapping(node, "tensors").items():
-            tensors.append(self._between(name, one, names))
-            names = replace(names, tensors=[*names.tensors, name])
-        let: dict[str, str] = {}
-        if not whole:
-            let, names = self._lets(mapping(node, "let"), names)
+        for key, one in node.tensors.items():
+            tensors.append(self._between(key, one, names))
+            names = replace(names, tensors=[*names.tensors, key.value])
+        let, names = self._lets(node.let, names)
         steps: list[Step] = []
-        for step in mappings(node, "steps") or [node]:
+        for step in node.steps or [node]:
             with self.faults:
                 steps.append(self._step(step, names))
         return CounterpartForm(when, let, tuple(tensors), tuple(steps))
 
-    def _between(self, name: str, node: Node, names: Names) -> Between:
-        type_, sizes = (self._expression(cast(Mapping, node), key, names) for key in ("type", "sizes"))
-        return Between(name, type_, sizes)
+    def _between(self, name: Scalar[str], node: written.Between, names: Names) -> Between:
+        return Between(name.value, self._expression(node.type, names), self._expression(node.sizes, names))
 
-    def _step(self, node: Mapping, names: Names) -> Step:
-        operator = _known(self.operators, text(node, "operator"), place(node, "operator"))
+    def _step(self, node: written.Step | written.NodeForm, names: Names) -> Step:
+        if node.operator is None:
+            raise fault(node.node.position, "missing-key", "key 'operator' is missing")
+        operator = _known(self.operators, node.operator)
         counts = {member.count for member in operator.members if member.count}
-        over = text(node, "over")
-        if over:
+        if node.over is not None:
+            over = node.over.value
             if over not in names.tensors:
-                raise fault(
-                    place(node, "over"),
-                    "unknown-name",
-                    f"there is no input {over}",
-                    nearest(over, names.tensors),
-                )
+                message = f"there is no input {over}"
+                raise fault(node.over.position, "unknown-name", message, nearest(over, names.tensors))
             names = replace(names, tensors=[*names.tensors, "each", "so_far"])
         desc: dict[str, str] = {}
-        given = mapping(node, "desc")
-        for entry in given.entries:
-            member = operator.member.get(entry.name)
+        for key, value in node.desc.items():
+            member = operator.member.get(key.value)
             if member is None or member.name in counts:
-                message = f"{operator.name} has no member {entry.name}"
+                message = f"{operator.name} has no member {key.value}"
                 if member is not None:
-                    message = f"{entry.name} follows from the array whose entries it counts"
-                raise fault(entry.key.position, "unknown-name", message, nearest(entry.name, operator.member))
+                    message = f"{key.value} follows from the array whose entries it counts"
+                raise fault(key.position, "unknown-name", message, nearest(key.value, operator.member))
             with self.faults:
-                desc[entry.name] = self._member(member, entry.value, names)
+                desc[key.value] = self._member(member, value, names)
+        given = {key.value for key in node.desc}
         for member in operator.members:
             needed = not member.optional and member.name not in counts
-            if needed and given.get(member.name) is None:
+            if needed and member.name not in given:
                 message = f"the description of {operator.name} does not say what {member.name} is"
-                self.faults += fault(given.position, "missing", message).findings
-        return Step(operator.name, {m.name: desc[m.name] for m in operator.members if m.name in desc}, over)
+                self.faults += fault(node.place("desc"), "missing", message).findings
+        ordered = {member.name: desc[member.name] for member in operator.members if member.name in desc}
+        return Step(operator.name, ordered, "" if node.over is None else node.over.value)
 
-    def _member(self, member: Member, node: Node, names: Names) -> str:
+    def _member(self, member: Member, node: Scalar[Value], names: Names) -> str:
         """The expression of one member; the values of an enumeration are its own."""
-        assert isinstance(node, Scalar)
         tree = self._parsed(node, names, tensor=member.is_tensor)
         if member.type in self.general.enum_values:
             choices = self.general.enum_values[member.type]
@@ -336,17 +299,15 @@ class _Reader:
                     raise fault(node.position, "unknown-name", message, nearest(str(result.value), choices))
         return ast.unparse(tree)
 
-    def _expression(self, node: Mapping, key: str, names: Names) -> str:
-        """The expression below a key, "" where it is absent."""
-        value = node.get(key)
-        if value is None:
+    def _expression(self, node: Scalar[Value] | None, names: Names) -> str:
+        """An expression, "" where there is none."""
+        if node is None:
             return ""
         with self.faults:
-            return ast.unparse(self._parsed(value, names))
+            return ast.unparse(self._parsed(node, names))
         return ""
 
-    def _parsed(self, node: Node, names: Names, tensor: bool = False) -> ast.expr:
-        assert isinstance(node, Scalar)
+    def _parsed(self, node: Scalar[Value], names: Names, tensor: bool = False) -> ast.expr:
         if not isinstance(node.value, str):
             return ast.Constant(node.value)
         return parse(node.value, names, node.at, tensor)

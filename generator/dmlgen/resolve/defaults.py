@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping as Map
+from collections.abc import Mapping
 
+from dmlgen import written
 from dmlgen.diagnostics import nearest
 from dmlgen.registry import Member
+from dmlgen.resolve.faults import fault
 from dmlgen.resolve.general import General
-from dmlgen.resolve.nodes import fault
-from dmlgen.source import Mapping, Scalar
+from dmlgen.source import Scalar
 
 Default = int | float | str
 
 
-def resolve_defaults(general: General, node: Mapping, members: Map[str, Member]) -> dict[str, Default]:
+def resolve_defaults(
+    general: General, node: written.Defaults | None, members: Mapping[str, Member]
+) -> dict[str, Default]:
     """Defaults by member: of an array each entry, of an output its data type."""
-    return {
-        entry.name: _default(general, entry.name, entry.value, members)
-        for entry in node.entries
-        if entry.name != "source" and isinstance(entry.value, Scalar)
-    }
+    given = node.values if node is not None else {}
+    return {key.value: _default(general, key.value, value, members) for key, value in given.items()}
 
 
-def _default(general: General, name: str, scalar: Scalar, members: Map[str, Member]) -> Default:
+def _default(general: General, name: str, scalar: Scalar[Default], members: Mapping[str, Member]) -> Default:
     if name not in members:
         message = f"{name!r} is not a member"
         raise fault(scalar.position, "unknown-name", message, nearest(name, members))

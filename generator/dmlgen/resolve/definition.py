@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Collection, Iterator
-from collections.abc import Mapping as Map
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from dmlgen import written
 from dmlgen.analysis.counts import dimension_counts
-from dmlgen.diagnostics import nearest
+from dmlgen.diagnostics import Position, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.deciding import deciding_tensors
 from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, PRELUDE, Definer, Formula, signature
@@ -18,55 +18,57 @@ from dmlgen.expr.parse import Scope
 from dmlgen.expr.ranks import Counts, Lengths
 from dmlgen.registry import Intermediate, Member, OutputDefinitions, Rule, Support
 from dmlgen.resolve.classes import element_classes
-from dmlgen.resolve.nodes import Faults, fault, integer, mapping, place, required, scalar, text
-from dmlgen.source import Entry, Mapping, Scalar
+from dmlgen.resolve.faults import Faults, fault
+from dmlgen.source import Scalar, Value
 
 _TYPES = {"float": ir.FLOAT, "int": ir.INT, "bool": ir.BOOL}
 
 
 def resolve_definition(
-    node: Mapping,
-    members: Map[str, Member],
+    node: written.Definition,
+    file: str,
+    members: Mapping[str, Member],
     resolved: tuple[Rule, ...],
-    support: Map[str, tuple[Support, ...]],
+    support: Mapping[str, tuple[Support, ...]],
     definer: Definer,
 ) -> OutputDefinitions:
-    """What a spec says of each output."""
-    compute = mapping(node, "compute")
+    """What a spec says of each output; `file` is the operator's own, beside those that it uses."""
     tensors = {member.name: member for member in members.values() if member.is_tensor}
     faults = Faults()
-    listed = mapping(compute, "tensors")
-    for entry in listed.entries:
+    for name, one in node.tensors.items():
         with faults:
-            if entry.name in definer.scope.names or entry.name in definer.formulas:
-                raise fault(entry.key.position, "name-clash", f"the name {entry.name} is already taken")
-            definer.kept[entry.name] = _TYPES[text(mapping(listed, entry.name), "type", "float")]
+            if name.value in definer.scope.names or name.value in definer.formulas:
+                raise fault(name.position, "name-clash", f"the name {name.value} is already taken")
+            definer.kept[name.value] = _TYPES[one.type]
     faults.stop()
     kept: list[Intermediate] = []
-    for entry in listed.entries:
+    for name, one in node.tensors.items():
         with faults:
-            kept.append(_intermediate(mapping(listed, entry.name), entry.name, definer))
-    _check_order(listed, kept, faults)
+            kept.append(_intermediate(one, name.value, definer))
+    places = {name.value: one.value.position for name, one in node.tensors.items()}
+    places |= {name.value: value.position for name, value in node.outputs.items()}
+    _check_order(kept, places, faults)
     outputs: dict[str, ir.Expr] = {}
-    for entry in mapping(compute, "outputs").entries:
+    for name, value in node.outputs.items():
         with faults:
-            outputs[entry.name] = _output(entry, tensors, definer)
+            outputs[name.value] = _output(name, value, tensors, definer)
     missing = [m.name for m in tensors.values() if m.role == "output" and m.name not in outputs]
     if missing and not faults:
-        message = f"nothing defines {missing[0]}"
-        raise fault(place(compute, "outputs"), "output-undefined", message)
+        raise fault(node.place("outputs"), "output-undefined", f"nothing defines {missing[0]}")
     values = (*(one.value for one in kept), *outputs.values())
-    unused_names(node, definer, faults, set().union(*map(entries_read, values)))
+    read = set().union(*map(entries_read, values))
+    texts = [*node.let.values(), *node.outputs.values()]
+    texts += [text for one in node.tensors.values() for text in (one.sizes, one.value)]
+    unused_names(file, [*node.let, *node.tensors], {*definer.used, *read}, texts, faults)
     faults.stop()
     counts = dimension_counts(members, resolved, support)
-    for name, node_, misfit in _misfits(kept, outputs, counts):
+    for where, part, misfit in _misfits(kept, outputs, counts):
         with faults:
-            raise fault(definer.place(node_), "coordinate-length", f"{misfit}, in {name}")
-    for name, value in [*((one.name, one.value) for one in kept), *outputs.items()]:
-        for misread in _misreads(value, members, name in outputs):
+            raise fault(definer.place(part), "coordinate-length", f"{misfit}, in {where}")
+    for where, expression in [*((one.name, one.value) for one in kept), *outputs.items()]:
+        for misread in _misreads(expression, members, where in outputs):
             with faults:
-                group = mapping(compute, "outputs" if name in outputs else "tensors")
-                raise fault(place(group, name), "expression-form", f"{misread}, in {name}")
+                raise fault(places[where], "expression-form", f"{misread}, in {where}")
     faults.stop()
     decides = deciding_tensors(kept, outputs.values())
     kept = [replace(one, decides=one.name in decides) for one in kept]
@@ -74,11 +76,11 @@ def resolve_definition(
 
 
 def definer_of(
-    compute: Mapping,
-    members: Map[str, Member],
+    compute: written.Algorithm | written.Definition,
+    members: Mapping[str, Member],
     resolved: tuple[Rule, ...],
-    support: Map[str, tuple[Support, ...]],
-    kinds: Map[str, str],
+    support: Mapping[str, tuple[Support, ...]],
+    kinds: Mapping[str, str],
     scope: Scope,
 ) -> Definer:
     """What types the expressions of a `compute` section, with the names of its `let`.
@@ -95,47 +97,40 @@ def definer_of(
     if any(member.is_tensor and member.role == "output" and member.count for member in members.values()):
         scope = scope.with_names({"index": ir.Local("index", ir.INT)})
     faults = Faults()
-    formulas = _formulas(mapping(compute, "let"), scope, faults)
+    formulas = _formulas(compute.let, scope, faults)
     faults.stop()
-    return Definer(scope, _kinds(support, kinds), formulas, compute.position)
+    return Definer(scope, _kinds(support, kinds), formulas, compute.node.position)
 
 
-def unused_names(node: Mapping, definer: Definer, faults: Faults, kept: Collection[str] = ()) -> None:
-    """A name of an operator's own `let` that nothing uses is a fault, and so is a tensor of its own.
+def unused_names(
+    file: str,
+    names: Iterable[Scalar[str]],
+    used: Collection[str],
+    texts: Iterable[Scalar[Value]],
+    faults: Faults,
+) -> None:
+    """A name that the operator's own file defines and nothing uses is a fault.
 
-    `kept` are the tensors that are read. Where there are faults, not everything has been looked at; then a
-    name is at fault if no other text has it.
+    Where there are faults, not everything has been looked at; then a name is at fault if none of the texts,
+    those of the whole section, has it.
     """
-    compute = mapping(node, "compute")
-    written = {word for text_ in _texts(compute) for word in re.findall(r"[A-Za-z_]\w*", text_)}
-    used: Collection[str] = definer.used
-    named = [(entry, signature(entry.name)[0], used) for entry in mapping(compute, "let").entries]
-    named += [(entry, entry.name, kept) for entry in mapping(compute, "tensors").entries]
-    broken = bool(faults)
-    for entry, name, read in named:
-        own = entry.key.position.file == node.position.file
-        if own and name not in (written if broken else read):
+    if faults:
+        used = {word for text in texts for word in re.findall(r"[A-Za-z_]\w*", str(text.value))}
+    for key in names:
+        name = signature(key.value)[0]
+        if key.position.file == file and name not in used:
             with faults:
-                raise fault(entry.key.position, "unused-definition", f"nothing uses {name}")
+                raise fault(key.position, "unused-definition", f"nothing uses {name}")
 
 
-def _texts(node: Mapping) -> Iterator[str]:
-    """All texts below a mapping, its keys apart."""
-    for entry in node.entries:
-        if isinstance(entry.value, Mapping):
-            yield from _texts(entry.value)
-        elif isinstance(entry.value, Scalar):
-            yield str(entry.value.value)
-
-
-def _formulas(node: Mapping, scope: Scope, faults: Faults) -> list[Formula]:
+def _formulas(let: written.Formulas, scope: Scope, faults: Faults) -> list[Formula]:
     """The entries of `let`, which are typed where they are used."""
     formulas: dict[str, Formula] = {}
     reserved = {*FOLDS, *PLACES, *NUMBERS, *(signature(key)[0] for key in PRELUDE), "box", "at"}
-    for entry in node.entries:
+    for key, value in let.items():
         with faults:
-            name, parameters = signature(entry.name)
-            where = entry.key.position
+            name, parameters = signature(key.value)
+            where = key.position
             if name in scope.names or name in reserved or name in formulas:
                 raise fault(where, "name-clash", f"the name {name} is already taken")
             for parameter in parameters:
@@ -143,13 +138,11 @@ def _formulas(node: Mapping, scope: Scope, faults: Faults) -> list[Formula]:
                     raise fault(where, "expression-form", f"{parameter!r} cannot name a parameter")
                 if parameter in scope.names or parameters.count(parameter) > 1:
                     raise fault(where, "name-clash", f"parameter {parameter!r} hides another name")
-            value = entry.value
-            assert isinstance(value, Scalar)
             formulas[name] = Formula(name, parameters, str(value.value), value.at)
     return list(formulas.values())
 
 
-def _kinds(support: Map[str, tuple[Support, ...]], kinds: Map[str, str]) -> dict[str, ir.Type]:
+def _kinds(support: Mapping[str, tuple[Support, ...]], kinds: Mapping[str, str]) -> dict[str, ir.Type]:
     """The tensors whose elements are floats, or integers, in every support table."""
     found: dict[str, set[str]] = {}
     for rows in support.values():
@@ -159,28 +152,26 @@ def _kinds(support: Map[str, tuple[Support, ...]], kinds: Map[str, str]) -> dict
     return floats | {name: ir.INT for name, all_ in found.items() if "float" not in all_}
 
 
-def _intermediate(node: Mapping, name: str, definer: Definer) -> Intermediate:
-    sizes, value = required(node, "sizes"), required(node, "value")
-    along = scalar(node, "along")
-    if along is not None and integer(node, "along", -1) != 0:
-        raise fault(along.position, "expression-form", "a recurrence runs along axis 0")
+def _intermediate(node: written.Intermediate, name: str, definer: Definer) -> Intermediate:
+    if node.along is not None and node.along.value != 0:
+        raise fault(node.along.position, "expression-form", "a recurrence runs along axis 0")
     type_ = definer.kept[name]
-    shape = definer.parse(str(sizes.value), sizes.at, ir.INTS)
+    shape = definer.parse(str(node.sizes.value), node.sizes.at, ir.INTS)
     if not is_told(shape):
         message = (
             "sizes are what the description gives, said as rules say it: without floats, elements or `at`"
         )
-        raise fault(sizes.position, "expression-form", message)
+        raise fault(node.sizes.position, "expression-form", message)
     return Intermediate(
         name=name,
         type=type_,
         sizes=shape,
-        along=along is not None,
-        value=definer.parse(str(value.value), value.at, type_),
+        along=node.along is not None,
+        value=definer.parse(str(node.value.value), node.value.at, type_),
     )
 
 
-def _check_order(listed: Mapping, kept: list[Intermediate], faults: Faults) -> None:
+def _check_order(kept: list[Intermediate], places: Mapping[str, Position], faults: Faults) -> None:
     """A tensor reads those above it; in a group with `along`, also any of the group at an earlier step."""
     group: dict[str, int] = {}
     number = 0
@@ -198,7 +189,7 @@ def _check_order(listed: Mapping, kept: list[Intermediate], faults: Faults) -> N
                     else f"{one.name} reads {name}, which stands below it"
                 )
                 with faults:
-                    raise fault(place(mapping(listed, one.name), "value"), "cycle", message)
+                    raise fault(places[one.name], "cycle", message)
 
 
 def entries_read(node: ir.Expr) -> set[str]:
@@ -206,7 +197,7 @@ def entries_read(node: ir.Expr) -> set[str]:
     return {part.tensor for part in walk_through(node) if isinstance(part, ir.Entry)}
 
 
-def _misreads(value: ir.Expr, members: Map[str, Member], is_output: bool) -> Iterator[str]:
+def _misreads(value: ir.Expr, members: Mapping[str, Member], is_output: bool) -> Iterator[str]:
     """Reads of elements that no target has."""
     for part in walk_through(value):
         match part:
@@ -221,7 +212,7 @@ def _misreads(value: ir.Expr, members: Map[str, Member], is_output: bool) -> Ite
 
 
 def _misfits(
-    kept: list[Intermediate], outputs: Map[str, ir.Expr], counts: list[Counts]
+    kept: list[Intermediate], outputs: Mapping[str, ir.Expr], counts: list[Counts]
 ) -> Iterator[tuple[str, ir.Expr, str]]:
     """The first read of each value whose coordinate is too long or too short."""
     values = {**{one.name: one.value for one in kept}, **outputs}
@@ -239,13 +230,13 @@ def _misfits(
                 done.add(name)
 
 
-def _output(entry: Entry, tensors: Map[str, Member], definer: Definer) -> ir.Expr:
-    outputs = [name for name, member in tensors.items() if member.role == "output"]
-    if entry.name not in outputs:
-        message = f"{entry.name!r} is not an output of the operator"
-        raise fault(entry.key.position, "unknown-name", message, nearest(entry.name, outputs))
-    value = entry.value
-    assert isinstance(value, Scalar)
-    output = ir.Tensor(entry.name)
+def _output(
+    name: Scalar[str], value: Scalar[Value], tensors: Mapping[str, Member], definer: Definer
+) -> ir.Expr:
+    outputs = [one for one, member in tensors.items() if member.role == "output"]
+    if name.value not in outputs:
+        message = f"{name.value!r} is not an output of the operator"
+        raise fault(name.position, "unknown-name", message, nearest(name.value, outputs))
+    output = ir.Tensor(name.value)
     stored = dict.fromkeys((definer.element(output), ir.BOOL, definer.scope.element(output)))
     return definer.parse(str(value.value), value.at, *stored)

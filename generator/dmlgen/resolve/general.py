@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from collections.abc import Mapping as Map
-from typing import Literal, cast
+import re
+from collections.abc import Collection, Iterator, Mapping
 
-from dmlgen.diagnostics import nearest
+from dmlgen import written
+from dmlgen.diagnostics import Position, nearest, shown
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.parse import Scope
@@ -15,34 +15,18 @@ from dmlgen.registry import (
     Enum,
     EnumEntry,
     FeatureLevel,
-    Form,
-    InBox,
     Member,
     NamedConstant,
     NumberType,
-    Provenance,
-    Role,
     Rule,
     Stage,
     Struct,
 )
-from dmlgen.resolve.nodes import (
-    Faults,
-    fault,
-    flag,
-    free_text,
-    integer,
-    mapping,
-    mappings,
-    message,
-    place,
-    scalar,
-    scalars,
-    text,
-)
-from dmlgen.source import Entry, Mapping, Node
-
-FILES = ("feature_levels", "constants", "enums", "structs", "rules", "identifiers")
+from dmlgen.resolve.faults import Faults, fault
+from dmlgen.shape import Record
+from dmlgen.source import Entry, Scalar
+from dmlgen.source import Mapping as MappingNode
+from dmlgen.text import Message, Piece, Text, folded
 
 # The values that outputs have at hand where they report a general rule, or add a general hint.
 _VALUES = {
@@ -75,35 +59,32 @@ _BUILT_IN_STAGES = {"dimension-count": Stage.COUNTS, "data-type": Stage.VALUES}
 class General:
     """What operators are resolved against."""
 
-    def __init__(self, files: Map[str, Mapping]) -> None:
-        self.levels = _levels(mapping(files["feature_levels"], "feature_levels"))
+    def __init__(self, files: written.General) -> None:
+        self.levels = _levels(files.feature_levels.feature_levels)
         self.level = {level.name: level for level in self.levels}
-        self.levels_declared = self.level_at(files["feature_levels"], "declared") or self.levels[0]
-        constants = mapping(files["constants"], "constants")
-        types = mapping(files["constants"], "types")
-        self.types = {name: _number_type(name, node) for name, node in _entries(types)}
-        self.pages = text(files["constants"], "pages")
-        self.foreign = {
-            name: self._number(node) for name, node in mapping(files["constants"], "foreign").items()
+        self.levels_declared = self.level_at(files.feature_levels.declared) or self.levels[0]
+        self.types = {
+            name: NumberType(name, one.bits, one.kind, one.pointer_sized)
+            for name, one in files.constants.types.items()
         }
-        self.interfaces = tuple(str(item.value) for item in scalars(files["constants"], "interfaces"))
-        structs = mapping(files["structs"], "structs")
-        self._by_address = {name for name, node in _entries(structs) if flag(node, "by_address")}
+        self.pages = files.constants.pages
+        self.foreign = {name: self._number(given) for name, given in files.constants.foreign.items()}
+        self.interfaces = files.constants.interfaces
+        structs = files.structs.structs
+        self._by_address = {name for name, struct in structs.items() if struct.by_address}
         self.constants = tuple(
-            NamedConstant(
-                name, integer(node, "value"), self.since(node), free_text(node, "summary"), node.position
-            )
-            for name, node in _entries(constants)
+            NamedConstant(name, one.value, self.since(one.since), one.summary, one.node.position)
+            for name, one in files.constants.constants.items()
         )
-        self.enums = {
-            name: self._enum(name, node) for name, node in _entries(mapping(files["enums"], "enums"))
-        }
-        self.structs = {name: self._struct(name, node) for name, node in _entries(structs)}
+        self.enums = {name: self._enum(name, enum) for name, enum in files.enums.enums.items()}
+        self.structs = {name: self._struct(name, struct) for name, struct in structs.items()}
         self.declared = tuple(self._declared(files))
-        self._check_types(structs)
-        buffer = mapping(structs, "BUFFER_TENSOR_DESC")
+        self._check_types(files.structs)
+        if "BUFFER_TENSOR_DESC" not in structs:
+            raise fault(files.structs.place("structs"), "missing", "the struct BUFFER_TENSOR_DESC is missing")
         self.fields = {
-            member.name: self.expression_type(member, buffer) for member in self._struct("", buffer).members
+            member.name: self.expression_type(member, member.position)
+            for member in self.structs["BUFFER_TENSOR_DESC"].members
         }
         self.named: dict[str, ir.Expr] = {
             constant.name: ir.Constant(constant.name, constant.value) for constant in self.constants
@@ -113,116 +94,107 @@ class General:
         }
         if MAX_RANK not in (constant.value for constant in self.constants):
             raise fault(
-                constants.position,
+                files.constants.place("constants"),
                 "constants",
                 f"no constant has the value {MAX_RANK}, the highest rank that outputs can handle",
             )
         self.parts = {
             name: {
-                member.name: self.expression_type(member, buffer)
+                member.name: self.expression_type(member, member.position)
                 for member in struct.members
                 if member.type in self.types or member.type in self.enums
             }
             for name, struct in self.structs.items()
         }
-        hints = mapping(files["rules"], "hints")
-        self.hints = {name: message(hints, name, _HINT_VALUES[name]) for name, _ in hints.items()}
-        self.operator_rules = tuple(
-            self._operator_rule(node) for node in mappings(files["rules"], "operator")
-        )
+        hints = files.rules.hints
+        self.hints = {name: message(getattr(hints, name), known) for name, known in _HINT_VALUES.items()}
+        self.operator_rules = tuple(self._operator_rule(rule) for rule in files.rules.operator)
         missing = sorted(_VALUES.keys() - {rule.slug for rule in self.operator_rules})
         if missing:
-            where = place(files["rules"], "operator")
+            where = files.rules.place("operator")
             raise fault(where, "missing", f"the general rule {missing[0]} is missing")
 
-    def _declared(self, files: Map[str, Mapping]) -> Iterator[Declaration]:
+    def _declared(self, files: written.General) -> Iterator[Declaration]:
         """What the header has from these files."""
-        levels = mapping(files["feature_levels"], "feature_levels")
-        for level, entry in zip(self.levels, levels.entries, strict=True):
+        levels = _entries(files.feature_levels, "feature_levels")
+        for level, entry in zip(self.levels, levels, strict=True):
             yield Declaration(level.constant, f"feature level {level.name}", entry.key.position)
-        for entry in mapping(files["constants"], "constants").entries:
+        for entry in _entries(files.constants, "constants"):
             yield Declaration(entry.name, entry.name, entry.key.position)
-        enums = mapping(files["enums"], "enums")
-        for enum, entry in zip(self.enums.values(), enums.entries, strict=True):
+        for enum, entry in zip(self.enums.values(), _entries(files.enums, "enums"), strict=True):
             yield Declaration(enum.c_name, f"the enumeration {enum.name}", entry.key.position)
         for enum in self.enums.values():
-            for entry in mapping(mapping(enums, enum.name), "values").entries:
-                yield Declaration(
-                    f"{enum.prefix}{entry.name}", f"{enum.name}.{entry.name}", entry.key.position
-                )
-        structs = mapping(files["structs"], "structs")
-        for struct, entry in zip(self.structs.values(), structs.entries, strict=True):
+            for entry in _entries(files.enums.enums[enum.name], "values"):
+                name = f"{enum.prefix}{entry.name}"
+                yield Declaration(name, f"{enum.name}.{entry.name}", entry.key.position)
+        for struct, entry in zip(self.structs.values(), _entries(files.structs, "structs"), strict=True):
             yield Declaration(struct.c_name, f"the struct {struct.name}", entry.key.position)
 
-    def _number(self, node: Node) -> str:
+    def _number(self, given: Scalar[str]) -> str:
         """The number type that a scalar names."""
-        name = str(node.plain())
-        if name not in self.types:
-            raise fault(
-                node.position, "unknown-type", f"there is no number type {name}", nearest(name, self.types)
-            )
-        return name
+        if given.value not in self.types:
+            message = f"there is no number type {given.value}"
+            raise fault(given.position, "unknown-type", message, nearest(given.value, self.types))
+        return given.value
 
-    def _check_types(self, structs: Mapping) -> None:
+    def _check_types(self, files: written.Structs) -> None:
         """Raises SpecError unless members of structs have types that there are."""
         made = ("OPERATOR_TYPE", "FEATURE_LEVEL")  # enumerations that follow from operators and levels
         ours = {"void", "char", *made, *self.types, *self.enums, *self.structs}
         faults = Faults()
-        for struct in self.structs.values():
-            members = mapping(mapping(structs, struct.name), "members")
-            for member in struct.members:
+        for struct in files.structs.values():
+            for key, member in struct.members.items():
                 known = {*ours, *(self.interfaces if member.pointer else self.foreign)}
-                if member.type not in known:
+                name = member.type.value
+                if name not in known:
                     with faults:
-                        unknown = f"{member.name} has type {member.type}, which nothing declares"
-                        where = place(mapping(members, member.name), "type")
-                        raise fault(where, "unknown-type", unknown, nearest(member.type, known))
+                        unknown = f"{key.value} has type {name}, which nothing declares"
+                        raise fault(member.type.position, "unknown-type", unknown, nearest(name, known))
         faults.stop()
 
-    def scope(self, names: Map[str, ir.Expr]) -> Scope:
+    def scope(self, names: Mapping[str, ir.Expr]) -> Scope:
         """The scope of expressions that may use these names beside the constants."""
         return Scope({**self.named, **names}, self.fields, self.enum_values, self.parts)
 
-    def level_at(self, node: Mapping, name: str) -> FeatureLevel | None:
-        """The level that a key names; None where the key is absent."""
-        value = scalar(node, name)
-        if value is None:
+    def level_at(self, name: Scalar[str] | None) -> FeatureLevel | None:
+        """The level of a name; None where there is none."""
+        if name is None:
             return None
-        if value.value not in self.level:
-            suggestion = nearest(str(value.value), self.level)
-            raise fault(
-                value.position, "unknown-level", f"there is no feature level {value.value}", suggestion
-            )
-        return self.level[str(value.value)]
+        if name.value not in self.level:
+            unknown = f"there is no feature level {name.value}"
+            raise fault(name.position, "unknown-level", unknown, nearest(name.value, self.level))
+        return self.level[name.value]
 
-    def since(self, node: Mapping, default: FeatureLevel | None = None) -> FeatureLevel:
-        """The level that `since` names; else the default; else the lowest."""
-        return self.level_at(node, "since") or default or self.levels[0]
+    def since(self, name: Scalar[str] | None, default: FeatureLevel | None = None) -> FeatureLevel:
+        """The level of a name; else the default; else the lowest."""
+        return self.level_at(name) or default or self.levels[0]
 
-    def member(self, entry: Entry) -> Member:
+    def member(self, name: Scalar[str], node: written.Member | written.StructMember) -> Member:
         """A member of a struct: a tensor has a role, anything else a type."""
-        name, node = entry.name, entry.value
-        assert isinstance(node, Mapping)
-        type_ = text(node, "type")
-        if (node.get("role") is None) == (type_ == ""):
-            either = f"{name} needs either a role (a tensor) or a type (anything else)"
-            raise fault(node.position, "member-kind", either)
-        count = text(node, "count") or None
+        role, typed_by, length = None, None, None
+        if isinstance(node, written.Member):
+            role, typed_by = node.role, node.of
+            if (role is None) == (node.type is None):
+                either = f"{name.value} needs either a role (a tensor) or a type (anything else)"
+                raise fault(node.node.position, "member-kind", either)
+        else:
+            length = node.length
+        type_ = "tensor" if node.type is None else node.type.value
         return Member(
-            name=name,
-            role=cast(Role, text(node, "role", "attribute")),
-            type=type_ or "tensor",
-            count=count,
-            pointer=count is not None or type_ in ("", *self._by_address) or flag(node, "pointer"),
-            optional=flag(node, "optional"),
-            summary=free_text(node, "summary"),
-            position=entry.key.position,
-            typed_by=text(node, "of") or None,
-            length=integer(node, "length") or None,
+            name=name.value,
+            role=role or "attribute",
+            type=type_,
+            count=None if node.count is None else node.count.value,
+            pointer=node.count is not None or type_ in ("tensor", *self._by_address) or node.pointer,
+            optional=node.optional,
+            summary=node.summary,
+            position=name.position,
+            typed_by=None if typed_by is None else typed_by.value,
+            length=length,
         )
 
-    def expression_type(self, member: Member, node: Mapping) -> ir.Type:
-        """The type, in expressions, of a member that is no tensor."""
+    def expression_type(self, member: Member, where: Position) -> ir.Type:
+        """The type, in expressions, of a member that is no tensor; `where` its type is written."""
         if member.type in self.types:
             floating = self.types[member.type].kind == "float"
             if member.count:
@@ -234,120 +206,128 @@ class General:
             return ir.Type("struct", member.type)
         known = [*self.types, *self.enums, *self.structs]
         unknown = f"{member.name} has type {member.type}, which is not a number type, enumeration or struct"
-        raise fault(place(node, "type"), "unknown-type", unknown, nearest(member.type, known))
+        raise fault(where, "unknown-type", unknown, nearest(member.type, known))
 
-    def _enum(self, name: str, node: Mapping) -> Enum:
-        since = self.since(node)
-        entries = tuple(
-            EnumEntry(
-                name=key,
-                value=integer(entry, "value"),
-                since=self.since(entry, since),
-                summary=free_text(entry, "summary"),
-                bits=integer(entry, "bits"),
-                kind=_kind(entry) if entry.get("kind") else None,
-                position=entry.position,
-            )
-            for key, entry in _entries(mapping(node, "values"))
-        )
-        first: dict[int, EnumEntry] = {}
-        for one in entries:
-            where = place(mapping(mapping(node, "values"), one.name), "value")
+    def _enum(self, name: str, node: written.Enum) -> Enum:
+        since = self.since(node.since)
+        first: dict[int, str] = {}
+        for key, one in node.values.items():
             if one.kind is not None and one.value >= _DATA_TYPES:
                 large = (
                     f"a data type's value is below {_DATA_TYPES}; outputs hold data types as bits of a mask"
                 )
-                raise fault(where, "wrong-value", large)
-            if first.setdefault(one.value, one) is not one:
-                raise fault(
-                    where, "duplicate-value", f"{first[one.value].name} has the same value, {one.value}"
-                )
-        summary = free_text(node, "summary")
-        return Enum(name, text(node, "prefix"), flag(node, "flags"), since, summary, entries, node.position)
+                raise fault(one.place("value"), "wrong-value", large)
+            if first.setdefault(one.value, key) != key:
+                same = f"{first[one.value]} has the same value, {one.value}"
+                raise fault(one.place("value"), "duplicate-value", same)
+        entries = tuple(
+            EnumEntry(
+                name=key,
+                value=one.value,
+                since=self.since(one.since, since),
+                summary=one.summary,
+                bits=one.bits or 0,
+                kind=one.kind,
+                position=one.node.position,
+            )
+            for key, one in node.values.items()
+        )
+        return Enum(name, node.prefix, node.flags, since, node.summary, entries, node.node.position)
 
-    def _struct(self, name: str, node: Mapping) -> Struct:
-        members = tuple(self.member(one) for one in mapping(node, "members").entries)
+    def _struct(self, name: str, node: written.Struct) -> Struct:
+        members = tuple(self.member(key, one) for key, one in node.members.items())
         faults = Faults()
-        check_counts(mapping(node, "members"), members, faults, ("UINT", "UINT64", "SIZE_T"))
+        check_counts(node.members, members, faults, ("UINT", "UINT64", "SIZE_T"))
         faults.stop()
-        page = text(node, "page") or None
         return Struct(
             name=name,
-            since=self.since(node),
-            summary=free_text(node, "summary"),
+            since=self.since(node.since),
+            summary=node.summary,
             members=members,
-            page=page,
-            union=flag(node, "union"),
-            position=node.position,
+            page=node.page,
+            union=node.union,
+            position=node.node.position,
         )
 
-    def _operator_rule(self, node: Mapping) -> Rule:
-        slug = text(node, "id")
+    def _operator_rule(self, node: written.GeneralRule) -> Rule:
+        slug = node.id.value
         if slug not in _VALUES:
             unknown = f"there is no general rule {slug}; outputs judge each of them in their own way"
-            raise fault(place(node, "id"), "unknown-name", unknown, nearest(slug, _VALUES))
+            raise fault(node.id.position, "unknown-name", unknown, nearest(slug, _VALUES))
         return Rule(
             id=f"DML-OPERATOR-{slug}",
             slug=slug,
             stage=_BUILT_IN_STAGES.get(slug, Stage.STRUCTURE),
-            summary=free_text(node, "summary"),
+            summary=node.summary,
             checks=(),
             since=self.levels[0],
             until=None,
-            form=cast(Form, text(node, "form", "any")),
+            form=node.form or "any",
             source="docs",
-            position=node.position,
-            message=message(node, "message", _VALUES[slug]),
-            hint=message(node, "hint", {*_VALUES[slug], "needed"}),
+            position=node.node.position,
+            message=message(node.message, _VALUES[slug]),
+            hint=message(node.hint, {*_VALUES[slug], "needed"}),
         )
 
 
-def _entries(node: Mapping) -> list[tuple[str, Mapping]]:
-    return [(name, value) for name, value in node.items() if isinstance(value, Mapping)]
-
-
-def _number_type(name: str, node: Mapping) -> NumberType:
-    return NumberType(name, integer(node, "bits"), _kind(node), flag(node, "pointer_sized"))
-
-
-def _kind(node: Mapping) -> Literal["float", "signed", "unsigned"]:
-    return cast(Literal["float", "signed", "unsigned"], text(node, "kind"))
-
-
-def _in_box(node: Mapping) -> InBox:
-    return InBox(integer(node, "build"), free_text(node, "name"), cast(Provenance, text(node, "source")))
+def message(value: Scalar[str] | None, names: Collection[str]) -> Message:
+    """A text as a message, in which these names in braces stand for values; () where there is no text."""
+    if value is None:
+        return ()
+    line, pieces, start = value.value, list[Piece](), 0
+    for match in re.finditer(r"\{([^{}]*)\}|[{}]", line):
+        name = match[1]
+        if name is None:
+            raise fault(value.at(match.start()), "message", "unmatched brace")
+        if name not in names:
+            known = ", ".join(sorted(names)) or "none"
+            text_ = f"{shown(name)} is not a name that this message can show; it knows {known}"
+            raise fault(value.at(match.start(1)), "unknown-name", text_, nearest(name, names))
+        pieces.append(Piece(Text(folded(line[start : match.start()])), name))
+        start = match.end()
+    rest = Text(folded(line[start:].rstrip()))
+    return (*pieces, Piece(rest)) if rest else tuple(pieces)
 
 
 def check_counts(
-    listed: Mapping, members: Iterable[Member], faults: Faults, types: tuple[str, ...] = ("UINT",)
+    listed: Mapping[Scalar[str], written.AnyMember],
+    members: Collection[Member],
+    faults: Faults,
+    types: tuple[str, ...] = ("UINT",),
 ) -> None:
     """Notes members that count their entries by what is no member of these types."""
     counts = [member.name for member in members if member.type in types and not member.count]
+    nodes = {name.value: node for name, node in listed.items()}
     for member in members:
         if member.count is not None and member.count not in counts:
             with faults:
                 message = (
                     f"{member.name} counts its entries by {member.count}, which is not a {types[0]} member"
                 )
-                where = place(mapping(listed, member.name), "count")
+                where = nodes[member.name].place("count")
                 raise fault(where, "unknown-name", message, nearest(member.count, counts))
 
 
-def _levels(node: Mapping) -> tuple[FeatureLevel, ...]:
+def _entries(record: Record, name: str) -> tuple[Entry, ...]:
+    """The entries of a mapping in a file, whose keys have positions."""
+    node = record.node.get(name)
+    return node.entries if isinstance(node, MappingNode) else ()
+
+
+def _levels(nodes: Mapping[Scalar[str], written.FeatureLevel]) -> tuple[FeatureLevel, ...]:
     levels: list[FeatureLevel] = []
-    for name, entry in _entries(node):
-        box = mapping(entry, "in_box")
+    for name, node in nodes.items():
         level = FeatureLevel(
-            name=name,
-            value=int(text(entry, "value"), 16),
+            name=name.value,
+            value=int(node.value, 16),
             ordinal=len(levels),
-            directml=text(entry, "directml"),
-            in_box=_in_box(box) if box.entries else None,
-            ntddi=text(entry, "ntddi") or None,
-            position=entry.position,
+            directml=node.directml,
+            in_box=node.in_box,
+            ntddi=node.ntddi,
+            position=node.node.position,
         )
         if levels and level.value <= levels[-1].value:
-            low = f"level {name} has value {level.value:#x}, not above that of {levels[-1].name}"
-            raise fault(place(entry, "value"), "level-order", low)
+            low = f"level {level.name} has value {level.value:#x}, not above that of {levels[-1].name}"
+            raise fault(node.place("value"), "level-order", low)
         levels.append(level)
     return tuple(levels)

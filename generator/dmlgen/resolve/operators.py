@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping as Map
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
+from dmlgen import written
 from dmlgen.diagnostics import nearest
 from dmlgen.expr import ir
 from dmlgen.expr.cost import MAX_RULES_COST, cost_of_check
@@ -23,7 +23,6 @@ from dmlgen.registry import (
     Member,
     Operator,
     OutputDefinitions,
-    Provenance,
     Rule,
     Support,
     TensorData,
@@ -32,98 +31,86 @@ from dmlgen.resolve import rules
 from dmlgen.resolve.algorithm import resolve_algorithm
 from dmlgen.resolve.defaults import Default, resolve_defaults
 from dmlgen.resolve.definition import definer_of, resolve_definition
+from dmlgen.resolve.faults import Faults, fault
 from dmlgen.resolve.general import General, check_counts
-from dmlgen.resolve.nodes import (
-    Faults,
-    fault,
-    free_text,
-    integer,
-    mapping,
-    mappings,
-    place,
-    required,
-    scalars,
-    text,
-)
 from dmlgen.schedules import schedule_of
 from dmlgen.schedules.contraction import recognise
 from dmlgen.schedules.described import Described
 from dmlgen.schedules.schedule import Contraction, Schedule, schedule_of_algorithm
-from dmlgen.source import Mapping, Scalar, Sequence
-from dmlgen.text import Text
+from dmlgen.source import Node, Scalar
 
 
-def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
+def resolve_operator(general: General, node: written.Operator, path: Path) -> Operator:
     """The operator that a file describes; SpecError with all faults of the file."""
     faults = Faults()
-    name, since = text(node, "operator"), general.since(node)
+    name, since = node.operator.value, general.since(node.since)
     if path.stem != name.lower():
         with faults:
             message = f"the file of {name} is named {path.name}; {name.lower()}.yaml is expected"
-            raise fault(place(node, "operator"), "file-name", message)
-    members = _members(general, node, faults)
+            raise fault(node.operator.position, "file-name", message)
+    members = _members(general, node.members, faults)
     faults.stop()  # without members, most names would be unknown
     tensors = {member.name: member for member in members.values() if member.is_tensor}
-    scope = general.scope({member.name: _name(general, node, member) for member in members.values()})
-    scope, definitions, resolved, inferences = _rules(general, node, name, scope, tensors, faults)
-    support: Map[str, tuple[Support, ...]] = {}
+    scope = general.scope({member.name: _name(general, member) for member in members.values()})
+    scope, definitions, resolved, inferences = _rules(general, node, scope, tensors, faults)
+    support: Mapping[str, tuple[Support, ...]] = {}
     defines: OutputDefinitions | None = None
     algorithm: AlgorithmUse | None = None
     schedule: Schedule | None = None
     contraction: Contraction | None = None
-    defaults: Map[str, Default] = {}
+    defaults: Mapping[str, Default] = {}
     in_place: tuple[str, ...] = ()
     fused_into: dict[str, FeatureLevel] = {}
     examples: list[Example] = []
     data: list[DataRequirement] = []
     with faults:
-        support = _support(general, mapping(node, "support"), tensors, since, scope)
+        support = _support(general, node, tensors, since, scope)
     with faults:
-        computed = mapping(node, "compute")
-        if computed.entries:
+        if node.compute is not None:
             kinds = {e.name: e.kind for e in general.enums["TENSOR_DATA_TYPE"].entries if e.kind is not None}
-            definer = definer_of(computed, members, resolved, support, kinds, scope)
-            if computed.get("algorithm") is not None:
-                algorithm = resolve_algorithm(node, members, resolved, support, definer)
+            definer = definer_of(node.compute, members, resolved, support, kinds, scope)
+            file = node.operator.position.file
+            if isinstance(node.compute, written.Algorithm):
+                algorithm = resolve_algorithm(node.compute, file, members, resolved, support, definer)
                 schedule = schedule_of_algorithm(algorithm)
             else:
-                defines = resolve_definition(node, members, resolved, support, definer)
+                defines = resolve_definition(node.compute, file, members, resolved, support, definer)
                 described = Described(members, inferences, support, general.enums)
                 schedule = schedule_of(defines, described)
                 contraction = recognise(defines, described) if schedule is None else None
     with faults:
-        defaults = resolve_defaults(general, mapping(node, "defaults"), members)
+        defaults = resolve_defaults(general, node.defaults, members)
     with faults:
-        in_place = _in_place(node, tensors)
+        in_place = _in_place(node.in_place, tensors)
     with faults:
-        fused_into = _fused_into(general, mapping(node, "fused_into"), since)
-    for item in mappings(node, "examples"):
+        fused_into = _fused_into(general, node.fused_into, since)
+    for example in node.examples:
         with faults:
-            examples.append(_example(general, item, members))
-    for free in scalars(node, "free"):
+            examples.append(_example(general, example, members))
+    for free in node.free:
         with faults:
             if free.value not in members:
                 message = f"{free.value!r} is not a member"
-                raise fault(free.position, "unknown-name", message, nearest(str(free.value), members))
-    for item in mappings(node, "data"):
+                raise fault(free.position, "unknown-name", message, nearest(free.value, members))
+    for item in node.data:
         with faults:
-            rules.known_tensor(required(item, "tensor"), tensors)
-            data.append(DataRequirement(text(item, "id"), text(item, "tensor"), free_text(item, "text")))
+            tensor = rules.known_tensor(item.tensor, tensors)
+            data.append(DataRequirement(item.id.value, tensor.name, item.text))
     faults.stop()
     return Operator(
         name=name,
-        alias=text(node, "alias"),
+        alias="" if node.alias is None else node.alias.value,
         family=path.parent.name,
-        value=integer(node, "value"),
+        value=node.value,
         since=since,
-        struct_since=general.level_at(node, "struct_since") or since,
-        summary=free_text(node, "summary"),
-        page=text(node, "page"),
+        struct_since=general.level_at(node.struct_since) or since,
+        summary=node.summary,
+        page=node.page,
         in_place=in_place,
         fused_into=fused_into,
         members=tuple(members.values()),
         defaults=defaults,
-        free=tuple(str(item.value) for item in scalars(node, "free")),
+        free=tuple(item.value for item in node.free),
         definitions=definitions,
         rules=resolved,
         inferences=inferences,
@@ -134,80 +121,72 @@ def resolve_operator(general: General, node: Mapping, path: Path) -> Operator:
         contraction=contraction,
         examples=tuple(examples),
         data=tuple(data),
-        errata=tuple(erratum(item) for item in mappings(node, "errata")),
-        position=place(node, "operator"),
-        places={entry.name: entry.key.position for entry in node.entries},
+        errata=tuple(map(erratum, node.errata)),
+        position=node.operator.position,
+        places={entry.name: entry.key.position for entry in node.node.entries},
     )
 
 
-def erratum(node: Mapping) -> Erratum:
+def erratum(node: written.Erratum) -> Erratum:
     """One erratum."""
-    return Erratum(
-        where=free_text(node, "where"),
-        says=free_text(node, "says"),
-        holds=free_text(node, "holds"),
-        source=cast(Provenance, text(node, "source")),
-        stated=tuple(Text(str(item.value)) for item in scalars(node, "stated")),
-        position=node.position,
-    )
+    return Erratum(node.where, node.says, node.holds, node.source, node.stated, node.node.position)
 
 
-def _members(general: General, node: Mapping, faults: Faults) -> dict[str, Member]:
+def _members(
+    general: General, listed: Mapping[Scalar[str], written.Member], faults: Faults
+) -> dict[str, Member]:
     members: dict[str, Member] = {}
-    listed = mapping(node, "members")
-    for entry in listed.entries:
+    for key, node in listed.items():
         with faults:
-            members[entry.name] = general.member(entry)
-            if not members[entry.name].is_tensor:
-                general.expression_type(members[entry.name], mapping(listed, entry.name))
-    for name, member in members.items():
-        if member.typed_by is not None and not (
-            member.typed_by in members and members[member.typed_by].type in ("tensor", "TENSOR_DATA_TYPE")
+            members[key.value] = general.member(key, node)
+            if not members[key.value].is_tensor:
+                general.expression_type(members[key.value], node.place("type"))
+    for key, node in listed.items():
+        if node.of is not None and not (
+            node.of.value in members and members[node.of.value].type in ("tensor", "TENSOR_DATA_TYPE")
         ):
             with faults:
                 message = (
-                    f"{name} is typed by {member.typed_by}, which is neither tensor nor data type member"
+                    f"{key.value} is typed by {node.of.value}, which is neither tensor nor data type member"
                 )
-                where = place(mapping(listed, name), "of")
-                raise fault(where, "unknown-name", message, nearest(member.typed_by, members))
-    check_counts(listed, members.values(), faults)
+                raise fault(node.of.position, "unknown-name", message, nearest(node.of.value, members))
+    check_counts(listed, list(members.values()), faults)
     return members
 
 
-def _name(general: General, node: Mapping, member: Member) -> ir.Expr:
+def _name(general: General, member: Member) -> ir.Expr:
     """What the member's name stands for in an expression."""
     if member.is_tensor:
         return ir.Tensors(member.name) if member.count else ir.Tensor(member.name)
-    type_ = general.expression_type(member, node)
+    type_ = general.expression_type(member, member.position)
     return ir.Member(member.name, type_, signed=member.type == "INT")
 
 
 def _rules(
     general: General,
-    node: Mapping,
-    operator: str,
+    node: written.Operator,
     scope: Scope,
-    tensors: Map[str, Member],
+    tensors: Mapping[str, Member],
     faults: Faults,
 ) -> tuple[Scope, tuple[Definition, ...], tuple[Rule, ...], tuple[Inference, ...]]:
     """The operator's rules; the scope grows by the names that `let` and `shape` define."""
     definitions: tuple[Definition, ...] = ()
     with faults:
-        scope, definitions = rules.define(mapping(node, "let"), scope)
+        scope, definitions = rules.define(node.let, scope)
     resolved: dict[str, Rule] = {}
     inferences: list[Inference] = []
-    for item in mappings(node, "rules"):
+    for item in node.rules:
         with faults:
-            if item.get("shape") is not None:
-                scope, named = rules.name_dimensions(item, scope, tensors)
+            if item.shape is not None:
+                scope, named = rules.name_dimensions(item.shape, item.is_, scope, tensors)
                 definitions += named
-            rule, inferred = rules.operator_rule(general, item, operator, scope, tensors)
+            rule, inferred = rules.operator_rule(general, item, node.operator.value, scope, tensors)
             if rule.slug in resolved:
                 message = f"two rules have the id {rule.slug}; the first is at {resolved[rule.slug].position}"
-                raise fault(place(item, "id"), "duplicate-rule", message)
+                raise fault(item.id.position, "duplicate-rule", message)
             resolved[rule.slug] = rule
             inferences += inferred
-    for statement in scalars(node, "infers"):
+    for statement in node.infers:
         with faults:
             default = rules.infers(general, statement, scope, tensors)
             inferences.append(replace(default, demanded=False))
@@ -216,7 +195,7 @@ def _rules(
         total = sum(cost_of_check(check.loops, check.condition) for check in checks)
         if total > MAX_RULES_COST:
             message = f"the rules together can take {total} steps; at most {MAX_RULES_COST} are allowed"
-            raise fault(place(node, "rules"), "expression-size", message)
+            raise fault(node.place("rules"), "expression-size", message)
     return scope, definitions, tuple(resolved.values()), _that_can_apply(inferences)
 
 
@@ -231,10 +210,10 @@ def _that_can_apply(inferences: list[Inference]) -> tuple[Inference, ...]:
     return tuple(found)
 
 
-def _in_place(node: Mapping, tensors: Map[str, Member]) -> tuple[str, ...]:
+def _in_place(listed: Iterable[Scalar[str]], tensors: Mapping[str, Member]) -> tuple[str, ...]:
     """The inputs whose buffer an output may share."""
     names: list[str] = []
-    for item in scalars(node, "in_place"):
+    for item in listed:
         member = rules.known_tensor(item, tensors)
         if member.role != "input":
             raise fault(item.position, "unknown-name", f"{member.name} is an output; inputs are expected")
@@ -242,48 +221,44 @@ def _in_place(node: Mapping, tensors: Map[str, Member]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _fused_into(general: General, node: Mapping, since: FeatureLevel) -> dict[str, FeatureLevel]:
+def _fused_into(
+    general: General, listed: Mapping[Scalar[str], Scalar[str]], since: FeatureLevel
+) -> dict[str, FeatureLevel]:
     """The levels from which other operators take this one as activation."""
     levels: dict[str, FeatureLevel] = {}
-    for entry in node.entries:
-        level = general.level_at(node, entry.name)
-        assert level is not None, "the schema has checked that there is one"
+    for name, value in listed.items():
+        level = general.since(value)
         if level.ordinal < since.ordinal:
-            message = f"{entry.name} takes the operator from {level.name}, but it exists since {since.name}"
-            raise fault(entry.value.position, "level-order", message)
-        levels[entry.name] = level
+            message = f"{name.value} takes the operator from {level.name}, but it exists since {since.name}"
+            raise fault(value.position, "level-order", message)
+        levels[name.value] = level
     return levels
 
 
 def _support(
-    general: General, node: Mapping, tensors: Map[str, Member], since: FeatureLevel, scope: Scope
+    general: General, node: written.Operator, tensors: Mapping[str, Member], since: FeatureLevel, scope: Scope
 ) -> dict[str, tuple[Support, ...]]:
     """The table of every level from `since` on: that of the newest block which is not above it."""
     blocks: dict[int, tuple[Support, ...]] = {}
     faults = Faults()
-    for entry in node.entries:
+    for name, block in node.support.items():
         with faults:
-            if entry.name not in general.level:
-                message = f"there is no feature level {entry.name}"
-                raise fault(entry.key.position, "unknown-level", message, nearest(entry.name, general.level))
-            level = general.level[entry.name]
+            level = general.since(name)
             if level.ordinal < since.ordinal:
                 message = f"there is a table for {level.name}, but the operator is new in {since.name}"
-                raise fault(entry.key.position, "support-level", message)
+                raise fault(name.position, "support-level", message)
             rows: list[Support] = []
-            assert isinstance(entry.value, Sequence)
-            for row in entry.value.items:
+            for row in block:
                 with faults:
-                    assert isinstance(row, Mapping)
                     rows += _support_rows(general, row, tensors, scope)
             missing = [name for name in tensors if all(row.tensor != name for row in rows)]
             if missing and not faults:
                 message = f"the table of {level.name} has no row for {', '.join(missing)}"
-                raise fault(entry.key.position, "support-incomplete", message)
+                raise fault(name.position, "support-incomplete", message)
             blocks[level.ordinal] = tuple(rows)
     if since.ordinal not in blocks and not faults:
         message = f"the operator is new in {since.name}, but no table says what it supports there"
-        raise fault(node.position, "support-incomplete", message)
+        raise fault(node.place("support"), "support-incomplete", message)
     faults.stop()
     return {
         level.name: blocks[max(ordinal for ordinal in blocks if ordinal <= level.ordinal)]
@@ -291,68 +266,74 @@ def _support(
     }
 
 
-def _support_rows(general: General, row: Mapping, tensors: Map[str, Member], scope: Scope) -> list[Support]:
+def _support_rows(
+    general: General, row: written.SupportRow, tensors: Mapping[str, Member], scope: Scope
+) -> list[Support]:
     faults = Faults()
     members: list[Member] = []
     with faults:
-        members = rules.known_tensors(row, "tensors", tensors)
-    types = [_data_type(general, item, faults) for item in scalars(row, "types")]
-    if row.get("ranks") and isinstance(row.get("ranks"), Sequence):
-        ranks = tuple(cast(int, item.value) for item in scalars(row, "ranks"))
-    else:
-        lower, _, upper = text(row, "ranks").partition("..")
-        ranks = tuple(range(int(lower), int(upper or lower) + 1))
+        members = rules.known_tensors(row.tensors, tensors)
+    types = [_data_type(general, item, faults) for item in row.types]
+    ranks = _ranks(row.ranks)
     if not ranks:
         with faults:
-            raise fault(place(row, "ranks"), "empty-range", "this range of dimension counts is empty")
+            raise fault(row.place("ranks"), "empty-range", "this range of dimension counts is empty")
     faults.stop()
-    when = None if row.get("when") is None else rules.expression(row.get("when"), scope, ir.BOOL)
-    return [Support(member.name, ranks, tuple(types), when, row.position) for member in members]
+    when = None if row.when is None else rules.expression(row.when, scope, ir.BOOL)
+    return [Support(member.name, ranks, tuple(types), when, row.node.position) for member in members]
 
 
-def _data_type(general: General, node: Scalar, faults: Faults) -> str:
-    name = str(node.value)
+def _ranks(ranks: int | str | tuple[int, ...]) -> tuple[int, ...]:
+    """Dimension counts: one, a list, or a range as in "1..8"."""
+    if isinstance(ranks, int):
+        return (ranks,)
+    if isinstance(ranks, str):
+        lower, upper = map(int, ranks.split(".."))
+        return tuple(range(lower, upper + 1))
+    return ranks
+
+
+def _data_type(general: General, node: Scalar[str], faults: Faults) -> str:
     known = [entry.name for entry in general.enums["TENSOR_DATA_TYPE"].entries if entry.bits]
-    if name not in known:
+    if node.value not in known:
         with faults:
-            message = f"{name!r} is not a tensor data type"
-            raise fault(node.position, "unknown-type", message, nearest(name, known))
-    return name
+            message = f"{node.value!r} is not a tensor data type"
+            raise fault(node.position, "unknown-type", message, nearest(node.value, known))
+    return node.value
 
 
-def _example(general: General, node: Mapping, members: Map[str, Member]) -> Example:
+def _example(general: General, node: written.Example, members: Mapping[str, Member]) -> Example:
     faults = Faults()
     plain = {name: member for name, member in members.items() if not member.is_tensor}
-    for entry in mapping(node, "members").entries:
-        if entry.name not in plain:
-            with faults:
-                message = f"{entry.name!r} is not a member other than a tensor"
-                raise fault(entry.key.position, "unknown-name", message, nearest(entry.name, plain))
-        elif isinstance(entry.value, Scalar) and isinstance(entry.value.value, str):
-            with faults:
-                _known_word(general, plain[entry.name], entry.value)
+    for key, value in node.members.items():
+        with faults:
+            _known_value(general, key, value, plain)
     tensors: dict[str, TensorData | tuple[TensorData, ...]] = {}
     known = {name: member for name, member in members.items() if member.is_tensor}
-    given = mapping(node, "tensors")
-    for entry in given.entries:
+    for key, given in node.tensors.items():
         with faults:
-            is_list = isinstance(entry.value, Sequence)
-            if bool(rules.known_tensor(entry.key, known).count) != is_list:
+            is_list = isinstance(given, tuple)
+            if bool(rules.known_tensor(key, known).count) != is_list:
                 kind, form = ("one tensor", "a mapping") if is_list else ("an array of tensors", "a list")
-                message = f"{entry.name} is {kind}; {form} is expected"
-                raise fault(entry.value.position, "example-form", message)
-            if is_list:
-                tensors[entry.name] = tuple(
-                    _tensor_data(general, item, faults) for item in mappings(given, entry.name)
-                )
+                message = f"{key.value} is {kind}; {form} is expected"
+                raise fault(node.place("tensors", key.value), "example-form", message)
+            if isinstance(given, tuple):
+                tensors[key.value] = tuple(_tensor_data(general, one, faults) for one in given)
             else:
-                tensors[entry.name] = _tensor_data(general, mapping(given, entry.name), faults)
+                tensors[key.value] = _tensor_data(general, given, faults)
     faults.stop()
-    return Example(text(node, "id"), free_text(node, "where"), mapping(node, "members").plain(), tensors)
+    members_ = {key.value: value.plain() for key, value in node.members.items()}
+    return Example(node.id.value, node.where, members_, tensors)
 
 
-def _known_word(general: General, member: Member, given: Scalar) -> None:
-    """Raises SpecError unless a member's text is an enumerator, or a number that YAML has no form for."""
+def _known_value(general: General, name: Scalar[str], given: Node, members: Mapping[str, Member]) -> None:
+    """Raises SpecError unless a text is an enumerator of a member, or a number that YAML has no form for."""
+    member = members.get(name.value)
+    if member is None:
+        message = f"{name.value!r} is not a member other than a tensor"
+        raise fault(name.position, "unknown-name", message, nearest(name.value, members))
+    if not isinstance(given, Scalar) or not isinstance(given.value, str):
+        return
     enum = general.enums.get(member.type)
     if enum is None:
         known, expected = ["nan", "inf", "-inf"], "a number, nan, inf or -inf"
@@ -360,16 +341,13 @@ def _known_word(general: General, member: Member, given: Scalar) -> None:
         known, expected = [entry.name for entry in enum.entries], f"a value of {enum.c_name}"
     if given.value not in known:
         message = f"{member.name} is {given.value!r}; {expected} is expected"
-        raise fault(given.position, "unknown-name", message, nearest(str(given.value), known))
+        raise fault(given.position, "unknown-name", message, nearest(given.value, known))
 
 
-def _tensor_data(general: General, node: Mapping, faults: Faults) -> TensorData:
-    sizes = tuple(cast(int, item.value) for item in scalars(node, "sizes"))
-    type_ = _data_type(general, required(node, "type"), faults)
-    if node.get("data") is None:
-        return TensorData(type_, sizes, None)
-    data = tuple(cast(float, item.value) for item in scalars(node, "data"))
-    if len(data) != math.prod(sizes):
-        message = f"{len(data)} values for sizes {list(sizes)}; {math.prod(sizes)} are expected"
-        raise fault(place(node, "data"), "example-size", message)
-    return TensorData(type_, sizes, data)
+def _tensor_data(general: General, node: written.ExampleTensor, faults: Faults) -> TensorData:
+    type_ = _data_type(general, node.type, faults)
+    if node.data is not None and len(node.data) != math.prod(node.sizes):
+        count = math.prod(node.sizes)
+        message = f"{len(node.data)} values for sizes {list(node.sizes)}; {count} are expected"
+        raise fault(node.place("data"), "example-size", message)
+    return TensorData(type_, node.sizes, node.data)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping as Map
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import cast
 
-from dmlgen import sugar
+from dmlgen import sugar, written
 from dmlgen.diagnostics import nearest
 from dmlgen.expr import ir
 from dmlgen.expr.parse import Scope, parse
@@ -16,218 +15,213 @@ from dmlgen.message import Part, joined, softened
 from dmlgen.registry import (
     Check,
     Definition,
-    Form,
     Hint,
     Inference,
     Member,
-    Provenance,
     Rule,
     Stage,
     TensorRules,
 )
-from dmlgen.resolve.general import General
-from dmlgen.resolve.nodes import (
-    Faults,
-    fault,
-    flag,
-    folded,
-    free_text,
-    mapping,
-    mappings,
-    message,
-    place,
-    required,
-    scalars,
-    text,
-)
-from dmlgen.source import Mapping, Node, Scalar
+from dmlgen.resolve.faults import Faults, fault
+from dmlgen.resolve.general import General, message
+from dmlgen.source import Scalar, Value
 from dmlgen.sugar import Wording
+from dmlgen.text import NO_TEXT, Text, folded
 
 _SHOWN = ("int", "bool", "float", "ints", "enum")  # types of values that a message can show
 _STAGES = {stage.name.lower(): stage for stage in Stage}
 
 
-def expression(node: Node | None, scope: Scope, expected: ir.Type | None = None) -> ir.Expr:
+def expression(node: Scalar[Value], scope: Scope, expected: ir.Type | None = None) -> ir.Expr:
     """The expression in a scalar; a bare value's name where an enumeration is expected."""
-    assert isinstance(node, Scalar)
     values = scope.enums.get(expected.name or "", {}) if expected is not None else {}
     if expected is not None and node.value in values:
         return ir.EnumValue(str(node.value), values[str(node.value)], expected)
     return parse(str(node.value), scope, node.at, expected)
 
 
-def define(node: Mapping, scope: Scope) -> tuple[Scope, tuple[Definition, ...]]:
+def define(let: written.Let, scope: Scope) -> tuple[Scope, tuple[Definition, ...]]:
     """The scope with the names of a `let` block, each of which may use those before it."""
     definitions: list[Definition] = []
     faults = Faults()
-    for entry in node.entries:
+    for name, node in let.items():
         with faults:
-            if entry.name in scope.names:
-                raise fault(entry.key.position, "name-clash", f"the name {entry.name} is already taken")
-            value = expression(entry.value, scope)
-            definitions.append(Definition(entry.name, value, entry.key.position))
-            scope = scope.with_names({entry.name: ir.Definition(entry.name, value)})
+            if name.value in scope.names:
+                raise fault(name.position, "name-clash", f"the name {name.value} is already taken")
+            value = expression(node, scope)
+            definitions.append(Definition(name.value, value, name.position))
+            scope = scope.with_names({name.value: ir.Definition(name.value, value)})
     faults.stop()
     return scope, tuple(definitions)
 
 
 def wording(
-    general: General, node: Mapping, scope: Scope, tensors: Map[str, Member] = MappingProxyType({})
+    general: General,
+    node: written.AnyRule,
+    scope: Scope,
+    tensors: Mapping[str, Member] = MappingProxyType({}),
 ) -> Wording:
     """What a rule's `says`, `because` and `hint` say, with expressions in braces."""
-    hint = mapping(node, "hint")
+    hint = node.hint if isinstance(node, written.Rule) else None
 
     def inner(loops: sugar.Loops) -> Scope:
         return scope.with_names({loop.variable.name: loop.variable for loop in loops})
 
     def hint_of(loops: sugar.Loops) -> Hint | None:
-        if not hint.entries:
+        if hint is None:
             return None
-        when = expression(required(hint, "when"), inner(loops), ir.BOOL)
-        return Hint(when, ("; ", *template(hint.get("says"), inner(loops))))
+        when = expression(hint.when, inner(loops), ir.BOOL)
+        return Hint(when, ("; ", *template(hint.says, inner(loops))))
 
     return Wording(
-        position=place(node, "id"),
-        says=lambda loops: template(node.get("says"), inner(loops)),
-        because=lambda loops: template(node.get("because"), inner(loops)),
+        position=node.id.position,
+        says=lambda loops: template(node.says, inner(loops)),
+        because=lambda loops: template(node.because, inner(loops)),
         hint=hint_of,
         general=general.hints,
         inputs=frozenset(name for name, member in tensors.items() if member.role == "input"),
     )
 
 
-def template(node: Node | None, scope: Scope) -> tuple[Part, ...]:
+def template(node: Scalar[str] | None, scope: Scope) -> tuple[Part, ...]:
     """A text in which expressions in braces stand for their values; () where there is no text."""
     if node is None:
         return ()
-    assert isinstance(node, Scalar)
-    text_, parts, start = str(node.value).rstrip(), list[Part](), 0
-    for match in re.finditer(r"\{([^{}]*)\}|[{}]", text_):
+    text, parts, start = node.value.rstrip(), list[Part](), 0
+    for match in re.finditer(r"\{([^{}]*)\}|[{}]", text):
         if match[1] is None:
             raise fault(node.at(match.start()), "message", "unmatched brace")
         offset = match.start(1)
         value = parse(match[1], scope, lambda i, offset=offset: node.at(offset + i))  # type: ignore[misc]
         if value.type.kind not in _SHOWN:
             raise fault(node.at(offset), "message", f"a {value.type} cannot be shown in a message")
-        parts += [folded(text_[start : match.start()]), value]
+        parts += [folded(text[start : match.start()]), value]
         start = match.end()
-    return joined([*parts, folded(text_[start:])])
+    return joined([*parts, folded(text[start:])])
 
 
-def known_tensor(node: Scalar, tensors: Map[str, Member]) -> Member:
+def known_tensor(node: Scalar[str], tensors: Mapping[str, Member]) -> Member:
     """The tensor member that a scalar names."""
-    name = str(node.value)
+    name = node.value
     if name not in tensors:
         raise fault(node.position, "unknown-name", f"{name!r} is not a tensor member", nearest(name, tensors))
     return tensors[name]
 
 
-def known_tensors(node: Mapping, key: str, tensors: Map[str, Member]) -> list[Member]:
+def known_tensors(names: Sequence[Scalar[str]], tensors: Mapping[str, Member]) -> list[Member]:
     """The tensor members that a list names; every unknown name is a fault."""
     members: list[Member] = []
     faults = Faults()
-    for item in scalars(node, key):
+    for name in names:
         with faults:
-            members.append(known_tensor(item, tensors))
+            members.append(known_tensor(name, tensors))
     faults.stop()
     return members
 
 
-def tensor_rules(general: General, node: Mapping) -> TensorRules:
+def tensor_rules(general: General, node: written.TensorRules) -> TensorRules:
     """The rules of every buffer tensor: names are its fields, `is_input` says that an operator reads it."""
     names: dict[str, ir.Expr] = {
         name: ir.Field(ir.Tensor(""), name, type_) for name, type_ in general.fields.items()
     }
     names["is_input"] = ir.Member("is_input", ir.BOOL)
-    scope, definitions = define(mapping(node, "let"), general.scope(names))
+    scope, definitions = define(node.let, general.scope(names))
     rules: list[Rule] = []
     faults = Faults()
-    for item in mappings(node, "rules"):
+    for rule in node.rules:
         with faults:
             checks: tuple[Check, ...] = ()  # where every output has its own way to judge it
-            if item.get("require") is not None:
-                condition = expression(item.get("require"), scope, ir.BOOL)
-                checks = sugar.require(condition, _guard(item, scope), wording(general, item, scope))
-            rules.append(_rule(general, item, "TENSOR", checks))
+            if rule.require is not None:
+                condition = expression(rule.require, scope, ir.BOOL)
+                checks = sugar.require(condition, _guard(rule, scope), wording(general, rule, scope))
+            rules.append(_rule(general, rule, "TENSOR", checks))
     defaults: dict[str, ir.Expr] = {}
-    for entry in mapping(node, "defaults").entries:
+    for name, value in node.defaults.items():
         with faults:
-            if entry.name not in general.fields:
-                message_ = f"a tensor has no field {entry.name!r}"
-                raise fault(entry.key.position, "unknown-name", message_, nearest(entry.name, general.fields))
-            defaults[entry.name] = expression(entry.value, scope, general.fields[entry.name])
+            if name.value not in general.fields:
+                message_ = f"a tensor has no field {name.value!r}"
+                raise fault(name.position, "unknown-name", message_, nearest(name.value, general.fields))
+            defaults[name.value] = expression(value, scope, general.fields[name.value])
     faults.stop()
     return TensorRules(definitions, tuple(rules), defaults)
 
 
 def operator_rule(
-    general: General, node: Mapping, operator: str, scope: Scope, tensors: Map[str, Member]
+    general: General, node: written.Rule, operator: str, scope: Scope, tensors: Mapping[str, Member]
 ) -> tuple[Rule, tuple[Inference, ...]]:
     """A rule of one operator, and what it says of its outputs."""
-    forms = [name for name in ("require", "same", "shape", "infer") if node.get(name) is not None]
+    forms = [name for name in ("require", "same", "shape", "infer") if getattr(node, name) is not None]
     if len(forms) != 1:
         found = " and ".join(forms) or "no condition"
-        message_ = f"rule {text(node, 'id')} has {found}; one of require, same, shape or infer is expected"
-        raise fault(node.position, "rule-form", message_)
-    advice = flag(node, "advice")
-    if advice and node.get("stage") is not None:
-        raise fault(place(node, "stage"), "rule-form", "advice is judged last; it takes no stage")
-    if not advice and node.get("broken_by") is not None:
+        message_ = f"rule {node.id.value} has {found}; one of require, same, shape or infer is expected"
+        raise fault(node.node.position, "rule-form", message_)
+    if node.advice and node.stage is not None:
+        raise fault(node.place("stage"), "rule-form", "advice is judged last; it takes no stage")
+    if not node.advice and node.broken_by:
         message_ = "a rule that shipping callers break is advice: add `advice: true`"
-        raise fault(place(node, "broken_by"), "rule-form", message_)
+        raise fault(node.place("broken_by"), "rule-form", message_)
     inferences: tuple[Inference, ...] = ()
-    if forms == ["same"]:
-        checks, inferences = _same(general, node, scope, tensors)
-    elif forms == ["shape"]:
-        checks, inferences = _shape(general, node, scope, tensors)
-    elif forms == ["infer"]:
-        checks, inferences = _infer(general, node, scope, tensors)
-    else:
-        condition = expression(node.get("require"), scope, ir.BOOL)
+    if node.same is not None:
+        checks, inferences = _same(general, node, node.same, scope, tensors)
+    elif node.shape is not None:
+        checks, inferences = _shape(general, node, node.shape, scope, tensors)
+    elif node.infer is not None:
+        checks, inferences = _infer(general, node, node.infer, scope, tensors)
+    elif node.require is not None:
+        condition = expression(node.require, scope, ir.BOOL)
         checks = sugar.require(condition, _guard(node, scope), wording(general, node, scope, tensors))
-    if advice:
+    if node.advice:
         checks = tuple(replace(check, message=softened(check.message), worded=True) for check in checks)
     return _rule(general, node, operator, checks), inferences
 
 
-def _rule(general: General, node: Mapping, owner: str, checks: tuple[Check, ...]) -> Rule:
-    slug = text(node, "id")
+def _rule(
+    general: General,
+    node: written.Rule | written.TensorRule,
+    owner: str,
+    checks: tuple[Check, ...],
+) -> Rule:
+    slug = node.id.value
     automatic = sugar.stage_of(checks) if checks else Stage.STRUCTURE
-    stage = Stage.ADVICE if flag(node, "advice") else _STAGES.get(text(node, "stage"), automatic)
+    stage = automatic if node.stage is None else _STAGES[node.stage]
     if stage is Stage.COUNTS and automatic is Stage.VALUES:
         message_ = "a rule that reads an array is judged where counts are right: with arrays or values"
-        raise fault(place(node, "stage"), "stage", message_)
+        raise fault(node.place("stage"), "stage", message_)
+    advice, broken_by, says = False, NO_TEXT, None
+    if isinstance(node, written.Rule):
+        advice, broken_by = node.advice, node.broken_by
+    else:
+        says = node.message
     return Rule(
         id=f"DML-{owner}-{slug}",
         slug=slug,
-        stage=stage,
-        summary=free_text(node, "summary"),
+        stage=Stage.ADVICE if advice else stage,
+        summary=node.summary,
         checks=checks,
-        since=general.since(node),
-        until=general.level_at(node, "until"),
-        form=cast(Form, text(node, "form", "any")),
-        source=cast(Provenance, text(node, "source", "header")),
-        position=node.position,
-        message=message(node, "message", ("member", "value")),
-        because=free_text(node, "because"),
-        broken_by=free_text(node, "broken_by"),
+        since=general.since(node.since),
+        until=general.level_at(node.until),
+        form=node.form or "any",
+        source=node.source,
+        position=node.node.position,
+        message=message(says, ("member", "value")),
+        because=NO_TEXT if node.because is None else Text(folded(node.because.value).strip()),
+        broken_by=broken_by,
     )
 
 
-def _guard(node: Mapping, scope: Scope) -> ir.Expr | None:
-    return None if node.get("when") is None else expression(node.get("when"), scope, ir.BOOL)
+def _guard(node: written.AnyRule, scope: Scope) -> ir.Expr | None:
+    return None if node.when is None else expression(node.when, scope, ir.BOOL)
 
 
 def _same(
-    general: General, node: Mapping, scope: Scope, tensors: Map[str, Member]
+    general: General, node: written.Rule, field: str, scope: Scope, tensors: Mapping[str, Member]
 ) -> tuple[tuple[Check, ...], tuple[Inference, ...]]:
     """`same: FIELD, of: [...]`: an output has the field of the first input, where that is there."""
-    if node.get("when") is not None:
-        raise fault(place(node, "when"), "rule-form", "`same` takes no `when`; write `require`")
-    members = known_tensors(node, "of", tensors)
+    if node.when is not None:
+        raise fault(node.when.position, "rule-form", "`same` takes no `when`; write `require`")
+    members = known_tensors(node.of, tensors)
     if not members:
-        raise fault(node.position, "rule-form", "`same` compares tensors; `of` lists them")
-    field = text(node, "same")
+        raise fault(node.node.position, "rule-form", "`same` compares tensors; `of` lists them")
     type_ = general.fields[field]
     references: list[ir.Tensor | ir.Tensors] = [
         ir.Tensors(member.name) if member.count else ir.Tensor(member.name) for member in members
@@ -253,31 +247,31 @@ def _same(
 
 
 def name_dimensions(
-    node: Mapping, scope: Scope, tensors: Map[str, Member]
+    shape: Scalar[str], sizes: Sequence[Scalar[int | str]], scope: Scope, tensors: Mapping[str, Member]
 ) -> tuple[Scope, tuple[Definition, ...]]:
     """The scope with the names that a `shape` rule uses for the first time: each stands for that size."""
-    tensor = known_tensor(required(node, "shape"), tensors)
+    tensor = known_tensor(shape, tensors)
+    field = ir.Field(ir.Tensor(tensor.name), "Sizes", scope.fields["Sizes"])
     named: list[Definition] = []
-    for axis, item in enumerate(scalars(node, "is")):
+    for axis, item in enumerate(sizes):
         name = str(item.value)
         if name.isidentifier() and name not in scope.names:
-            sizes = ir.Field(ir.Tensor(tensor.name), "Sizes", scope.fields["Sizes"])
-            value = ir.Index(sizes, ir.Number(axis, ir.INT))
+            value = ir.Index(field, ir.Number(axis, ir.INT))
             named.append(Definition(name, value, item.position))
             scope = scope.with_names({name: ir.Definition(name, value)})
     return scope, tuple(named)
 
 
 def _shape(
-    general: General, node: Mapping, scope: Scope, tensors: Map[str, Member]
+    general: General, node: written.Rule, name: Scalar[str], scope: Scope, tensors: Mapping[str, Member]
 ) -> tuple[tuple[Check, ...], tuple[Inference, ...]]:
     """`shape: Tensor, is: [...]`: every size is that number, expression, or dimension named before."""
-    member = known_tensor(required(node, "shape"), tensors)
+    member = known_tensor(name, tensors)
     tensor = ir.Tensor(member.name)
     sizes = ir.Field(tensor, "Sizes", general.fields["Sizes"])
     given = [ir.Present(tensor)] if member.optional else []
     guard = sugar.conjunction(part for part in (*given, _guard(node, scope)) if part is not None)
-    expected = [expression(item, scope, ir.INT) for item in scalars(node, "is")]
+    expected = [expression(item, scope, ir.INT) for item in node.is_]
     words = wording(general, node, scope, tensors)
     checks: list[Check] = []
     for axis, value in enumerate(expected):
@@ -296,11 +290,11 @@ def _shape(
 
 
 def _infer(
-    general: General, node: Mapping, scope: Scope, tensors: Map[str, Member]
+    general: General, node: written.Rule, statement: Scalar[str], scope: Scope, tensors: Mapping[str, Member]
 ) -> tuple[tuple[Check, ...], tuple[Inference, ...]]:
     """`infer: Tensor.Field = value`: the field must be that, and can be filled in."""
     when = _guard(node, scope)
-    inference = infers(general, required(node, "infer"), scope, tensors, when)
+    inference = infers(general, statement, scope, tensors, when)
     tensor, field = inference.tensor, inference.field
     given = [ir.Present(ir.Tensor(tensor))] if tensors[tensor].optional else []
     guard = sugar.conjunction(part for part in (*given, when) if part is not None)
@@ -311,21 +305,25 @@ def _infer(
 
 
 def infers(
-    general: General, source: Scalar, scope: Scope, tensors: Map[str, Member], when: ir.Expr | None = None
+    general: General,
+    statement: Scalar[str],
+    scope: Scope,
+    tensors: Mapping[str, Member],
+    when: ir.Expr | None = None,
 ) -> Inference:
     """`Tensor.Field = value` of an output, which can be filled in; nothing demands that it be so."""
-    statement = str(source.value)
-    match = re.match(r"([A-Za-z0-9]+)\.(\w+)\s*=\s*", statement)
-    assert match is not None, "the schema has checked the form"
+    text = statement.value
+    match = re.match(r"([A-Za-z0-9]+)\.(\w+)\s*=\s*", text)
+    assert match is not None, "the decoder has checked the form"
     tensor, field, start = match[1], match[2], match.end()
     outputs = {name: member for name, member in tensors.items() if member.role == "output"}
     if tensor not in outputs:
         message_ = f"{tensor} is not an output tensor; only outputs are inferred"
-        raise fault(source.at(0), "unknown-name", message_, nearest(tensor, outputs))
+        raise fault(statement.at(0), "unknown-name", message_, nearest(tensor, outputs))
     type_ = general.fields[field]
-    value = parse(statement[start:], scope, lambda offset: source.at(start + offset), type_)
+    value = parse(text[start:], scope, lambda offset: statement.at(start + offset), type_)
     inference = Inference(tensor, field, value, when)
     parts = [part for one in inference.expressions for part in ir.walk(one)]
     if any(isinstance(part, ir.Tensor) and part.name == tensor for part in parts):
-        raise fault(source.at(start), "circular", f"{tensor} cannot be inferred from itself")
+        raise fault(statement.at(start), "circular", f"{tensor} cannot be inferred from itself")
     return inference

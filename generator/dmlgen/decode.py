@@ -1,0 +1,244 @@
+"""Nodes to the dataclasses that say their shape: every fault once, at its place, in words for its author."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+from dmlgen import source
+from dmlgen.diagnostics import Finding, Position, SpecError, nearest, shown
+from dmlgen.shape import (
+    Anything,
+    Either,
+    Form,
+    JsonType,
+    Leaf,
+    List,
+    Range,
+    Record,
+    Shape,
+    Size,
+    Table,
+    form_of,
+)
+from dmlgen.source import MAX_FINDINGS, Node, Scalar
+from dmlgen.text import Text, folded
+
+T = TypeVar("T")
+
+_LONGEST_CHOICE = 12  # names that a message lists; beyond, the nearest one is more useful
+
+_WORDS: dict[JsonType, str] = {
+    "array": "a list",
+    "boolean": "true or false",
+    "integer": "an integer",
+    "null": "null",
+    "number": "a number",
+    "object": "a mapping",
+    "string": "a string",
+}
+
+_TYPES: dict[type, JsonType] = {
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    type(None): "null",
+    source.Sequence: "array",
+    source.Mapping: "object",
+}
+
+
+def decode(type_: type[T], node: Node) -> T:
+    """The node as a dataclass; SpecError with all its faults up to MAX_FINDINGS, in the order of the file."""
+    reader = _Reader()
+    try:
+        value: T = reader.form(form_of(type_), node)  # type: ignore[arg-type]
+    except _EnoughError:
+        pass
+    else:
+        if not reader.findings:
+            return value
+    raise SpecError(sorted(dict.fromkeys(reader.findings), key=lambda finding: finding.position))
+
+
+class _EnoughError(Exception):
+    """There are as many findings as anyone reads."""
+
+
+class _Reader:
+    """Reads nodes by their shapes. What it returns is of use only where it has found nothing."""
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+
+    def report(self, position: Position, code: str, message: str, suggestion: str | None = None) -> None:
+        self.findings.append(Finding(position, code, message, suggestion=suggestion))
+        if len(self.findings) == MAX_FINDINGS:
+            raise _EnoughError
+
+    def read(self, shape: Shape, node: Node) -> Any:
+        match shape:
+            case Leaf():
+                return self.leaf(shape, node)
+            case Form():
+                return self.form(shape, node)
+            case Table():
+                return self.table(shape, node)
+            case List():
+                return self.list(shape, node)
+            case Either():
+                return self.either(shape, node)
+            case Anything():
+                return node
+
+    def leaf(self, shape: Leaf, node: Node) -> Any:
+        if shape.choices:
+            if not _is_of(node, shape.types) or node.plain() not in shape.choices:
+                return self.wrong_choice(shape.choices, node)
+        elif not _is_of(node, shape.types):
+            return self.wrong_type(shape.types, node)
+        value = node.plain()
+        if isinstance(value, str):
+            self.text(shape, node, value)
+        elif isinstance(value, int | float):
+            self.number(shape.range, node, value)
+        if shape.kept == "node":
+            return node
+        return Text(folded(str(value)).strip()) if shape.kept == "text" else value
+
+    def text(self, shape: Leaf, node: Node, value: str) -> None:
+        pattern = shape.pattern
+        is_sized = self.size(shape.size, node, len(value), "characters")
+        if is_sized and pattern is not None and not pattern.compiled.fullmatch(value):
+            what = f"is not {pattern.words}: it must match" if pattern.words else "does not match"
+            self.report(node.position, "wrong-value", f"{shown(value)} {what} {pattern.anchored}")
+
+    def number(self, limits: Range, node: Node, value: float) -> None:
+        if limits.least is not None and value < limits.least:
+            message = f"expected at least {limits.least}, found {_described(node)}"
+            self.report(node.position, "wrong-value", message)
+        elif limits.most is not None and value > limits.most:
+            message = f"expected at most {limits.most}, found {_described(node)}"
+            self.report(node.position, "wrong-value", message)
+
+    def list(self, shape: List, node: Node) -> Any:
+        if not isinstance(node, source.Sequence):
+            return self.wrong_type(shape.types, node)
+        self.size(shape.size, node, len(node.items), "items")
+        if shape.size.unique:
+            self.repeated(node)
+        return tuple(self.read(shape.item, item) for item in node.items)
+
+    def repeated(self, node: source.Sequence) -> None:
+        seen: set[tuple[type, object]] = set()
+        for item in node.items:
+            if isinstance(item, Scalar):
+                value = (type(item.value), item.value)
+                if value in seen:
+                    message = f"{_described(item)} is already in the list"
+                    self.report(item.position, "repeated-item", message)
+                seen.add(value)
+
+    def table(self, shape: Table, node: Node, entries: Iterable[source.Entry] | None = None) -> Any:
+        if not isinstance(node, source.Mapping):
+            return self.wrong_type(shape.types, node)
+        found = tuple(node.entries if entries is None else entries)
+        self.size(shape.size, node, len(found), "keys")
+        return {self.leaf(shape.key, entry.key): self.read(shape.value, entry.value) for entry in found}
+
+    def form(self, shape: Form, node: Node, others: Sequence[str] = ()) -> Any:
+        """`others` are keys of another form that this mapping may have been meant to be."""
+        if not isinstance(node, source.Mapping):
+            return self.wrong_type(shape.types, node)
+        values = {
+            key.attribute: self.read(key.shape, entry.value)
+            for entry in node.entries
+            if (key := shape.keys.get(entry.name)) is not None
+        }
+        unknown = [entry for entry in node.entries if entry.name not in shape.keys]
+        known = sorted({*shape.keys, *others})
+        absent = [name for name in known if node.entry(name) is None]
+        misspelt: set[str | None] = set()
+        if shape.others is not None:
+            attribute, table = shape.others
+            values[attribute] = self.table(table, node, unknown)
+        else:
+            for entry in unknown:
+                meant = nearest(entry.name, absent)
+                misspelt.add(meant)
+                message = f"unknown key {shown(entry.name)}; expected {_one_of(known)}"
+                self.report(entry.key.position, "unknown-key", message, meant)
+        missing = [name for name in shape.required if node.entry(name) is None]
+        for name in missing:
+            if name not in misspelt:
+                self.report(node.position, "missing-key", f"key '{name}' is missing")
+        if missing:
+            return None
+        return shape.type(node, **values) if issubclass(shape.type, Record) else shape.type(**values)
+
+    def either(self, shape: Either, node: Node) -> Any:
+        fitting = [one for one in shape.shapes if _is_of(node, one.types)]
+        if not fitting:
+            return self.wrong_type(shape.types, node)
+        if len(fitting) == 1:
+            return self.read(fitting[0], node)
+        first, second = fitting
+        assert isinstance(first, Form) and isinstance(second, Form) and isinstance(node, source.Mapping)
+        mark = first.required[0]
+        if node.entry(mark) is not None:
+            return self.form(first, node)
+        return self.form(second, node, others=[mark])
+
+    def size(self, size: Size, node: Node, number: int, unit: str) -> bool:
+        """Whether there are as many units as there must be, which is a fault otherwise."""
+        if number < size.least:
+            bound = f"at least {size.least}"
+        elif size.most is not None and number > size.most:
+            bound = f"at most {size.most}"
+        else:
+            return True
+        self.report(node.position, "wrong-size", f"number of {unit} is {number}; expected {bound}")
+        return False
+
+    def wrong_type(self, types: Sequence[JsonType], node: Node) -> None:
+        message = f"expected {_either([_WORDS[one] for one in types])}, found {_described(node)}"
+        unquoted = isinstance(node, Scalar) and isinstance(node.value, int | float)
+        suggestion = f'"{node.raw}"' if "string" in types and unquoted and isinstance(node, Scalar) else None
+        self.report(node.position, "wrong-type", message, suggestion)
+
+    def wrong_choice(self, choices: Sequence[str | int], node: Node) -> None:
+        names = [choice if isinstance(choice, str) else json.dumps(choice) for choice in choices]
+        value = node.plain()
+        suggestion = nearest(value, names) if isinstance(value, str) else None
+        message = f"expected {_one_of(names)}, found {_described(node)}"
+        self.report(node.position, "wrong-value", message, suggestion)
+
+
+def _type_of(node: Node) -> JsonType:
+    return _TYPES[type(node.value) if isinstance(node, Scalar) else type(node)]
+
+
+def _is_of(node: Node, types: Sequence[JsonType]) -> bool:
+    """Whether a node is of one of these types; an integer is a number, too."""
+    type_ = _type_of(node)
+    return type_ in types or (type_ == "integer" and "number" in types)
+
+
+def _described(node: Node) -> str:
+    if isinstance(node, source.Mapping):
+        return "a mapping"
+    if isinstance(node, source.Sequence):
+        return "a list"
+    return shown(node.value) if isinstance(node.value, str) else node.raw
+
+
+def _one_of(names: Sequence[str]) -> str:
+    if len(names) > _LONGEST_CHOICE:
+        return f"one of {len(names)} names"
+    return _either([shown(name) for name in names])
+
+
+def _either(words: Sequence[str]) -> str:
+    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))

@@ -1,0 +1,35 @@
+"""The collecting of faults."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from dmlgen.diagnostics import Finding, Position, SpecError
+
+
+class Faults(list[Finding]):
+    """Collects the faults of the block it guards, so that one fault does not hide the next:
+
+    with faults:
+        ...  # a SpecError ends the block, not the run
+    """
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if isinstance(error, SpecError):
+            self.extend(error.findings)
+            return True
+        return False
+
+    def stop(self) -> None:
+        """Raise what has been collected, if anything."""
+        if self:
+            raise SpecError(self)
+
+
+def fault(position: Position, code: str, message: str, suggestion: str | None = None) -> SpecError:
+    """One fault, to be raised."""
+    return SpecError([Finding(position, code, message, suggestion=suggestion)])

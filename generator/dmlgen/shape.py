@@ -1,0 +1,245 @@
+"""The shape of a file, as annotations of dataclasses say it: `decode` reads by it, `json_schema` prints it.
+
+A dataclass stands for a mapping, each of its fields for a key, which must be there where the field has no
+default. A field whose name ends in "_" stands for the key without it. What an annotation says of the value:
+
+    str, int, float, bool        a value of this type, or with `|` of one of these; a float may be an integer
+    Literal["a", "b"]            one of these values
+    Text                         free text of 1 to 400 characters
+    Scalar[T]                    any of the above, kept with its position
+    Node                         anything, kept as it is
+    tuple[T, ...]                a list
+    Mapping[K, T]                a mapping with any keys
+    a dataclass                  a mapping with these keys
+    T | U                        either, as the type of the value tells; of dataclasses, see `Either`
+    T | None, default None       a key that may be absent
+
+In `Annotated`, a text tells editors what the value means, `Pattern`, `Size` and `Range` limit it, and OTHERS
+marks the one field that takes all keys which no other field does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from functools import cache, cached_property
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+
+from dmlgen import source
+from dmlgen.diagnostics import Position
+from dmlgen.source import Node, Scalar
+from dmlgen.text import Text
+
+JsonType: TypeAlias = Literal["string", "boolean", "integer", "number", "null", "array", "object"]
+
+OTHERS: Literal["others"] = "others"
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a dataclass may extend: its mapping as it was read, for the places of its keys."""
+
+    node: source.Mapping = field(repr=False, compare=False)
+
+    def place(self, *keys: str) -> Position:
+        """Where the value below these keys stands; what would have it where one is absent."""
+        node: Node = self.node
+        for key in keys:
+            node = (node.get(key) if isinstance(node, source.Mapping) else None) or node
+        return node.position
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A regular expression that the whole text matches, and words for what does: "lower case, as in axis"."""
+
+    text: str
+    words: str = ""
+
+    @cached_property
+    def compiled(self) -> re.Pattern[str]:
+        return re.compile(self.text, re.ASCII)
+
+    @property
+    def anchored(self) -> str:
+        """The expression for those who search instead of match."""
+        return f"^{self.text}$"
+
+
+@dataclass(frozen=True)
+class Size:
+    """How many characters a text has, items a list, keys a mapping.
+
+    Items that are `unique` are single values.
+    """
+
+    least: int = 0
+    most: int | None = None
+    unique: bool = False
+
+
+@dataclass(frozen=True)
+class Range:
+    """The least and the greatest number."""
+
+    least: int | None = None
+    most: int | None = None
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A single value: one of the `choices`, if there are any, else of one of the types."""
+
+    types: tuple[JsonType, ...]
+    choices: tuple[str | int, ...] = ()
+    pattern: Pattern | None = None
+    size: Size = Size()
+    range: Range = Range()
+    kept: Literal["value", "node", "text"] = "value"
+
+
+@dataclass(frozen=True)
+class Anything:
+    """Any node."""
+
+    types: tuple[JsonType, ...] = get_args(JsonType)
+
+
+@dataclass(frozen=True)
+class List:
+    item: Shape
+    size: Size = Size()
+    types: tuple[JsonType, ...] = ("array",)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A mapping from names."""
+
+    key: Leaf
+    value: Shape
+    size: Size = Size()
+    types: tuple[JsonType, ...] = ("object",)
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key of a `Form`; `attribute` is the field's name, `meaning` what an editor says of it."""
+
+    attribute: str
+    shape: Shape
+    required: bool
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Form:
+    """A mapping whose keys are known; `others` is the field that takes all others, if one does."""
+
+    type: Any
+    keys: Mapping[str, Key] = field(hash=False)
+    others: tuple[str, Table] | None
+    types: tuple[JsonType, ...] = ("object",)
+
+    @cached_property
+    def required(self) -> tuple[str, ...]:
+        return tuple(name for name, key in self.keys.items() if key.required)
+
+
+@dataclass(frozen=True)
+class Either:
+    """One of several shapes, told apart by a node's type; two forms, by the first's first required key."""
+
+    shapes: tuple[Shape, ...]
+
+    @property
+    def types(self) -> tuple[JsonType, ...]:
+        return tuple(dict.fromkeys(type_ for shape in self.shapes for type_ in shape.types))
+
+
+Shape: TypeAlias = Leaf | Anything | List | Table | Form | Either
+
+_TYPES: Mapping[object, JsonType] = {
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    NoneType: "null",
+}
+_UNIONS = (Union, UnionType)
+
+
+@cache
+def form_of(type_: type) -> Form:
+    """The shape of a dataclass."""
+    hints = get_type_hints(type_, include_extras=True)
+    keys: dict[str, Key] = {}
+    others: tuple[str, Table] | None = None
+    for one in fields(type_):
+        if issubclass(type_, Record) and one.name == "node":
+            continue
+        shape, notes = _annotated(_given(hints[one.name]) if one.default is None else hints[one.name])
+        required = one.default is MISSING and one.default_factory is MISSING
+        texts = [note for note in notes if isinstance(note, str) and note is not OTHERS]
+        if OTHERS in notes:
+            assert isinstance(shape, Table)
+            others = one.name, shape
+        else:
+            keys[one.name.removesuffix("_")] = Key(one.name, shape, required, texts[-1] if texts else "")
+    return Form(type_, keys, others)
+
+
+def _given(hint: Any) -> Any:
+    """What an annotation says of a key that is there; None stands for its absence."""
+    return Union[tuple(part for part in get_args(hint) if part is not NoneType)]  # noqa: UP007
+
+
+def _annotated(hint: Any) -> tuple[Shape, list[Any]]:
+    """The shape that an annotation says, limited as its notes say, and the notes."""
+    if get_origin(hint) is not Annotated:
+        return _shape(hint), []
+    base, *notes = get_args(hint)
+    shape, inner = _annotated(base)
+    return _limited(shape, notes), [*inner, *notes]
+
+
+def _limited(shape: Shape, notes: list[Any]) -> Shape:
+    limits: dict[type, str] = {Pattern: "pattern", Size: "size", Range: "range"}
+    for note in notes:
+        if type(note) in limits:
+            shape = replace(shape, **{limits[type(note)]: note})
+    return shape
+
+
+def _shape(hint: Any) -> Shape:
+    origin, arguments = get_origin(hint), get_args(hint)
+    if hint is Text:
+        return Leaf(("string",), size=Size(1, 400), kept="text")
+    if hint == Node:
+        return Anything()
+    if origin is Scalar:
+        return replace(_leaf(arguments[0]), kept="node")
+    if origin is tuple:
+        return List(_annotated(arguments[0])[0])
+    if origin is Mapping:
+        key = _annotated(arguments[0])[0]
+        assert isinstance(key, Leaf)
+        return Table(key, _annotated(arguments[1])[0])
+    if isinstance(hint, type) and is_dataclass(hint):
+        return form_of(hint)
+    parts = [part for part in get_args(hint) if part not in _TYPES] if origin in _UNIONS else []
+    if parts:
+        single = [part for part in get_args(hint) if part in _TYPES]
+        leaves = [_leaf(Union[tuple(single)])] if single else []  # noqa: UP007
+        return Either((*leaves, *(_annotated(part)[0] for part in parts)))
+    return _leaf(hint)
+
+
+def _leaf(hint: Any) -> Leaf:
+    if get_origin(hint) is Literal:
+        choices = get_args(hint)
+        return Leaf(tuple(dict.fromkeys(_TYPES[type(choice)] for choice in choices)), choices)
+    parts = get_args(hint) if get_origin(hint) in _UNIONS else (hint,)
+    return Leaf(tuple(_TYPES[part] for part in parts))

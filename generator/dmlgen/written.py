@@ -1,0 +1,791 @@
+"""What spec files hold, as it is written: a dataclass for every mapping, with a field for every key.
+
+The shape of a spec is stated here and nowhere else. `decode` reads files by it, and `dmlgen schema` prints it
+as the JSON Schemas in specs/schema, with which editors complete and check specs. `shape` says what the
+annotations mean. A `Scalar` keeps its position, because `resolve` binds its name or parses its expression.
+What needs no binding (`InBox`) is the registry's own class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Literal, TypeAlias
+
+from dmlgen.registry import InBox, Kind, Provenance
+from dmlgen.shape import OTHERS, Pattern, Range, Record, Size
+from dmlgen.source import Node, Scalar
+from dmlgen.text import NO_TEXT, Text
+
+# Names.
+
+_UPPER = Pattern(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*", "upper case with underscores, as in GATHER_ND")
+_TYPE = Pattern(r"[A-Z][A-Z0-9_]*", "upper case with underscores, as in GATHER_ND")
+_MEMBER = Pattern(r"[A-Z][A-Za-z0-9]{0,60}", "a member's name, as in InputTensor")
+_NEW_MEMBER = Pattern(
+    r"([A-Z]|(?=.*[a-z])[A-Z][A-Za-z0-9]{1,60})", "a member's name with lower case, as in InputTensor"
+)
+_FILE = Pattern(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", "lower case, words joined by '-', as in window")
+_SLUG = Pattern(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", "lower case, words joined by '-', as in axis-range")
+
+Level: TypeAlias = Annotated[
+    Scalar[str], Pattern(r"[1-9]\.[0-9]", 'a feature level, as in "4.1"'), 'A feature level, as in "4.1".'
+]
+UpperName: TypeAlias = Annotated[Scalar[str], _UPPER, Size(most=80)]
+TypeName: TypeAlias = Annotated[Scalar[str], _TYPE, Size(most=80)]
+MemberName: TypeAlias = Annotated[Scalar[str], _MEMBER]
+NewMember: TypeAlias = Annotated[Scalar[str], _NEW_MEMBER]
+SharedFile: TypeAlias = Annotated[Scalar[str], _FILE, Size(most=60)]
+Page: TypeAlias = Annotated[str, Pattern(r"[a-z0-9_-]+", "the name of a page, lower case"), Size(most=100)]
+Identifier: TypeAlias = Annotated[Scalar[str], Pattern(r"DML-[A-Z][A-Z0-9_]*-[a-z0-9-]+")]
+RuleId: TypeAlias = Annotated[
+    Scalar[str], _SLUG, Size(most=60), "Part of a stable identifier: lower case, words joined by '-'."
+]
+
+# Texts in which braces stand for values.
+
+Template: TypeAlias = Annotated[Scalar[str], Size(1, 400)]
+MessageText: TypeAlias = Annotated[
+    Scalar[str],
+    Pattern(r'[^\\%"]+'),
+    Size(most=200),
+    "What the violation says; names in braces stand for values.",
+]
+
+# Expressions.
+
+Expression: TypeAlias = Annotated[
+    Scalar[str | int | bool],
+    Pattern(r"[\x20-\x7e\n]+", "an expression in plain ASCII"),
+    Size(most=1000),
+    "An expression of the rule language.",
+]
+Let: TypeAlias = Annotated[
+    Mapping[Annotated[Scalar[str], Pattern(r"[A-Za-z][A-Za-z0-9]{0,40}")], Expression],
+    Size(1),
+    "Names for expressions, usable below.",
+]
+Inferred: TypeAlias = Annotated[
+    Scalar[str],
+    Pattern(
+        r"[A-Z][A-Za-z0-9]*\.(Sizes|DataType) *= *[^=].*",
+        "an output's field, as OutputTensor.Sizes = expression",
+    ),
+    Size(most=1000),
+]
+Source: TypeAlias = Annotated[
+    Provenance,
+    "Where the fact is from: public pages, the public header, observed behaviour, or our own decision.",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Erratum(Record):
+    """A place where a public source is wrong or silent, and what this registry holds."""
+
+    where: Text
+    says: Text
+    holds: Text
+    source: Source
+    stated: Annotated[
+        tuple[Text, ...],
+        Size(1, 64, unique=True),
+        "The statements of pages that are overruled here, in the words in which dmlgen audit reports them.",
+    ] = ()
+
+
+Errata: TypeAlias = Annotated[tuple[Erratum, ...], Size(1)]
+
+
+# specs/feature_levels.yaml
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureLevel(Record):
+    """A feature level, and what carries it."""
+
+    value: Annotated[
+        str, Pattern(r"0x[0-9a-f]{4}", 'a number in 16 bits as the header has it, as in "0x4100"')
+    ]
+    directml: Annotated[str, Pattern(r"\d+\.\d+\.\d+"), "The first version of DirectML with this level."]
+    in_box: InBox | None = None
+    ntddi: Annotated[str, Pattern(r"NTDDI_[A-Z0-9_]+")] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureLevels(Record):
+    """Feature levels, in ascending order."""
+
+    declared: Annotated[Level, "The target version from which on DirectML.h declares DML_FEATURE_LEVEL."]
+    feature_levels: Annotated[Mapping[Level, FeatureLevel], Size(1)]
+    errata: Errata = ()
+
+
+# specs/constants.yaml
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constant(Record):
+    """A constant of the header."""
+
+    value: Annotated[int, Range(0, 0xFFFFFFFF)]
+    since: Level
+    summary: Text
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberType(Record):
+    """A number type of the C structs."""
+
+    bits: Literal[8, 16, 32, 64]
+    kind: Kind
+    pointer_sized: Annotated[bool, "As large as a pointer; `bits` are those of 64-bit systems."] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constants(Record):
+    """Constants and number types."""
+
+    constants: Annotated[Mapping[Annotated[str, Pattern(r"DML_[A-Z0-9_]+")], Constant], Size(1)]
+    types: Annotated[Mapping[Annotated[str, Pattern(r"[A-Z][A-Z0-9_]*")], NumberType], Size(1)]
+    pages: Annotated[
+        str,
+        Pattern(r"https://[a-z0-9./-]+/"),
+        Size(most=200),
+        "What the address of a public page begins with.",
+    ]
+    foreign: Annotated[
+        Mapping[
+            Annotated[str, Pattern(r"D3D12_[A-Z0-9_]+")], Annotated[Scalar[str], Pattern(r"[A-Z][A-Z0-9_]*")]
+        ],
+        "Structs of another header, with the type of their one member.",
+    ] = field(default_factory=dict)
+    interfaces: Annotated[
+        tuple[Annotated[str, Pattern(r"I[A-Z][A-Za-z0-9]{1,60}")], ...],
+        Size(unique=True),
+        "Interfaces that structs hold addresses of.",
+    ] = ()
+    errata: Errata = ()
+
+
+# specs/enums.yaml
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnumEntry(Record):
+    """A value of an enumeration; tensor data types have bits and a kind."""
+
+    value: Annotated[int, Range(0, 0x7FFFFFFF)]
+    since: Level | None = None
+    summary: Text = NO_TEXT
+    bits: Literal[4, 8, 16, 32, 64] | None = None
+    kind: Kind | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Enum(Record):
+    """An enumeration of the header."""
+
+    since: Level
+    prefix: Annotated[str, Pattern(r"DML_[A-Z0-9_]+_"), "What the header's names of the values begin with."]
+    flags: bool = False
+    summary: Text
+    values: Annotated[
+        Mapping[
+            Annotated[str, Pattern(_UPPER.text, "upper case with single underscores, as in OWNED_BY_DML")],
+            EnumEntry,
+        ],
+        Size(1),
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Enums(Record):
+    """Enumerations."""
+
+    enums: Annotated[Mapping[Annotated[str, _UPPER], Enum], Size(1)]
+    errata: Errata = ()
+
+
+# specs/structs.yaml
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnyMember(Record):
+    """What members of descriptions and of other structs have in common."""
+
+    count: Annotated[MemberName, "The member that gives the number of entries of an array."] | None = None
+    pointer: bool = False
+    optional: bool = False
+    summary: Text = NO_TEXT
+
+
+@dataclass(frozen=True, kw_only=True)
+class StructMember(AnyMember):
+    """A member of a struct that describes no operator."""
+
+    type: Annotated[Scalar[str], Pattern(r"([A-Z][A-Za-z0-9_]*|void|char)")]
+    length: Annotated[int, Range(1), "Entries of an array that lies in the struct itself."] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Struct(Record):
+    """A struct that describes no operator."""
+
+    since: Level
+    page: Page | None = None
+    summary: Text
+    members: Annotated[Mapping[NewMember, StructMember], Size(1)]
+    union: bool = False
+    by_address: Annotated[bool, "Whether members of this type are pointers."] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Structs(Record):
+    """Structs that describe no operator."""
+
+    structs: Annotated[Mapping[Annotated[str, _UPPER], Struct], Size(1)]
+    errata: Errata = ()
+
+
+# specs/rules.yaml, and the rules of operators
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeneralRule(Record):
+    """A rule of every operator, which each output judges in its own way."""
+
+    id: RuleId
+    summary: Text
+    form: Literal["json", "abi", "python"] | None = None
+    message: MessageText
+    hint: MessageText | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hints(Record):
+    """What messages add for mistakes that are the same with every operator."""
+
+    broadcast: MessageText
+    axis: MessageText
+    negative: MessageText
+    rank: MessageText
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnyRule(Record):
+    """What the rules of tensors and of operators have in common."""
+
+    id: RuleId
+    because: (
+        Annotated[
+            Template, "Why, at the end of an automatic message; an expression in braces stands for its value."
+        ]
+        | None
+    ) = None
+    says: Annotated[Template, "The whole message; an expression in braces stands for its value."] | None = (
+        None
+    )
+    since: Level | None = None
+    until: Level | None = None
+    when: Expression | None = None
+    form: Literal["json", "abi"] | None = None
+    stage: Literal["structure", "counts", "arrays", "values"] | None = None
+    summary: Text = NO_TEXT
+    require: Expression | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensorRule(AnyRule):
+    """A rule of every buffer tensor; one without `require` is judged by each output in its own way."""
+
+    source: Source = "header"
+    message: MessageText | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensorRules(Record):
+    """The rules of every buffer tensor, and what fields are where the JSON form leaves them out."""
+
+    defaults: Annotated[Mapping[MemberName, Expression], Size(1)] = field(default_factory=dict)
+    let: Let = field(default_factory=dict)
+    rules: Annotated[tuple[TensorRule, ...], Size(1)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules(Record):
+    """Rules of every operator and tensor."""
+
+    operator: Annotated[tuple[GeneralRule, ...], Size(1)]
+    hints: Hints
+    tensor: TensorRules
+
+
+# specs/identifiers.yaml
+
+
+@dataclass(frozen=True, kw_only=True)
+class Identifiers(Record):
+    """Identifiers of rules."""
+
+    active: Annotated[tuple[Identifier, ...], Size(unique=True)]
+    retired: Annotated[tuple[Identifier, ...], Size(unique=True)]
+
+
+# specs/operators/<family>/<operator>.yaml
+
+
+@dataclass(frozen=True, kw_only=True)
+class Member(AnyMember):
+    """A member of a description: a tensor has a role, anything else a type."""
+
+    role: Literal["input", "output"] | None = None
+    type: Annotated[Scalar[str], _TYPE] | None = None
+    of: Annotated[MemberName, "The data type member or tensor that types a union."] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Defaults(Record):
+    """What members are where a caller leaves them out, and who has it so."""
+
+    source: Literal["DirectMLX", "docs"]
+    values: Annotated[
+        Mapping[
+            Annotated[Scalar[str], Pattern(_MEMBER.text, "a member's name, as in InputTensor, or source")],
+            Scalar[float | bool | str],
+        ],
+        Size(1),
+        OTHERS,
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hint(Record):
+    """What a message adds for a common mistake."""
+
+    when: Expression
+    says: Annotated[
+        Template, "What the message goes on to say; an expression in braces stands for its value."
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule(AnyRule):
+    """A rule of an operator, in one of four forms: `require`, `same`, `shape` or `infer`."""
+
+    source: Source
+    hint: Hint | None = None
+    advice: Annotated[bool, "Whether a description that does not follow the rule is valid all the same."] = (
+        False
+    )
+    broken_by: Annotated[
+        Text, "Callers that ship and break what the page says, and where they do it; such a rule is advice."
+    ] = NO_TEXT
+    same: Literal["DataType", "DimensionCount", "Sizes"] | None = None
+    of: Annotated[tuple[MemberName, ...], Size(2)] = ()
+    infer: Inferred | None = None
+    shape: Annotated[MemberName, "A tensor whose sizes follow the pattern in `is`."] | None = None
+    is_: Annotated[
+        tuple[Scalar[int | str], ...],
+        Size(1, 8),
+        "For each dimension a number, an expression, or a name; a new name stands for that size below.",
+    ] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Data(Record):
+    """A rule on the values in a tensor, which no description can show."""
+
+    id: RuleId
+    tensor: MemberName
+    text: Text
+
+
+Rank: TypeAlias = Annotated[int, Range(1, 8)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SupportRow(Record):
+    """What some tensors may be at a feature level."""
+
+    tensors: Annotated[tuple[MemberName, ...], Size(1, unique=True)]
+    ranks: Annotated[
+        Rank
+        | Annotated[str, Pattern(r"[1-8]\.\.[1-8]", "a range of dimension counts, as in 1..8")]
+        | Annotated[tuple[Rank, ...], Size(1, unique=True)],
+        "A dimension count, a list of them, or a range a..b.",
+    ]
+    types: Annotated[tuple[TypeName, ...], Size(1, unique=True)]
+    when: Expression | None = None
+
+
+Formulas: TypeAlias = Annotated[
+    Mapping[
+        Annotated[Scalar[str], Pattern(r"[A-Za-z][A-Za-z0-9_]{0,40}(\([A-Za-z0-9_, ]{1,60}\))?")],
+        Annotated[Expression, "An expression of the definition language."],
+    ],
+    Size(1),
+    "Names for expressions, and functions.",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Algorithm(Record):
+    """What an operator computes, by an algorithm of the catalogue and its roles."""
+
+    algorithm: Annotated[Scalar[str], "An algorithm of the catalogue (dmlgen/catalogue.py)."]
+    let: Formulas = field(default_factory=dict)
+    # The catalogue says what each role takes, also to who gives it a list or a mapping.
+    roles: Annotated[
+        Mapping[
+            Annotated[Scalar[str], Pattern(r"[a-z][a-z_]{0,30}", "the name of a role, as in input")],
+            Expression | tuple[Node, ...] | Mapping[str, Node],
+        ],
+        OTHERS,
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Intermediate(Record):
+    """A tensor between inputs and outputs: sizes, and the value at each coordinate `at`."""
+
+    sizes: Expression
+    type: Annotated[
+        Literal["float", "int", "bool"], "The type of its entries; float unless said otherwise."
+    ] = "float"
+    along: Annotated[Scalar[int], "0 where it reads its own entries at smaller indices of axis 0."] | None = (
+        None
+    )
+    value: Expression
+
+
+Intermediates: TypeAlias = Annotated[
+    Mapping[Annotated[Scalar[str], Pattern(r"[A-Z][A-Za-z0-9]{0,40}")], Intermediate],
+    Size(1),
+    "Intermediate tensors: sizes, and the value at each coordinate `at`.",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Definitions(Record):
+    """Names and tensors; a file of specs/shared/definitions has those that several operators use."""
+
+    let: Formulas = field(default_factory=dict)
+    tensors: Intermediates = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Definition(Definitions):
+    """What an operator computes, by a definition of its outputs."""
+
+    uses: Annotated[
+        tuple[SharedFile, ...],
+        Size(1, unique=True),
+        "Files of shared/definitions with names and tensors; the operator's own take their place.",
+    ] = ()
+    outputs: Annotated[
+        Mapping[MemberName, Expression],
+        Size(1),
+        "The value of every output at each coordinate `at` of it.",
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExampleTensor(Record):
+    """A tensor of a worked example; without data where the page works out sizes alone."""
+
+    type: TypeName
+    sizes: tuple[Annotated[int, Range(1)], ...]
+    data: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Example(Record):
+    """A worked example of a public page."""
+
+    id: RuleId
+    where: Text
+    members: Mapping[Scalar[str], Node] = field(default_factory=dict)
+    tensors: Annotated[
+        Mapping[
+            MemberName,
+            Annotated[
+                ExampleTensor | Annotated[tuple[ExampleTensor, ...], Size(1)],
+                "A tensor, or a list of them where the member is an array.",
+            ],
+        ],
+        Size(1),
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operator(Record):
+    """An operator."""
+
+    operator: Annotated[UpperName, "Name without DML_OPERATOR_."]
+    like: Annotated[SharedFile, "A file of specs/shared whose entries this operator takes over."] | None = (
+        None
+    )
+    value: Annotated[int, Range(1, 65535), "Value in DML_OPERATOR_TYPE."]
+    since: Level
+    struct_since: (
+        Annotated[
+            Level,
+            "The target version from which on DirectML.h declares the struct, where that is not since.",
+        ]
+        | None
+    ) = None
+    alias: (
+        Annotated[UpperName, "Another name that DirectML.h declares for type and struct, from since on."]
+        | None
+    ) = None
+    summary: Annotated[Text, "One sentence in our own words."]
+    page: Page
+    in_place: Annotated[
+        tuple[MemberName, ...],
+        Size(1, unique=True),
+        "The input tensors whose buffer an output may share.",
+    ] = ()
+    fused_into: Annotated[
+        Mapping[
+            Annotated[Scalar[str], Pattern(r"([A-Z][A-Z0-9_]*|any)", "an operator's name, or any")], Level
+        ],
+        Size(1),
+        "Operators that take this one as fused activation, each with the feature level from which it does; "
+        "any stands for all that have a place for one.",
+    ] = field(default_factory=dict)
+    members: Annotated[Mapping[NewMember, Member], Size(1, 64), "Members in the order of the struct."]
+    defaults: (
+        Annotated[
+            Defaults,
+            "What members are where a caller leaves them out (each entry of an array, the data type of an "
+            "output), and who has it so.",
+        ]
+        | None
+    ) = None
+    free: Annotated[
+        tuple[MemberName, ...],
+        Size(1, unique=True),
+        "Outputs whose sizes the caller chooses, and integers of which any value is fine.",
+    ] = ()
+    let: Let = field(default_factory=dict)
+    rules: Annotated[tuple[Rule, ...], Size(1, 100)] = ()
+    infers: Annotated[
+        tuple[Inferred, ...],
+        Size(1),
+        "Fields of outputs, as OutputTensor.Sizes = expression, that follow unless the caller chooses "
+        "others: no rule demands them.",
+    ] = ()
+    data: Annotated[tuple[Data, ...], Size(1)] = ()
+    support: Annotated[
+        Mapping[Level, Annotated[tuple[SupportRow, ...], Size(1)]],
+        Size(1),
+        "A block for each feature level at which the table changes.",
+    ]
+    compute: (
+        Annotated[
+            Algorithm | Definition,
+            "What the operator computes: a definition of its `outputs`, or an `algorithm` and its roles.",
+        ]
+        | None
+    ) = None
+    examples: Annotated[tuple[Example, ...], Size(1)] = ()
+    errata: Errata = ()
+
+
+# specs/counterparts/<interface>.yaml
+
+_NAME = Pattern(r"[A-Za-z_][A-Za-z0-9_]*", "a name")
+
+Name: TypeAlias = Annotated[str, _NAME, Size(most=80)]
+NodeName: TypeAlias = Annotated[Scalar[str], _NAME, Size(most=80)]
+NodeTensor: TypeAlias = Annotated[
+    str,
+    Pattern(r"[A-Za-z_][A-Za-z0-9_]*[?*]?", "a name; ? where it is optional, * where there are several"),
+    Size(most=60),
+]
+OperatorName: TypeAlias = Annotated[
+    Scalar[str], Pattern(r"[A-Z][A-Z0-9_]*", "an operator's name, as in GATHER"), Size(most=80)
+]
+NodeExpression: TypeAlias = Annotated[
+    Scalar[str | int | float | bool | None],
+    Size(most=1000),
+    "An expression, in the language of counterparts.",
+]
+NodeLet: TypeAlias = Annotated[
+    Mapping[NodeName, NodeExpression], "Names for expressions; each may use those above it."
+]
+Desc: TypeAlias = Annotated[Mapping[Scalar[str], NodeExpression], Size(1), "An expression for each member."]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step(Record):
+    """One operator of several in a row."""
+
+    operator: OperatorName
+    desc: Desc
+    over: NodeName | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Between(Record):
+    """Data type and sizes of a tensor."""
+
+    type: NodeExpression
+    sizes: NodeExpression
+
+
+Betweens: TypeAlias = Annotated[Mapping[NodeName, Between], "Data type and sizes of tensors, by name."]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeForm(Record):
+    """One operator, or several in a row, that compute an operation."""
+
+    when: NodeExpression | None = None
+    operator: OperatorName | None = None
+    desc: Desc = field(default_factory=dict)
+    steps: Annotated[tuple[Step, ...], Size(1, 40), "Operators in a row."] = ()
+    tensors: Betweens = field(default_factory=dict)
+    let: NodeLet = field(default_factory=dict)
+    over: NodeName | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limit(Record):
+    """What does not carry over, and when."""
+
+    when: NodeExpression | None = None
+    says: Text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signature(NodeForm):
+    """An operation in some versions of its operator set."""
+
+    opsets: Annotated[
+        str, Pattern(r"[1-9][0-9]{0,2}(-([1-9][0-9]{0,2})?)?", "versions, as in 13-, 7-12 or 9")
+    ] = "1-"
+    like: NodeName | None = None
+    inputs: Annotated[tuple[NodeTensor, ...], Size(most=20)] = ()
+    outputs: Annotated[tuple[NodeTensor, ...], Size(most=20)] = ()
+    attributes: Annotated[
+        Mapping[
+            Name,
+            str | int | float | bool | tuple[str | float, ...] | None,
+        ],
+        "Defaults by name, null where there is none.",
+    ] = field(default_factory=dict)
+    ignored: Annotated[
+        tuple[NodeName, ...], "Attributes that change no result, or say what inputs and sizes say, too."
+    ] = ()
+    limits: tuple[Limit, ...] = ()
+    forms: Annotated[
+        tuple[NodeForm, ...],
+        Size(1, 12),
+        "Of those whose `when` holds, the one that the lowest feature level takes counts.",
+    ] = ()
+    infers: Betweens = field(default_factory=dict)
+    expands: Literal[True] | None = None
+    none: Text = NO_TEXT
+    host: Text = NO_TEXT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation(Signature):
+    """An operation: its newest signature, and those before it."""
+
+    note: Text = NO_TEXT
+    older: Annotated[tuple[Signature, ...], "Earlier versions of the operator set, newest first."] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Activation(Record):
+    """An activation that recurrent networks of ONNX name."""
+
+    operator: OperatorName
+    members: Annotated[
+        Mapping[
+            Scalar[str],
+            float | Annotated[Mapping[Literal["alpha", "beta"], float | None], Size(1, 1)],
+        ],
+        "A number, or the parameter that a member comes from, with its default.",
+    ] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Without(Record):
+    """Operators that nothing leads to."""
+
+    operators: Annotated[tuple[OperatorName, ...], Size(1)]
+    because: Text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Registration(Record):
+    """What ONNX Runtime's provider registers of an operator."""
+
+    versions: Annotated[tuple[Annotated[int, Range(1, 999)], ...], Size(1)]
+    types: NodeName | None = None
+
+
+DmlxFunction: TypeAlias = Annotated[str, Pattern(r"[A-Z][A-Za-z0-9]*")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counterparts(Record):
+    """What another interface has for DirectML's operators."""
+
+    sources: Annotated[tuple[Text, ...], Size(1)]
+    shared: Mapping[Name, Signature] = field(default_factory=dict)
+    operations: Mapping[
+        Annotated[
+            str,
+            Pattern(
+                r"([a-z]+(\.[a-z]+)*\.)?[A-Za-z][A-Za-z0-9]*",
+                "a name, after its domain where that is not ONNX's own",
+            ),
+            Size(most=80),
+        ],
+        Operation,
+    ] = field(default_factory=dict)
+    activations: Mapping[Name, Activation] = field(default_factory=dict)
+    functions: Mapping[Scalar[str], DmlxFunction | tuple[DmlxFunction, ...]] = field(default_factory=dict)
+    without: Annotated[tuple[Without, ...], "Operators that nothing leads to."] = ()
+    data_types: Mapping[Scalar[str], Annotated[int, Range(1, 99)]] = field(default_factory=dict)
+    domains: Mapping[str, Text] = field(default_factory=dict)
+    types: Annotated[
+        Mapping[
+            Name,
+            Annotated[tuple[OperatorName, ...], Size(1)],
+        ],
+        "Sets of data types, by name.",
+    ] = field(default_factory=dict)
+    registrations: Mapping[str, Registration] = field(default_factory=dict)
+    readings: Mapping[Scalar[str], Text] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class General:
+    """The files that every registry has, by their names."""
+
+    feature_levels: FeatureLevels
+    constants: Constants
+    enums: Enums
+    structs: Structs
+    rules: Rules
+    identifiers: Identifiers
+
+
+# By the names of their schemas.
+FILES: Mapping[str, type] = {
+    "feature_levels": FeatureLevels,
+    "constants": Constants,
+    "enums": Enums,
+    "structs": Structs,
+    "rules": Rules,
+    "identifiers": Identifiers,
+    "operator": Operator,
+    "definitions": Definitions,
+    "counterparts": Counterparts,
+}
