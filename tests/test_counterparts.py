@@ -323,7 +323,7 @@ MISTAKES = [
     ("onnx", "ValueStart: value(start), ValueDelta: value(delta)", "ValueStart: value(start)", "does not say what ValueDelta is"),
     ("onnx", "Neg:\n", "Neg:\n    like: unory\n", "there is no shared entry unory (did you mean 'unary'?)"),
     ("onnx", "over: data_0, operator: ELEMENT_WISE_MIN", "over: data_1, operator: ELEMENT_WISE_MIN", "there is no input data_1 (did you mean 'data_0'?)"),
-    ("onnx", "opsets: 7-10\n        inputs: [input]", "opsets: 7-9\n        inputs: [input]", "the versions before 11 end with 10"),
+    ("onnx", "opsets: 7-10\n        inputs: [input]", "opsets: 7-9\n        inputs: [input]", "the versions before 11 must end with 10"),
     ("onnx", "none: DirectML has no determinant", "note: DirectML has no determinant", "or says why there is `none`"),
     ("onnx", "members: {Steepness: 1.0}}", "members: {}}", "Softplus does not say what Steepness is"),
     ("onnx", "FLOAT32: 1, UINT8: 2", "FLOAT33: 1, UINT8: 2", "there is no data type FLOAT33"),
