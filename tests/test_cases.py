@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dmlgen.cases import Case, Cases, CaseSearch
-from dmlgen.cases.compute import Computation
+from dmlgen.cases.data import computation_of
 from dmlgen.description import Tensor, Value, from_json, to_json
 from dmlgen.judge import GeneralJudge, Judge
 from dmlgen.registry import Registry
@@ -191,9 +191,7 @@ def elements_of(given: Any) -> Any:
 def test_computation_gives_the_printed_outputs_of_the_pages(registry: Registry, judge: Judge) -> None:
     examples = 0
     for operator in registry.operators:
-        if operator.schedule is None:
-            continue
-        computation = Computation(Judge(judge.general, operator), operator.schedule)
+        computation = computation_of(Judge(judge.general, operator))
         for example in filter(lambda one: one.has_data, operator.examples):
             tensors = {name: described(registry, given) for name, given in example.tensors.items()}
             data = {name: elements_of(given) for name, given in example.tensors.items()}

@@ -1,7 +1,7 @@
 """Definitions alone: a package generated without schedules gives the data of the matrices, slowly.
 
-The data is worked out element by element from the schedules' form of the definitions, and checked against
-NumPy in test_matrix_data.py; here neither reference nor shaders know that form.
+The data is worked out element by element from the definitions, and checked against NumPy in
+test_matrix_data.py; here references and shaders follow the definitions, too.
 """
 
 from __future__ import annotations

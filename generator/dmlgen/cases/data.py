@@ -10,15 +10,16 @@ from operator import mul
 from random import Random
 from typing import Any, NamedTuple
 
-from dmlgen.cases.compute import ALWAYS, Computation, Data, Element, Elements, Origin
+from dmlgen.cases.algorithms import Algorithm
 from dmlgen.cases.definition import Definition, naming_places
 from dmlgen.cases.elements import EMPTY, INFINITY, NAN, NEVER
 from dmlgen.cases.moves import State, packed
+from dmlgen.cases.results import ALWAYS, Data, Element, Elements, Origin
 from dmlgen.cases.samples import MAX_ELEMENTS, tensors_of
 from dmlgen.description import Tensor
 from dmlgen.expr import ir
 from dmlgen.judge import Judge
-from dmlgen.registry import EnumEntry
+from dmlgen.registry import EnumEntry, Operator
 
 MOST_ELEMENTS = 4 * MAX_ELEMENTS  # of a tensor with data
 _MOST_OF_MANY = 8 * MAX_ELEMENTS  # where elements are made of many
@@ -71,20 +72,31 @@ class Shown:
     choices: tuple[str, ...]
 
 
+def computation_of(judge: Judge) -> Algorithm | Definition:
+    """What an operator computes, as a function of description and data."""
+    if judge.operator.defines is not None:
+        return Definition(judge, judge.operator.defines)
+    assert judge.operator.algorithm is not None
+    return Algorithm(judge, judge.operator.algorithm)
+
+
+def _wholes(operator: Operator) -> Iterable[ir.Expr]:
+    """All that an operator computes with."""
+    if operator.defines is not None:
+        return operator.defines.whole
+    return () if operator.algorithm is None else operator.algorithm.expressions
+
+
 class DataSearch:
     """Finds data for descriptions of an operator that says what it computes."""
 
     def __init__(self, judge: Judge) -> None:
         self.operator, self.registry, self._judge = judge.operator, judge.general.registry, judge
-        compute, defines = self.operator.schedule, self.operator.defines
-        self.computation: Computation | Definition
-        if compute is not None:
-            self.computation, wholes = Computation(judge, compute), compute.expressions
-        else:
-            assert defines is not None
-            self.computation, wholes = Definition(judge, defines), tuple(defines.whole)
+        self.computation = computation_of(judge)
+        self._is_light = self.operator.schedule is not None
+        """Whether elements are made of few others, so that there may be more of them."""
         self._types = {entry.value: entry for entry in self.registry.data_types}
-        nodes = [node for whole in wholes for node in ir.walk(whole)]
+        nodes = [node for whole in _wholes(self.operator) for node in ir.walk(whole)]
         self._indices = {
             node.arguments[0].tensor.name
             for node in nodes
@@ -92,13 +104,13 @@ class DataSearch:
             and node.function == "wrap"
             and isinstance(node.arguments[0], ir.Load)
         }
-        self._rounds = _ROUNDS if compute is not None else _ROUNDS_OF_MANY
+        self._rounds = _ROUNDS if self._is_light else _ROUNDS_OF_MANY
         self._places = {naming_places(node) for node in nodes} - {None}
         """The tensors whose elements are places in the output."""
 
     def shown(self, states: Mapping[str, State]) -> dict[str, Shown]:
         """Data for some of the states, by name: they show many types, layouts and values of members."""
-        most = MOST_ELEMENTS if self.operator.schedule is not None else _MOST_OF_MANY
+        most = MOST_ELEMENTS if self._is_light else _MOST_OF_MANY
         small = {name: state for name, state in states.items() if _is_small(state, most)}
         chosen = self._spread(small, [name for name, state in small.items() if self._is_defined(name, state)])
         rest = [name for name in small if name not in chosen] or list(small)
@@ -134,7 +146,7 @@ class DataSearch:
 
     def _is_defined(self, name: str, state: State) -> bool:
         """Whether no result is that of nothing, whatever the data, so that sources can define them all."""
-        if self.operator.schedule is not None:
+        if self._is_light:
             return True
         inputs = _Draw(self, state, Random(name), _LEAST, {}).inputs()
         return not any(EMPTY in one.notes for one in self.computation.elements(state.description, inputs))
@@ -227,7 +239,7 @@ class DataSearch:
             last = [
                 element for (one, _), found in values.items() if one == name for element in found.values()
             ]
-            allowed = _tolerance(last, even=self.operator.schedule is None)
+            allowed = _tolerance(last, even=not self._is_light)
             if allowed is not None:
                 tolerance[name] = allowed
         return Shown(inputs, outputs, tolerance, tuple(sorted(notes)))
@@ -278,7 +290,7 @@ class _Draw:
             return True
         if math.isfinite(element.value):
             loose = element.error > _LOOSE * max(abs(element.value), 1.0)
-            return loose and self._search.operator.schedule is None
+            return loose and not self._search._is_light
         made_of = (
             self._elements[name, index][self._offsets[name, index][place]]
             for name, index, place in element.origins

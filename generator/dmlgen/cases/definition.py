@@ -24,7 +24,6 @@ from itertools import product
 from operator import mul
 from typing import Any, TypeAlias
 
-from dmlgen.cases.compute import DUPLICATES, EQUALS, Coordinate, Data, Element, Origin
 from dmlgen.cases.elements import (
     CONVERSION,
     EMPTY,
@@ -39,6 +38,7 @@ from dmlgen.cases.elements import (
     rounded,
 )  # fmt: skip
 from dmlgen.cases.moves import packed
+from dmlgen.cases.results import DUPLICATES, EQUALS, Coordinate, Data, Element, Origin
 from dmlgen.description import Description, Nested, Tensor
 from dmlgen.expr import ir
 from dmlgen.expr.deciding import parts
@@ -65,6 +65,7 @@ _FOLDS_OF_FEW: Mapping[str, Callable[[list[Any]], Any]] = {
     "all": all, "any": any, "sum": sum, "product": math.prod, "list": tuple,
     "min": lambda values: min(values, default=0), "max": lambda values: max(values, default=0),
 }  # fmt: skip
+_DIRECTION = ir.Type("enum", "AXIS_DIRECTION")
 _READS_DATA = (ir.Load, ir.Entry)
 
 
@@ -534,7 +535,8 @@ class _Program:
             quantify = any if node.kind == "any" else all
             return lambda e: quantify(value for _, value in turns(e))
         if node.kind in ("argmax", "argmin"):
-            return lambda e: self._chosen(node.kind, list(turns(e)), lambda: self._first(bounds[0], e))
+            told = _is_told_which(node)
+            return lambda e: self._chosen(node.kind, list(turns(e)), told, lambda: self._first(bounds[0], e))
         unique = node.kind == "max" and node.type == ir.INT and naming_places(node.condition) is not None
 
         def fold(e: Locals) -> Any:
@@ -573,8 +575,8 @@ class _Program:
             return Number(self._run.arithmetic, math.inf if greatest else -math.inf, type_)
         return Number(self._run.arithmetic, limits(type_.bits, type_)[greatest], type_)
 
-    def _chosen(self, kind: str, turns: list[tuple[Any, Any]], nothing: Callable[[], Any]) -> Any:
-        """The place of the first greatest or least, or of the first NaN."""
+    def _chosen(self, kind: str, turns: list[tuple[Any, Any]], told: bool, nothing: Callable[[], Any]) -> Any:
+        """The place of the first greatest or least, or of the first NaN; `told`: of equal ones, too."""
         if not turns:
             self._run.notes.add(EMPTY)
             return nothing()
@@ -583,7 +585,7 @@ class _Program:
         for place, value in turns[1:]:
             if not _is_nan(chosen) and (_is_nan(value) or better(value, chosen)):
                 best, chosen = place, value
-            elif value == chosen:
+            elif value == chosen and not told:
                 self._run.notes.add(EQUALS)
         if isinstance(chosen, Number):
             self._run.arithmetic.look(chosen)
@@ -733,6 +735,11 @@ def naming_places(node: ir.Expr | None) -> str | None:
         case ir.Compare(op="==", left=ir.Load(tensor=tensor), right=ir.Call(function="flat")):
             return tensor.name
     return None
+
+
+def _is_told_which(node: ir.Fold) -> bool:
+    """Whether the description says from which end the first of equal elements is looked for."""
+    return any(isinstance(part, ir.Member) and part.type == _DIRECTION for part in walk_through(node))
 
 
 def _is_nan(x: Any) -> bool:

@@ -159,8 +159,8 @@ class Arithmetic:
         named = {name: self._function(function) for name, function in unary.items()}
         named |= {name: self._step(function) for name, function in steps.items()}
         own = (
-            "element wrap sign min max larger sqrt divide_exactly mean pow atan2 modulus_truncate "
-            "modulus_floor scaled is_nan is_infinity above below difference bit_not bit_count convert "
+            "wrap sign min max larger sqrt mean pow atan2 modulus_truncate "
+            "modulus_floor scaled is_nan is_infinity above below bit_not bit_count convert "
             "quantize"
         )
         return named | {name: getattr(self, f"_{name}") for name in own.split()}
@@ -313,9 +313,6 @@ class Arithmetic:
         self.look(x)
         return x.like((x.value > 0) - (x.value < 0))
 
-    def _element(self, value: Any) -> Any:
-        return value
-
     def _wrap(self, x: Number, size: int) -> int:
         index = x.value + size if x.value < 0 else x.value
         if not 0 <= index < size:
@@ -347,9 +344,6 @@ class Arithmetic:
         value = _called(math.sqrt, x.value)
         passed_on = x.error / (2 * value) if value else math.sqrt(x.error)
         return self._real(value, x, _finite(passed_on), _ROUNDED)
-
-    def _divide_exactly(self, x: Number, y: Number) -> Number:
-        return x / y
 
     def _mean(self, x: Number, y: Number) -> Number:
         if x.is_float:
@@ -428,9 +422,6 @@ class Arithmetic:
     def _below(self, x: Number, limit: Any) -> bool:
         self.look(x)
         return bool(x.value < limit)
-
-    def _difference(self, x: Number, y: Any, tensor: Any) -> Number:
-        return self._convert(x.value - (y.value if isinstance(y, Number) else y), tensor)
 
     def _bit_not(self, x: Number) -> Number:
         return self.of_bits(operator.invert, x)

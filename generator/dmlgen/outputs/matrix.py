@@ -13,7 +13,7 @@ from typing import Any
 
 from dmlgen.banner import banner
 from dmlgen.cases import Case, Cases, CaseSearch
-from dmlgen.cases.compute import CHOICES
+from dmlgen.cases.results import CHOICES
 from dmlgen.description import Tensor, to_json
 from dmlgen.expr.printer import SOURCE
 from dmlgen.outputs.render import Templates
