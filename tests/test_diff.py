@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from dmlgen.cli import main
+from dmlgen.cli import ROOT, main
+from git_repository import git
 
 ELEMENTS = "operators/gather/gather_elements.yaml"
 GATHER = "operators/gather/gather.yaml"
@@ -218,3 +223,245 @@ def test_one_fact_changed_is_one_change(
                 assert place["file"] == str(folder / file)
                 lines = Path(place["file"]).read_text(encoding="utf-8").splitlines()
                 assert 1 <= place["column"] <= len(lines[place["line"] - 1])
+
+
+@pytest.fixture
+def repository(gather_specs: Path, tmp_path: Path) -> Path:
+    """A repository whose specs are not at its root, with two commits: the second takes a type away."""
+    root = tmp_path / "repository"
+    specs = root / "data/specs"
+    shutil.copytree(gather_specs, specs)
+    git(tmp_path, "init", "-q", "-b", "main", str(root))
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "first")
+    git(root, "tag", "v1")
+    change(specs, ELEMENTS, ("[FLOAT64, FLOAT32, FLOAT16, INT64", "[FLOAT64, FLOAT32, FLOAT16"))
+    git(root, "commit", "-qam", "second")
+    return root
+
+
+UNCHANGED = {
+    "a comment, and an empty line": (ELEMENTS, [("\nrules:\n", "\n\n# in order\nrules:\n")]),
+    "keys in another order": (ELEMENTS, [("value: 107\nsince: \"2.1\"", "since: \"2.1\"\nvalue: 107")]),
+    "another name in a `let`": (ND1, [("IndexTupleSize", "TupleLength")]),
+    "another name in a definition": (ELEMENTS, [("index: wrap", "found: wrap"), ("Axis, index)]", "Axis, found)]")]),
+    "another name of a loop": (ELEMENTS, [("[d] == InputTensor.Sizes[d] for d in axes(InputTensor) if d !=", "[i] == InputTensor.Sizes[i] for i in axes(InputTensor) if i !=")]),
+    "a table written otherwise": (ELEMENTS, [("[IndicesTensor], ranks: 1..8, types: [INT64, INT32, UINT64, UINT32]", "[IndicesTensor], ranks: [1, 2, 3, 4, 5, 6, 7, 8], types: [UINT32, UINT64, INT32, INT64]")]),
+    "a table for another level that follows anyway": (ELEMENTS, [('  "4.1":', '  "5.0":\n    - {tensors: [InputTensor, OutputTensor], ranks: 1..8, types: [FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8]}\n    - {tensors: [IndicesTensor], ranks: 1..8, types: [INT64, INT32, UINT64, UINT32]}\n  "4.1":')]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNCHANGED)
+def test_what_means_the_same_is_no_change(
+    name: str, specs: Path, gather_specs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, edits = UNCHANGED[name]
+    change(specs, file, *edits)
+    assert changes(gather_specs, specs, capsys) == []
+
+
+def dmlgen(repository: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    capsys.readouterr()
+    code = main([*arguments, "--specs", str(repository / "data/specs")])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_revisions_are_compared_with_each_other_and_with_the_working_tree(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    specs = repository / "data/specs"
+    assert dmlgen(repository, capsys, "diff") == (0, "", "")
+    code, out, _ = dmlgen(repository, capsys, "diff", "v1", "HEAD", "--format", "json")
+    (lost,) = json.loads(out)
+    assert code == 1 and lost["kind"] == "support-lost"
+    row = line_of(specs, ELEMENTS, "[FLOAT64, FLOAT32, FLOAT16")
+    assert lost["old"] == lost["new"] == {"file": str(specs / ELEMENTS), "line": row, "column": 7}
+    change(specs, GATHER, ("\nsummary: ", "\nsummary: Now "))
+    code, out, _ = dmlgen(repository, capsys, "diff", "--format", "json")
+    assert [one["kind"] for one in json.loads(out)] == ["summary-changed"]
+    code, out, _ = dmlgen(repository, capsys, "diff", "v1", "--format", "json")
+    assert [one["kind"] for one in json.loads(out)] == ["support-lost", "summary-changed"]
+
+
+@pytest.mark.parametrize(
+    "name", ["v2", "", "--output=stolen", "-h", "HEAD:data", "v1 v2", "\n", "HEAD^{tree}", "../elsewhere"]
+)
+def test_what_is_no_revision_is_misuse(
+    name: str, repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = set(tmp_path.rglob("*"))
+    code, out, err = dmlgen(repository, capsys, "breaking", f"--against={name}")
+    assert (code, out) == (2, "") and err.count("\n") == 1, err
+    assert set(tmp_path.rglob("*")) == before
+
+
+def test_a_shallow_clone_says_so(
+    repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = git(repository, "rev-parse", "v1")
+    git(tmp_path, "clone", "-q", "--depth=1", f"file://{repository}", "shallow")
+    code, _, err = dmlgen(tmp_path / "shallow", capsys, "breaking", "--against", first)
+    assert code == 2 and "the clone is shallow" in err
+    git(tmp_path / "shallow", "fetch", "-q", "--unshallow")
+    assert dmlgen(tmp_path / "shallow", capsys, "breaking", "--against", first)[0] == 1
+
+
+def test_specs_outside_of_a_repository_have_no_revisions(
+    specs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["diff", "HEAD", "--specs", str(specs)]) == 2
+    assert "lies in no git repository" in capsys.readouterr().err
+
+
+def test_a_hook_of_another_repository_does_not_mislead(
+    repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(tmp_path, "init", "-q", str(tmp_path / "other"))
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "other/.git"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "other/.git/index"))
+    assert dmlgen(repository, capsys, "breaking", "--against", "v1")[0] == 1
+
+
+def hostile_tree(repository: Path, name: bytes, mode: bytes = b"100644", content: bytes = b"x: 1\n") -> str:
+    """A commit with a tree that git itself would not write: the specs have an entry of this name."""
+
+    def stored(kind: str, data: bytes) -> str:
+        command = ["git", "-C", str(repository), "hash-object", "-t", kind, "-w", "--stdin", "--literally"]
+        return subprocess.run(command, input=data, capture_output=True, check=True).stdout.decode().strip()
+
+    blob = stored("blob", content)
+    specs = stored("tree", mode + b" " + name + b"\0" + bytes.fromhex(blob))
+    data = stored("tree", b"40000 specs\0" + bytes.fromhex(specs))
+    root = stored("tree", b"40000 data\0" + bytes.fromhex(data))
+    return git(repository, "commit-tree", root, "-m", "hostile")
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "said"),
+    [
+        (b"../../../../stolen.yaml", b"100644", "leads elsewhere"),
+        (b"..", b"100644", "leads elsewhere"),
+        (b"a\\b.yaml", b"100644", "leads elsewhere"),
+        (b"enums.yaml", b"120000", "symbolic links and submodules are not followed"),
+        (b"operators", b"120000", "symbolic links and submodules are not followed"),
+    ],
+)
+def test_hostile_trees_are_refused(
+    name: bytes, mode: bytes, said: str, repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commit = hostile_tree(repository, name, mode)
+    code, out, err = dmlgen(repository, capsys, "diff", commit)
+    assert (code, out) == (1, "") and said in err and "Traceback" not in err
+    assert not list(tmp_path.rglob("stolen*"))
+
+
+def test_a_huge_file_of_a_revision_is_not_read(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    commit = hostile_tree(repository, b"enums.yaml", content=b"#" * (1 << 20) + b"\n")
+    code, _, err = dmlgen(repository, capsys, "diff", commit)
+    assert code == 1 and f"{commit}:" in err and "enums.yaml:1:1: error[too-large]" in err
+
+
+def test_a_revision_that_is_not_valid_is_told_by_its_name(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    specs = repository / "data/specs"
+    change(specs, ELEMENTS, ("value: 107", "value: none"))
+    git(repository, "commit", "-qam", "broken")
+    git(repository, "tag", "broken")
+    git(repository, "checkout", "-q", "v1", "--", ".")
+    code, _, err = dmlgen(repository, capsys, "diff", "broken")
+    place = f"{specs / ELEMENTS}:{line_of(specs, ELEMENTS, 'value: 107')}:8"
+    assert (
+        code == 2
+        and f"the specs of broken are not valid for this dmlgen, in 1 places; the first is {place}: " in err
+    )
+
+
+def test_breaking_fails_unless_it_is_meant(
+    repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    specs = repository / "data/specs"
+    against = ("breaking", "--against", "v1")
+    code, out, _ = dmlgen(repository, capsys, *against)
+    assert code == 1 and "breaking[support-lost]" in out and out.endswith("1 breaking\n")
+    meant = tmp_path / "meant.yaml"
+    entry = "{kind: support-lost, subject: GATHER_ELEMENTS.InputTensor, reason: never was there}"
+    meant.write_text(f"allowed:\n  - {entry}\n", encoding="utf-8")
+    code, out, _ = dmlgen(repository, capsys, *against, "--allow", str(meant))
+    assert code == 0 and "allowed: never was there" in out and out.endswith("1 allowed\n")
+    change(specs, ELEMENTS, ("value: 107", "value: 907"))
+    code, out, _ = dmlgen(repository, capsys, *against, "--allow", str(meant))
+    assert code == 1 and out.endswith("1 breaking, 1 allowed\n")
+    change(specs, ELEMENTS, ("value: 907", "value: 107"))
+    change(specs, GATHER, ("\nsummary: ", "\nsummary: Now "))
+    assert dmlgen(repository, capsys, "breaking", "--against", "HEAD") == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "allowed: [{kind: support-lots, subject: GEMM, reason: oops}]",
+        "allowed: [{kind: support-lost, subject: GEMM}]",
+        "alowed: []",
+        "allowed: [{kind: summary-changed, subject: GEMM, reason: breaks nobody}]",
+    ],
+)
+def test_what_is_allowed_is_checked(
+    text: str, repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    meant = tmp_path / "meant.yaml"
+    meant.write_text(f"{text}\n", encoding="utf-8")
+    code, out, err = dmlgen(repository, capsys, "breaking", "--against", "v1", "--allow", str(meant))
+    assert (code, out) == (1, "") and f"{meant}:1:" in err
+
+
+def test_annotations_name_files_from_the_root_of_the_repository(
+    repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    specs = repository / "data/specs"
+    row = line_of(specs, ELEMENTS, "[FLOAT64, FLOAT32, FLOAT16")
+    place = f"::error file=data/specs/{ELEMENTS},line={row},col=7,title=support-lost::"
+    monkeypatch.chdir(repository / "data")
+    for folder in ("specs", str(specs)):
+        assert main(["breaking", "--against", "v1", "--format", "github", "--specs", folder]) == 1
+        assert capsys.readouterr().out.startswith(place)
+    change(specs, ELEMENTS, ("require: Axis <", "require: Axes <"))
+    line = line_of(specs, ELEMENTS, "Axes <")
+    for folder in ("specs", str(specs)):
+        assert main(["lint", "--format", "github", "--specs", folder]) == 1
+        start = f"::error file=data/specs/{ELEMENTS},line={line},col=14,"
+        assert capsys.readouterr().out.startswith(start)
+        assert main(["lint", "--format", "sarif", "--specs", folder]) == 1
+        (result,) = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+        location = result["locations"][0]["physicalLocation"]
+        assert location["artifactLocation"]["uri"] == f"data/specs/{ELEMENTS}"
+        assert location["region"] == {"startLine": line, "startColumn": 14}
+
+
+def test_markdown_shows_texts_of_specs_as_texts(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hostile = "summary: '<img src=x> | @everyone `](https://example.com) ![x](y) **z**'"
+    text = (repository / "data/specs" / ELEMENTS).read_text(encoding="utf-8")
+    summary = next(line for line in text.splitlines() if line.startswith("summary: "))
+    change(repository / "data/specs", ELEMENTS, (summary, hostile))
+    code, out, _ = dmlgen(repository, capsys, "diff", "--format", "markdown")
+    (row,) = [line for line in out.splitlines() if "summary of" in line]
+    assert code == 1 and row.count("|") == 4
+    shown = html.unescape(row)
+    assert "<img src=x>" not in row and "<img src=x>" in shown and "@everyone" in shown
+    assert not set("@`*[]!") & set(row.replace("&#", "")) - {"!"}
+    assert "://" not in row
+
+
+def test_this_repository_can_be_compared_with_its_past(capsys: pytest.CaptureFixture[str]) -> None:
+    past = "HEAD~2"
+    found = subprocess.run(
+        ["git", "-C", str(ROOT), "rev-parse", "--verify", "--quiet", past], capture_output=True, check=False
+    )
+    code = main(["diff", past, "HEAD"])
+    captured = capsys.readouterr()
+    if found.returncode != 0:  # a shallow clone, or no repository
+        assert code == 2 and captured.err.startswith("dmlgen: ")
+    else:
+        assert code in (0, 1) or "not valid for this dmlgen" in captured.err
+        assert code != 1 or re.search(r"\d (breaking|compatible|documentation)", captured.out)

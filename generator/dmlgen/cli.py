@@ -11,13 +11,18 @@ import signal
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TextIO, get_args
+from typing import TYPE_CHECKING, TextIO, TypeAlias, get_args
 
 from dmlgen import __version__
-from dmlgen.diagnostics import Finding, Position, SpecError, told, unknown_operator
-from dmlgen.formats import ChangeFormat, Format, render
+from dmlgen.diagnostics import Finding, Position, SpecError, UsageError, told, unknown_operator
+from dmlgen.formats import ChangeFormat, Format, printable, render
 from dmlgen.project import ROOT as ROOT
-from dmlgen.project import default
+from dmlgen.project import TEMPLATES, default
+
+if TYPE_CHECKING:
+    from dmlgen.diff.change import Change
+
+_Command: TypeAlias = Callable[[argparse.Namespace], int]  # arguments to exit code
 
 # Stages are imported when first needed: with nothing to do, generate is hardly more than the start of Python.
 
@@ -25,7 +30,7 @@ from dmlgen.project import default
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; the exit code."""
     options = _parser().parse_args(arguments)
-    command: Callable[[argparse.Namespace], int] = options.command
+    command: _Command = options.command
     signal.signal(signal.SIGTERM, _stop)  # so that what has begun is undone
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a finding may quote what the console cannot show
@@ -36,6 +41,9 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
     except SpecError as error:
         _report(error.findings, "text", sys.stderr)
+    except UsageError as error:
+        print(f"dmlgen: {printable(str(error))}", file=sys.stderr)
+        return 2
     except OSError as error:
         print(f"dmlgen: {error}", file=sys.stderr)
     except Exception as error:
@@ -54,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"dmlgen {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    def add(name: str, command: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
+    def add(name: str, command: _Command, text: str) -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=text, description=text)
         sub.set_defaults(command=command)
         specs = default("specs")
@@ -73,6 +81,8 @@ def _parser() -> argparse.ArgumentParser:
         action="store_false",
         help="compute what has a definition as that says, and in no faster way",
     )
+    again = "do it again whenever specs or templates change, until stopped"
+    sub.add_argument("--watch", action="store_true", help=again)
     sub = add("docs", _docs, "Write the reference site: static pages with a search, to be opened as files.")
     site = default("build/docs")
     sub.add_argument("--out", type=Path, metavar="DIR", default=site, help="where to write (%(default)s)")
@@ -95,6 +105,15 @@ def _parser() -> argparse.ArgumentParser:
     sub = add("lint", _lint, "Check the specs.")
     sub.add_argument("--format", choices=get_args(Format), default="text", help="of findings (%(default)s)")
     sub.add_argument("--fix", action="store_true", help="bring the list of rule identifiers up to date first")
+    sub.add_argument("--watch", action="store_true", help="do it again whenever specs change, until stopped")
+    sub = add("new", _new, "Write the beginning of a new operator's spec, with places for what a page says.")
+    sub.add_argument("operator", metavar="OPERATOR", help="a name, with or without DML_OPERATOR_")
+    sub.add_argument("--family", help="the folder of specs/operators; else that of the nearest name")
+    source = sub.add_mutually_exclusive_group()
+    source.add_argument(
+        "--like", metavar="OPERATOR", help="one whose members, rules and tables to start from"
+    )
+    source.add_argument("--header", type=Path, metavar="FILE", help="a DirectML.h that declares the members")
     sub = add("show", _show, "Print an operator as it is resolved: members, rules, tables, errata.")
     sub.add_argument("operator", metavar="OPERATOR", help="a name, with or without DML_OPERATOR_")
     sub = add(
@@ -105,13 +124,24 @@ def _parser() -> argparse.ArgumentParser:
     )
     formats = ("text", "json", "markdown")
     sub.add_argument("--format", choices=formats, default="text", help="of the report (%(default)s)")
+    _add_comparisons(add)
+    return parser
+
+
+def _add_comparisons(add: Callable[[str, _Command, str], argparse.ArgumentParser]) -> None:
+    """The commands that compare specs with those of another revision."""
     sub = add("diff", _diff, "Print what changed in meaning and whom it breaks; exit 1 if anything did.")
     side = "%s: a git revision, or a folder of specs; %s without it"
     sub.add_argument("old", nargs="?", metavar="OLD", default="HEAD", help=side % ("before", "HEAD"))
     sub.add_argument("new", nargs="?", metavar="NEW", help=side % ("after", "--specs as they lie"))
     formats = get_args(ChangeFormat)
     sub.add_argument("--format", choices=formats, default="text", help="of changes (%(default)s)")
-    return parser
+    sub = add("breaking", _breaking, "Print what breaks whom since a revision; exit 1 if anything does.")
+    against = "a git revision, or a folder of specs, to compare --specs with"
+    sub.add_argument("--against", metavar="REV", required=True, help=against)
+    sub.add_argument("--format", choices=formats, default="text", help="of changes (%(default)s)")
+    listed = "a YAML file with changes that are meant: allowed: [{kind: ..., subject: ..., reason: ...}]"
+    sub.add_argument("--allow", type=Path, metavar="FILE", help=listed)
 
 
 def _report(findings: Iterable[Finding], format: Format, stream: TextIO) -> None:
@@ -123,7 +153,17 @@ def _generate(options: argparse.Namespace) -> int:
 
     if _is_in_specs(options):
         return 2
+    if options.watch:
+        flags = [*(["--check"] if options.check else []), *([] if options.schedules else ["--no-schedules"])]
+        return _watch(["generate", f"--out={options.out}", *flags], options.specs, TEMPLATES)
     return generate(options.specs, options.out, options.check, options.schedules)
+
+
+def _watch(arguments: list[str], specs: Path, *others: Path) -> int:
+    from dmlgen.watch import watch
+
+    watch([*arguments, f"--specs={specs}"], [specs, *others])
+    return 0
 
 
 def _docs(options: argparse.Namespace) -> int:
@@ -164,6 +204,10 @@ def _lint(options: argparse.Namespace) -> int:
     from dmlgen.lint import lint, list_identifiers
     from dmlgen.resolve import load_registry
 
+    if options.watch:
+        return _watch(
+            ["lint", f"--format={options.format}", *(["--fix"] if options.fix else [])], options.specs
+        )
     if options.fix:
         list_identifiers(load_registry(options.specs), options.specs / "identifiers.yaml")
     findings: list[Finding] = []
@@ -173,6 +217,17 @@ def _lint(options: argparse.Namespace) -> int:
         findings = list(error.findings)
     _report(findings, options.format, sys.stdout)
     return 1 if findings else 0
+
+
+def _new(options: argparse.Namespace) -> int:
+    from dmlgen.new import new_operator
+    from dmlgen.resolve import load_registry
+
+    registry = load_registry(options.specs)
+    given = options.operator, options.family, options.like, options.header
+    path, why = new_operator(registry, options.specs, *given)
+    print(f"{path}, {why}; `dmlgen lint` says what is left to be filled in")
+    return 0
 
 
 def _show(options: argparse.Namespace) -> int:
@@ -204,15 +259,27 @@ def _audit(options: argparse.Namespace) -> int:
 
 
 def _diff(options: argparse.Namespace) -> int:
-    from dmlgen.diff import differences
     from dmlgen.diff.formats import render
-    from dmlgen.revisions import RevisionError, specs_of
 
-    try:
-        with specs_of(options.old, options.specs) as old, specs_of(options.new, options.specs) as new:
-            changes = list(differences(old, new))
-    except RevisionError as error:
-        print(f"dmlgen: {error}", file=sys.stderr)
-        return 2
+    changes = _changes(options.old, options.new, options.specs)
     sys.stdout.write(render(changes, {}, options.format))
     return 1 if changes else 0
+
+
+def _breaking(options: argparse.Namespace) -> int:
+    from dmlgen.diff.allowances import allowed, read_allowances
+    from dmlgen.diff.formats import render
+
+    allowances = {} if options.allow is None else read_allowances(options.allow)
+    changes = [one for one in _changes(options.against, None, options.specs) if one.impact == "breaking"]
+    meant = allowed(changes, allowances)
+    sys.stdout.write(render(changes, meant, options.format))
+    return 1 if len(meant) < len(changes) else 0
+
+
+def _changes(old: str, new: str | None, specs: Path) -> list[Change]:
+    from dmlgen.diff import differences
+    from dmlgen.revisions import specs_of
+
+    with specs_of(old, specs) as before, specs_of(new, specs) as after:
+        return list(differences(before, after))

@@ -49,6 +49,10 @@ class SpecError(Exception):
         super().__init__("\n".join(f"{finding.position}: {finding.text}" for finding in self.findings))
 
 
+class UsageError(Exception):
+    """A command was given what it cannot work with."""
+
+
 def shown(text: str) -> str:
     """A text of the input as a message quotes it: cut where it is too long to read."""
     return f"'{text}'" if len(text) <= 60 else f"'{text[:57]}...'"

@@ -52,6 +52,8 @@ def list_identifiers(registry: Registry, path: Path) -> None:
         f"{name}:\n" + "".join(f"  - {item}\n" for item in sorted(items)) if items else f"{name}: []\n"
         for name, items in lists.items()
     )
+    if head + body == "".join(lines):
+        return
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".identifiers-", delete=False) as staged:
         try:
             staged.write((head + body).encode())
@@ -87,7 +89,17 @@ def _sources(registry: Registry) -> Iterator[Finding]:
             yield Finding(rule.position, "undocumented-rule", message)
 
 
+def _unwritten(operator: Operator) -> Iterator[Finding]:
+    """Summaries that `dmlgen new` leaves to the author."""
+    texts = [(operator.name, operator.summary, operator.position)]
+    texts += [(member.name, member.summary, member.position) for member in operator.members]
+    for name, text, position in texts:
+        if text.plain.startswith("TODO"):
+            yield Finding(position, "unwritten", f"the summary of {name} is still to be written")
+
+
 def _operator(registry: Registry, operator: Operator) -> Iterator[Finding]:
+    yield from _unwritten(operator)
     yield from _unused_definitions(operator)
     yield from _unbounded_members(operator)
     yield from _tables(registry, operator)

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
-from dmlgen.diagnostics import Finding, Position, SpecError, shown
+from dmlgen.diagnostics import Finding, Position, SpecError, UsageError, shown
 from dmlgen.registry import Registry
 from dmlgen.resolve import load_registry
 from dmlgen.source import MAX_BYTES
@@ -28,7 +28,7 @@ _FILE = "100"  # what the mode of a regular file begins with
 _OF_ANOTHER_REPOSITORY = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")  # set where a hook runs this
 
 
-class RevisionError(ValueError):
+class RevisionError(UsageError):
     """There is no such revision, or no repository, or nothing that can be compared."""
 
 
@@ -69,7 +69,7 @@ def specs_of(name: str | None, specs: Path) -> Iterator[Specs]:
 
     RevisionError where it is neither.
     """
-    if name is None or Path(name).is_dir():
+    if name is None or (name and Path(name).is_dir()):
         folder = specs if name is None else Path(name)
         yield Specs(folder, folder.as_posix())
         return

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from dmlgen.expr import ir
-from dmlgen.expr.printer import Printer
-from dmlgen.registry import Check
+from dmlgen.expr.printer import ATOM, Printer
+from dmlgen.registry import Check, OutputDefinitions
 
 Strength: TypeAlias = Literal["same", "stricter", "looser", "other"]
 
@@ -114,6 +114,8 @@ class Meaning(Printer):
         self._given = given
         self._bound: dict[str, str] = {}
         self._values: dict[str, str] = {}
+        self._intermediates: dict[str, str] = {}
+        self._functions: dict[int, tuple[ir.Function, str]] = {}
 
     def rule(self, checks: Iterable[Check]) -> Claim:
         """All checks of a rule together."""
@@ -146,12 +148,23 @@ class Meaning(Printer):
                 return self._comparison(node, inverse)
         return Fact(self.print(node), inverse)
 
+    def definition(self, defines: OutputDefinitions) -> tuple[str, ...]:
+        """What is computed; functions and intermediate tensors have no names of their own in it."""
+        self._intermediates = {one.name: f"#{place}" for place, one in enumerate(defines.tensors)}
+        whole = [
+            f"{one.type} {one.along} {self.print(one.sizes)} {self.print(one.value)}"
+            for one in defines.tensors
+        ]
+        for name, value in defines.outputs.items():
+            whole.append(f"{self._renamed.get(name, name)} {self.print(value)}")
+        return tuple(whole)
+
     def words(self, text: str) -> str:
         """A text for readers, in new names."""
         return re.sub(r"\w+", lambda word: self._renamed.get(word[0], word[0]), text)
 
     @contextmanager
-    def bound(self, loops: Iterable[ir.Loop]) -> Iterator[None]:
+    def bound(self, loops: Iterable[ir.Loop | ir.Each]) -> Iterator[None]:
         """Within it, the variables of the loops are named by how deep they lie. No `let` uses them."""
         before = dict(self._bound)
         for loop in loops:
@@ -164,8 +177,8 @@ class Meaning(Printer):
             case ir.Local(name=name):
                 return self._bound.get(name, name)
             case ir.Definition(name=name, value=value):
-                if name not in self._values:  # a digest, so that names built on names stay short
-                    self._values[name] = f"<{hashlib.sha256(self.print(value).encode()).hexdigest()}>"
+                if name not in self._values:
+                    self._values[name] = self._digest(value)
                 return self._values[name]
         return self._renamed.get(node.name, node.name)
 
@@ -184,6 +197,33 @@ class Meaning(Printer):
         with self.bound((node.loop,)):
             condition = "" if node.loop.condition is None else f" if {self.print(node.loop.condition)}"
             return f"{node.kind}({self.print(node.body)} {span}{condition})"
+
+    def fold(self, node: ir.Fold) -> str:
+        spans = " ".join(map(self.each, node.loops))
+        with self.bound(node.loops):
+            condition = "" if node.condition is None else f" if {self.print(node.condition)}"
+            return f"{node.kind}({self.print(node.body)} {spans}{condition})"
+
+    def _node(self, node: ir.Expr) -> tuple[str, int]:
+        match node:
+            case ir.Apply(function=function, arguments=arguments):
+                return f"{self._function(function)}({', '.join(map(self.print, arguments))})", ATOM
+            case ir.Entry(tensor=tensor, coordinate=coordinate):
+                return f"{self._intermediates.get(tensor, tensor)}[{self.print(coordinate)}]", ATOM
+        return super()._node(node)
+
+    def _function(self, function: ir.Function) -> str:
+        """A digest of the body, in which parameters are named by their place."""
+        if id(function) not in self._functions:
+            before = self._bound
+            self._bound = {one.name: f"&{place}" for place, one in enumerate(function.parameters)}
+            self._functions[id(function)] = function, self._digest(function.body)
+            self._bound = before
+        return self._functions[id(function)][1]
+
+    def _digest(self, node: ir.Expr) -> str:
+        """Stands for the text of what has a name, so that names built on names stay short."""
+        return f"<{hashlib.sha256(self.print(node).encode()).hexdigest()}>"
 
     def _check(self, loops: tuple[ir.Loop, ...], check: Check) -> Claim:
         """The condition for every turn of the loops in which their conditions and the guard hold."""

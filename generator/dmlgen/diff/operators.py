@@ -125,9 +125,13 @@ class _Operator:
             yield Change(f"in-place-{kind}", f"{self.name}.{name}", text, self._at("in_place"))
 
     def _definition(self) -> Iterator[Change]:
-        was = self.old.words("\n".join(_computed(self.was))).splitlines()
-        now = [*_computed(self.now)]
-        if was != now:
+        was, now = self.old.words("\n".join(_computed(self.was))).splitlines(), [*_computed(self.now)]
+        one, other = self.was.defines, self.now.defines
+        if one is not None and other is not None:
+            same = self.old.definition(one) == self.new.definition(other)
+        else:
+            same = was == now
+        if not same:
             kind = _kind(was, now)
             text = f"what {self.name} computes: {kind}"
             texts = (

@@ -54,6 +54,10 @@ class Templates:
         text = environment.get_template(name).render(**context, banner=banner(*sources))
         return (head(name.removesuffix(".j2"), *sources) + text).encode()
 
+    def text(self, name: str, **context: Any) -> str:
+        """The template's text for this context, for a file that is edited from then on."""
+        return self._environment.get_template(name).render(**context)
+
     def plain_files(self, folder: str) -> dict[str, bytes]:
         """The files below a folder that are no templates, by path within it; they are copied as they are."""
         root = self.directory / folder

@@ -1,0 +1,210 @@
+"""The beginning of a new operator's spec: what is known of it, and places for what is not."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from pathlib import Path
+
+from dmlgen.decode import decode
+from dmlgen.diagnostics import Position, SpecError, UsageError, nearest, shown
+from dmlgen.header import declared
+from dmlgen.names import clashes
+from dmlgen.outputs.render import Templates
+from dmlgen.project import TEMPLATES
+from dmlgen.registry import FeatureLevel, Member, Operator, Registry, Role
+from dmlgen.shape import Record
+from dmlgen.source import Entry, Mapping, Scalar
+from dmlgen.text import NO_TEXT
+from dmlgen.written import UpperName
+
+# What an operator like another one does not have of it: its own facts, and what its own page says.
+_OWN = (
+    "operator",
+    "value",
+    "since",
+    "struct_since",
+    "alias",
+    "summary",
+    "page",
+    "data",
+    "examples",
+    "errata",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Name(Record):
+    operator: UpperName
+
+
+def new_operator(
+    registry: Registry, specs: Path, name: str, family: str | None, like: str | None, header: Path | None
+) -> tuple[Path, str]:
+    """Writes the file of an operator that is not there yet; where, and why there.
+
+    Members are those of the header, where it knows the operator, or of the operator that it is `like`. Raises
+    UsageError, and writes nothing, where name or family cannot be used.
+    """
+    name = _free_name(registry, name)
+    model = None if like is None else _known(registry, like)
+    family, why = _family(registry, specs, name, family, model)
+    operator = _draft(registry, name, family, model, header)
+    for finding in clashes(replace(registry, operators=(*registry.operators, operator))):
+        if finding.position == operator.position:
+            raise UsageError(finding.message)
+    path = specs / "operators" / family / f"{operator.slug}.yaml"
+    text = Templates(TEMPLATES).text(
+        "spec/operator.yaml.j2",
+        operator=operator,
+        tensors=[member.name for member in operator.tensors],
+        facts=_facts,
+        like=like,
+        copied="" if model is None else _taken_over(Path(model.position.file)),
+    )
+    with path.open("x", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+    return path, why
+
+
+def _free_name(registry: Registry, given: str) -> str:
+    name = given.upper().removeprefix("DML_OPERATOR_")
+    position = Position("OPERATOR")
+    entry = Entry(Scalar(position, "operator", "operator"), Scalar(position, name, name))
+    try:
+        decode(_Name, Mapping(position, (entry,)))
+    except SpecError as error:
+        message = f"{shown(given)} cannot name an operator: {error.findings[0].message}"
+        raise UsageError(message) from None
+    for operator in registry.operators:
+        if name in (operator.name, operator.alias):
+            raise UsageError(f"there is an operator {name}: {operator.position}")
+    return name
+
+
+def _known(registry: Registry, given: str) -> Operator:
+    name = given.upper().removeprefix("DML_OPERATOR_")
+    if name not in registry.operator:
+        close = nearest(name, registry.operator)
+        raise UsageError(
+            f"there is no operator {shown(name)}" + (f"; did you mean {close}?" if close else "")
+        )
+    return registry.operator[name]
+
+
+def _family(
+    registry: Registry, specs: Path, name: str, given: str | None, model: Operator | None
+) -> tuple[str, str]:
+    """The family, and why it is this one."""
+    families = sorted(path.name for path in (specs / "operators").iterdir() if path.is_dir())
+    if given is not None:
+        if given not in families:
+            close = nearest(given, families)
+            which = f"did you mean {close}?" if close else f"there are {', '.join(families)}"
+            raise UsageError(f"there is no family {shown(given)}; {which}")
+        return given, "as you say"
+    other = model or _relative(registry, name)
+    if other is None:
+        raise UsageError(f"no name resembles {name}; say its --family: {', '.join(families)}")
+    return other.family, f"as {other.name} is there; --family names another"
+
+
+def _tensor(name: str, role: Role) -> Member:
+    return Member(name, role, "tensor", None, True, False, NO_TEXT, Position(name))
+
+
+def _level(registry: Registry, version: int) -> FeatureLevel:
+    """The level of a target version; the newest one for a version that has none."""
+    return next((level for level in registry.levels if level.value == version), registry.levels[-1])
+
+
+def _facts(member: Member) -> str:
+    """A member's facts as a spec has them."""
+    facts = [f"role: {member.role}"] if member.is_tensor else [f"type: {member.type}"]
+    facts += [f"count: {member.count}"] if member.count else []
+    return ", ".join([*facts, *(["optional: true"] if member.optional else [])])
+
+
+def _taken_over(path: Path) -> str:
+    """The entries of a spec, as they stand there with the comments above them, its own facts apart."""
+    chosen: list[str] = []
+    above: list[str] = []
+    keep = False
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if key := re.match(r"([a-z_]+):", line):
+            keep = key[1] not in _OWN
+            chosen += above if keep else []
+            above = []
+        if not line.strip() or line.startswith("#"):
+            above.append(line)
+        elif keep:
+            chosen += [*above, line]
+            above = []
+        else:
+            above = []
+    return "\n".join(chosen).strip()
+
+
+def _relative(registry: Registry, name: str) -> Operator | None:
+    """The operator with most words in common from the beginning on, else the one with the nearest name."""
+
+    def shared(other: str) -> int:
+        both = zip(_words(name), _words(other), strict=False)
+        return len(list(takewhile(lambda pair: pair[0] == pair[1], both)))
+
+    best = max(registry.operator, key=lambda other: (shared(other), -len(other)), default=None)
+    if best is not None and shared(best) == 0:
+        best = nearest(name, registry.operator)
+    return None if best is None else registry.operator[best]
+
+
+def _words(name: str) -> list[str]:
+    return [re.sub(r"\d+$", "", word) for word in name.split("_")]
+
+
+def _draft(
+    registry: Registry, name: str, family: str, model: Operator | None, header: Path | None
+) -> Operator:
+    """The operator with all that is known of it."""
+    found = None if header is None else declared(header, name)
+    placeholders = (_tensor("InputTensor", "input"), _tensor("OutputTensor", "output"))
+    if header is not None and found is None:
+        raise UsageError(f"{header} declares no operator {name}")
+    members = found.members if found else model.members if model else placeholders
+    since = model.since if model else registry.levels[-1]
+    since = since if found is None else _level(registry, found.version)
+    free = max((operator.value for operator in registry.operators), default=0) + 1
+    value = free if found is None else found.value
+    for operator in registry.operators:
+        if operator.value == value:
+            raise UsageError(f"the header's number of {name}, {value}, is that of {operator.name}")
+    position = Position(name)
+    return Operator(
+        name=name,
+        alias="",
+        family=family,
+        value=value,
+        since=since,
+        struct_since=since,
+        summary=NO_TEXT,
+        page="",
+        in_place=(),
+        fused_into={},
+        members=tuple(replace(member, position=position) for member in members),
+        defaults={},
+        free=(),
+        definitions=(),
+        rules=(),
+        inferences=(),
+        support={},
+        defines=None,
+        algorithm=None,
+        schedule=None,
+        contraction=None,
+        examples=(),
+        data=(),
+        errata=(),
+        position=position,
+        places={},
+    )

@@ -1,0 +1,91 @@
+"""A command again and again, whenever files that it reads have changed.
+
+Every run is a process of its own, so that nothing of one run, neither memory nor the writer's lock, is left
+for the next, and a run that fails is a run like any other. Files are looked at twice a second: four hundred
+of them take some milliseconds, it works on every system and file system alike, network ones included, and no
+package is needed for it.
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TypeAlias
+
+_PAUSE = 0.5  # seconds between two looks
+_FINDING = re.compile(rb":\d+:\d+: (error|warning)\[")
+
+_Files: TypeAlias = dict[str, tuple[int, int, int]]
+
+
+def watch(arguments: Sequence[str], folders: Sequence[Path]) -> None:
+    """Runs `dmlgen` with the arguments, now and after every change below the folders, until it is stopped.
+
+    Files that are still changing are waited for. What changes during a run leads to another one.
+    """
+    command = [sys.executable, "-m", "dmlgen", *arguments]
+    while True:
+        seen = _settled(folders)
+        start = time.perf_counter()
+        code, findings = _run(command)
+        result = "done" if code == 0 else f"{findings} finding{'' if findings == 1 else 's'}"
+        result = result if code == 0 or findings else f"failed with exit code {code}"
+        print(f"dmlgen {arguments[0]}: {result} ({time.perf_counter() - start:.2f} s)", flush=True)
+        while _files(folders) == seen:
+            time.sleep(_PAUSE)
+
+
+def _settled(folders: Sequence[Path]) -> _Files:
+    """The files, once two looks in a row have found the same."""
+    seen = _files(folders)
+    while True:
+        time.sleep(_PAUSE / 2)
+        before, seen = seen, _files(folders)
+        if before == seen:
+            return seen
+
+
+def _files(folders: Sequence[Path]) -> _Files:
+    """When every file was written last, its size and its number; but not of editors' own files."""
+    files: _Files = {}
+    for path in (path for folder in folders for path in folder.rglob("*")):
+        with suppress(OSError):  # gone since
+            status = path.lstat()
+            if (
+                not stat.S_ISDIR(status.st_mode)
+                and not path.name.startswith(".")
+                and not path.name.endswith("~")
+            ):
+                files[str(path)] = status.st_mtime_ns, status.st_size, status.st_ino
+    return files
+
+
+def _run(command: Sequence[str]) -> tuple[int, int]:
+    """The exit code of a run, and how many findings it printed."""
+    findings = 0
+    with _child(command) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            findings += bool(_FINDING.search(line))
+            sys.stdout.buffer.write(line)
+            sys.stdout.buffer.flush()
+        return process.wait(), findings
+
+
+@contextmanager
+def _child(command: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
+    """A process, which has ended when this is left, however that is: a run that is stopped undoes what it has
+    begun."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        process.wait()
