@@ -25,6 +25,7 @@ from directx_headers import directx
 from dmlgen.cli import main
 from dmlgen.project import ROOT
 from dmlops.__main__ import main as dmlops
+
 __all__ = ["directx"]
 
 RUN = "gather_elements/example.gather_elements"
